@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Completion channels: where completion queues announce that there is something to poll.
+#pragma once
+
+#include <cerrno>
+#include <optional>
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+#include <adverb/fwd.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+template <class Storage>
+class completion_channel_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+
+  /// Becomes readable when an event is there: for poll, epoll and the like.
+  [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
+
+  /// Makes `next_event` return at once when there is none, or wait again.
+  template <error_policy Policy = throwing>
+  void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
+    detail::check_minus_one(
+        std::forward<Policy>(policy), "fcntl",
+        [&] {
+          const int flags = ::fcntl(file_descriptor(), F_GETFL);
+          if (flags == -1) return -1;
+          return ::fcntl(file_descriptor(), F_SETFL,
+                         non_blocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
+        },
+        detail::on_device(this->native_handle()->context));
+  }
+
+  /// Waits for the next event, acknowledges it, and returns the queue that it is for. Nothing when
+  /// the channel is non-blocking and no event is there, or when a signal handler ran meanwhile.
+  /// An event only says that the queue was not empty when it was armed: see
+  /// `completion_queue::arm_and_drain`. Defined in <adverb/completion/completion_queue.hpp>.
+  /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<completion_queue_ref> next_event(Policy&& policy = {}) const;
+};
+
+namespace detail {
+
+struct completion_channel_traits {
+  using native_type = ibv_comp_channel;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_comp_channel";
+  static int destroy(ibv_comp_channel* channel) noexcept {
+    return ibv_destroy_comp_channel(channel);
+  }
+  template <class Function>
+  static void for_each_parent(const ibv_comp_channel* channel, const Function& function) noexcept {
+    function(channel->context);
+  }
+  static void describe(const ibv_comp_channel* channel, text_writer& writer) noexcept {
+    put_device(writer, channel->context).put(" completion channel");
+  }
+};
+
+}  // namespace detail
+
+/// A completion channel. One serves any number of completion queues. Thread safe, but of several
+/// threads that wait on one, each event wakes one.
+class [[nodiscard]] completion_channel
+    : public completion_channel_operations<unique_handle<detail::completion_channel_traits>> {
+ public:
+  using completion_channel_operations::completion_channel_operations;
+
+  /// Wraps: ibv_create_comp_channel(3).
+  template <error_policy Policy = throwing>
+  explicit completion_channel(context_ref context, Policy&& policy = {})
+      : completion_channel_operations{detail::make_handle<completion_channel>(
+            std::forward<Policy>(policy), "ibv_create_comp_channel",
+            [&] { return ibv_create_comp_channel(context.native_handle()); },
+            detail::on_device(context.native_handle()), context)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Numbers as bytes, in a byte order that does not depend on the machine.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Turns a 32-bit number from host to network byte order, or back.
+[[nodiscard]] constexpr std::uint32_t swap_network_order(std::uint32_t number) noexcept {
+  if constexpr (std::endian::native == std::endian::little)
+    return __builtin_bswap32(number);
+  else
+    return number;
+}
+
+/// Writes a number as little-endian bytes.
+template <std::unsigned_integral Number>
+constexpr void store_little_endian(std::span<std::byte, sizeof(Number)> out,
+                                   Number number) noexcept {
+  for (std::size_t i = 0; i < sizeof(Number); ++i)
+    out[i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
+}
+
+/// Reads a number from little-endian bytes.
+template <std::unsigned_integral Number>
+[[nodiscard]] constexpr Number load_little_endian(
+    std::span<const std::byte, sizeof(Number)> in) noexcept {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < sizeof(Number); ++i)
+    number |= static_cast<std::uint64_t>(in[i]) << (8 * i);
+  return static_cast<Number>(number);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// The failure conventions of libibverbs and librdmacm: one checker each, and no call is checked in
+// any other way.
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <adverb/core/error.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The error code of an errno. A failed call that left none reports EIO.
+[[nodiscard]] inline std::error_code errno_code(int number) noexcept {
+  return {number == 0 ? EIO : number, std::generic_category()};
+}
+
+/// Reports an errno that the library itself found.
+template <error_policy Policy, class Describe>
+void report_errno(Policy&& policy, int number, std::string_view verb, const Describe& describe) {
+  report(std::forward<Policy>(policy), errno_code(number), verb, describe);
+}
+
+/// For calls that return 0 or an errno, which some providers negate. True on success.
+template <error_policy Policy, class Describe>
+bool check_returned(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+  if (result == 0) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  report_errno(std::forward<Policy>(policy), result < 0 ? -result : result, verb, describe);
+  return false;
+}
+
+/// For calls that return a pointer, or null and set errno. Returns the pointer.
+template <error_policy Policy, std::invocable Call, class Describe>
+auto check_pointer(Policy&& policy, std::string_view verb, const Call& call,
+                   const Describe& describe) -> std::invoke_result_t<const Call&> {
+  errno = 0;
+  const auto result = call();
+  if (result != nullptr) [[likely]]
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), errno, verb, describe);
+  return result;
+}
+
+/// For calls that return -1 and (most of them) set errno; anything else is success. True on
+/// success.
+template <error_policy Policy, std::invocable Call, class Describe>
+bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
+                     const Describe& describe) {
+  errno = 0;
+  if (call() != -1) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  report_errno(std::forward<Policy>(policy), errno, verb, describe);
+  return false;
+}
+
+/// For calls that return a count, or a negative number: a negated errno, or -1 where the provider
+/// has no errno to give. Returns the count, 0 on failure.
+template <error_policy Policy, class Describe>
+std::size_t check_count(Policy&& policy, std::string_view verb, long result,
+                        const Describe& describe) {
+  if (result >= 0) [[likely]] {
+    clear(policy);
+    return static_cast<std::size_t>(result);
+  }
+  report_errno(std::forward<Policy>(policy), result == -1 ? EIO : static_cast<int>(-result), verb,
+               describe);
+  return 0;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// What went wrong, as a value of fixed size: the verb, the object, the errno, and why.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+#include <system_error>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// The name of an errno that the verbs libraries and kernel use, or an empty text.
+[[nodiscard]] constexpr std::string_view errno_name(int number) noexcept {
+  switch (number) {
+    case EPERM: return "EPERM";
+    case ENOENT: return "ENOENT";
+    case EINTR: return "EINTR";
+    case EIO: return "EIO";
+    case ENXIO: return "ENXIO";
+    case E2BIG: return "E2BIG";
+    case EBADF: return "EBADF";
+    case EAGAIN: return "EAGAIN";
+    case ENOMEM: return "ENOMEM";
+    case EACCES: return "EACCES";
+    case EFAULT: return "EFAULT";
+    case EBUSY: return "EBUSY";
+    case EEXIST: return "EEXIST";
+    case ENODEV: return "ENODEV";
+    case EINVAL: return "EINVAL";
+    case ENFILE: return "ENFILE";
+    case EMFILE: return "EMFILE";
+    case EFBIG: return "EFBIG";
+    case ENOSPC: return "ENOSPC";
+    case EPIPE: return "EPIPE";
+    case ERANGE: return "ERANGE";
+    case ENOSYS: return "ENOSYS";
+    case ENODATA: return "ENODATA";
+    case EOVERFLOW: return "EOVERFLOW";
+    case EBADMSG: return "EBADMSG";
+    case EPROTO: return "EPROTO";
+    case EPROTONOSUPPORT: return "EPROTONOSUPPORT";
+    case EOPNOTSUPP: return "EOPNOTSUPP";
+    case EADDRINUSE: return "EADDRINUSE";
+    case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
+    case ENETDOWN: return "ENETDOWN";
+    case ENETUNREACH: return "ENETUNREACH";
+    case ECONNRESET: return "ECONNRESET";
+    case ENOBUFS: return "ENOBUFS";
+    case ETIMEDOUT: return "ETIMEDOUT";
+    case ECONNREFUSED: return "ECONNREFUSED";
+    case EHOSTUNREACH: return "EHOSTUNREACH";
+    case EMSGSIZE: return "EMSGSIZE";
+    default: return {};
+  }
+}
+
+}  // namespace detail
+
+class failure_description;
+
+/// A failure of one call, complete in itself: no allocation, trivially copyable. Pass one as the
+/// last argument of an operation that can fail, and look at it afterwards:
+///
+///     adverb::failure why;
+///     adverb::protection_domain domain{context, why};
+///     if (why) log(why.what());
+class failure {
+ public:
+  /// No failure.
+  failure() noexcept = default;
+
+  /// A failure of `verb`. `describe` is called with a failure_description to fill in the rest.
+  template <class Describe>
+  failure(std::error_code code, std::string_view verb, const Describe& describe);
+
+  /// True when something failed.
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code_); }
+
+  [[nodiscard]] const std::error_code& code() const noexcept { return code_; }
+  /// The C function that failed, for instance "ibv_modify_qp".
+  [[nodiscard]] std::string_view verb() const noexcept { return part(verb_); }
+  /// What it failed on, for instance "rxe0 qp 0x11"; may be empty.
+  [[nodiscard]] std::string_view object() const noexcept { return part(object_); }
+  /// Why, where the library can tell; otherwise empty.
+  [[nodiscard]] std::string_view explanation() const noexcept { return part(explanation_); }
+  /// All of it: "verb detail on object: ERRNO (message); explanation". Ends with a null character.
+  [[nodiscard]] const char* what() const noexcept { return message_; }
+
+ private:
+  friend class failure_description;
+
+  struct range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  [[nodiscard]] std::string_view part(range where) const noexcept {
+    return std::string_view{message_}.substr(where.begin, where.end - where.begin);
+  }
+
+  std::error_code code_;
+  range verb_;
+  range object_;
+  range explanation_;
+  char message_[1024] = {};
+};
+
+/// Fills in a failure. The parts come in the order of the message: detail, object, explanation;
+/// each may be left out.
+class failure_description {
+ public:
+  failure_description(failure& target, std::string_view verb) noexcept
+      : failure_{target}, writer_{std::span{target.message_}.first(sizeof target.message_ - 1)} {
+    failure_.verb_ = put_range(verb);
+  }
+
+  [[nodiscard]] const std::error_code& code() const noexcept { return failure_.code_; }
+
+  /// What about the call: "INIT->RTR".
+  failure_description& detail(std::string_view text) noexcept {
+    writer_.put(" ").put(text);
+    return *this;
+  }
+
+  /// Names the object: `write` is called with a text_writer.
+  template <std::invocable<text_writer&> Write>
+  failure_description& object(const Write& write) noexcept {
+    writer_.put(" on ");
+    const std::size_t begin = writer_.size();
+    write(writer_);
+    failure_.object_ = {begin, writer_.size()};
+    return *this;
+  }
+
+  /// Says why: `write` is called with a text_writer; nothing is said when it writes nothing.
+  template <std::invocable<text_writer&> Write>
+  failure_description& explain(const Write& write) noexcept {
+    put_code();
+    const adverb::text<640> why{write};
+    if (why.view().empty()) return *this;
+    writer_.put("; ");
+    failure_.explanation_ = put_range(why);
+    return *this;
+  }
+  failure_description& explain(std::string_view text) noexcept {
+    return explain([&](text_writer& writer) { writer.put(text); });
+  }
+
+  /// Completes the message.
+  void finish() noexcept { put_code(); }
+
+ private:
+  failure::range put_range(std::string_view text) noexcept {
+    const std::size_t begin = writer_.size();
+    writer_.put(text);
+    return {begin, writer_.size()};
+  }
+
+  void put_code() noexcept {
+    if (code_written_) return;
+    code_written_ = true;
+    const std::error_code& code = failure_.code_;
+    writer_.put(": ");
+    if (code.category() != std::generic_category() || detail::errno_name(code.value()).empty()) {
+      writer_.put(code.message());
+    } else {
+      writer_.put(detail::errno_name(code.value())).put(" (").put(code.message()).put(")");
+    }
+  }
+
+  failure& failure_;
+  text_writer writer_;
+  bool code_written_ = false;
+};
+
+template <class Describe>
+failure::failure(std::error_code code, std::string_view verb, const Describe& describe)
+    : code_{code} {
+  failure_description description{*this, verb};
+  describe(description);
+  description.finish();
+}
+
+}  // namespace adverb::inline ADVERB_ABI

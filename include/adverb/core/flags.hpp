@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// One template for every set of bits.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Say `template <> inline constexpr bool adverb::is_flag<E> = true` to give the enumerators of E
+/// an `operator|` (for an E of another namespace also `using adverb::operator|`). For text, provide
+/// `std::string_view flag_name(E)` (empty for an unknown bit).
+template <class Enum>
+inline constexpr bool is_flag = false;
+
+/// A set of the bits of `Enum`. Bits that this version does not know are kept. Structural, so that
+/// a set can be a template argument (which is why its member is public).
+template <class Enum>
+struct flags {
+  using bits_type = std::make_unsigned_t<std::underlying_type_t<Enum>>;
+
+  bits_type bits_ = 0;
+
+  constexpr flags() noexcept = default;
+  constexpr flags(Enum bit) noexcept : bits_{static_cast<bits_type>(bit)} {}
+
+  /// A set from the bits of the C API.
+  [[nodiscard]] static constexpr flags from_bits(bits_type bits) noexcept {
+    flags result;
+    result.bits_ = bits;
+    return result;
+  }
+
+  [[nodiscard]] constexpr bits_type bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+
+  /// True when every bit of `other` is in this set.
+  [[nodiscard]] constexpr bool contains(flags other) const noexcept {
+    return (bits_ & other.bits_) == other.bits_;
+  }
+  /// True when the two sets share a bit.
+  [[nodiscard]] constexpr bool intersects(flags other) const noexcept {
+    return (bits_ & other.bits_) != 0;
+  }
+
+  friend constexpr flags operator|(flags left, flags right) noexcept {
+    return from_bits(left.bits_ | right.bits_);
+  }
+  friend constexpr flags operator&(flags left, flags right) noexcept {
+    return from_bits(left.bits_ & right.bits_);
+  }
+  /// The bits of `left` that are not in `right`.
+  friend constexpr flags operator-(flags left, flags right) noexcept {
+    return from_bits(left.bits_ & static_cast<bits_type>(~right.bits_));
+  }
+  constexpr flags& operator|=(flags other) noexcept { return *this = *this | other; }
+  constexpr flags& operator&=(flags other) noexcept { return *this = *this & other; }
+  constexpr flags& operator-=(flags other) noexcept { return *this = *this - other; }
+
+  friend constexpr bool operator==(flags, flags) noexcept = default;
+};
+
+template <class Enum>
+  requires is_flag<Enum>
+[[nodiscard]] constexpr flags<Enum> operator|(Enum left, Enum right) noexcept {
+  return flags<Enum>{left} | flags<Enum>{right};
+}
+
+/// "local_write|remote_read"; "none" for the empty set; unknown bits in base 16.
+template <class Enum>
+  requires is_flag<Enum>
+[[nodiscard]] constexpr text<256> to_text(flags<Enum> set) noexcept {
+  return text<256>{[&](text_writer& writer) {
+    using bits_type = typename flags<Enum>::bits_type;
+    bits_type rest = set.bits();
+    if (rest == 0) writer.put("none");
+    for (bits_type bit = 1; bit != 0 && rest != 0; bit = static_cast<bits_type>(bit << 1)) {
+      const std::string_view name = flag_name(static_cast<Enum>(bit));
+      if ((rest & bit) == 0 || name.empty()) continue;
+      rest = static_cast<bits_type>(rest & static_cast<bits_type>(~bit));
+      writer.put(name).put(rest != 0 ? "|" : "");
+    }
+    if (rest != 0) writer.put("0x").hexadecimal(rest);
+  }};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

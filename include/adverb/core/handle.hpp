@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// The two storages under every handle: one owns its C object, the other only refers to it. The
+// operations of a handle are written once, as a mixin over either.
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <adverb/core/check.hpp>
+#include <adverb/core/lifetime.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Tag: take over, or view, something that the C API made.
+struct adopt_t {
+  explicit adopt_t() = default;
+};
+inline constexpr adopt_t adopt{};
+
+/// What an owner has to know of its C object.
+///   native_type                  the type of the C object
+///   destroy_verb                 the name of the C function that destroys it
+///   destroy(object)              calls it; returns 0 or an errno
+///   for_each_parent(object, f)   calls f with each object that must outlive this one
+///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
+template <class Traits>
+concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
+  { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
+  { Traits::destroy(object) } noexcept -> std::same_as<int>;
+  Traits::for_each_parent(object, [](const void*) {});
+  { Traits::describe(object, writer) } noexcept;
+};
+
+namespace detail {
+
+/// Names an object in a failure, as its traits do.
+template <handle_traits Traits>
+[[nodiscard]] auto on_object(const typename Traits::native_type* object) noexcept {
+  return [object](failure_description& description) {
+    description.object([&](text_writer& writer) { Traits::describe(object, writer); });
+  };
+}
+
+}  // namespace detail
+
+/// Owns a C object and destroys it: move-only, the size of a pointer. Empty by default and after
+/// being moved from or released. Move assignment destroys what was held, at once.
+///
+/// A destroy that fails in the destructor or in a move assignment is told to the failure hook, and
+/// so is an object that still has live children: it is left alone, because destroying it would
+/// leave them dangling.
+template <handle_traits Traits>
+class [[nodiscard]] unique_handle {
+ public:
+  using native_type = typename Traits::native_type;
+  using owner_traits = Traits;
+
+  unique_handle() noexcept = default;
+
+  /// Takes over an object of the C API (or none, when null).
+  unique_handle(adopt_t, native_type* object) noexcept : object_{object} {
+    if (object_ != nullptr) register_with_parents();
+  }
+
+  unique_handle(unique_handle&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
+  unique_handle& operator=(unique_handle&& other) noexcept {
+    if (this != &other) {
+      destroy_or_tell();
+      object_ = std::exchange(other.object_, nullptr);
+    }
+    return *this;
+  }
+  ~unique_handle() { destroy_or_tell(); }
+
+  /// The C object, or null when empty. Still owned.
+  [[nodiscard]] native_type* native_handle() const noexcept { return object_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  /// Gives up the C object without destroying it.
+  [[nodiscard]] native_type* release() noexcept {
+    if (object_ != nullptr) unregister_from_parents();
+    return std::exchange(object_, nullptr);
+  }
+
+  /// Destroys the object now and reports an error. A failed close leaves the handle as it was: it
+  /// can be closed again once the reason is gone. Closing an empty handle does nothing.
+  template <error_policy Policy = throwing>
+  void close(Policy&& policy = {}) {
+    detail::clear(policy);
+    if (object_ == nullptr) return;
+    const detail::child_counts children =
+        detail::lifetime_registry::instance().children_of(object_);
+    if (!children.none()) {
+      detail::report_errno(std::forward<Policy>(policy), EBUSY, Traits::destroy_verb,
+                           [&](failure_description& description) {
+                             detail::on_object<Traits>(object_)(description);
+                             description.explain([&](text_writer& writer) {
+                               writer.put("still in use by ");
+                               children.write_to(writer);
+                               writer.put("; destroy these first");
+                             });
+                           });
+      return;
+    }
+    unregister_from_parents();
+    const int result = Traits::destroy(object_);
+    if (result == 0) {
+      object_ = nullptr;
+      return;
+    }
+    register_with_parents();
+    detail::check_returned(
+        std::forward<Policy>(policy), Traits::destroy_verb, result,
+        detail::on_object<Traits>(object_));
+  }
+
+ private:
+  void register_with_parents() const noexcept {
+    Traits::for_each_parent(object_, [](const void* parent) {
+      if (parent != nullptr)
+        detail::lifetime_registry::instance().add_child(parent, detail::kind_of<native_type>);
+    });
+  }
+  void unregister_from_parents() const noexcept {
+    Traits::for_each_parent(object_, [](const void* parent) {
+      if (parent != nullptr)
+        detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
+    });
+  }
+
+  void destroy_or_tell() noexcept { close(detail::telling{}); }
+
+  native_type* object_ = nullptr;
+};
+
+namespace detail {
+template <class Owner, class Native>
+concept owner_of = requires { typename Owner::owner_traits; } &&
+                   std::same_as<typename Owner::native_type, Native>;
+}  // namespace detail
+
+/// Refers to a C object that something else keeps alive: as cheap as the pointer, to be passed by
+/// value. Made from an owner, or from the pointer of the C API. Null by default.
+template <class Native>
+class reference {
+ public:
+  using native_type = Native;
+
+  constexpr reference() noexcept = default;
+  constexpr reference(Native* object) noexcept : object_{object} {}
+  template <detail::owner_of<Native> Owner>
+  constexpr reference(const Owner& owner) noexcept : object_{owner.native_handle()} {}
+  /// An owner that is about to die cannot be referred to.
+  template <detail::owner_of<Native> Owner>
+  reference(const Owner&&) = delete;
+
+  [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  Native* object_ = nullptr;
+};
+
+namespace detail {
+
+/// Makes an object with a C call and owns it from its first moment. An empty one among `parents`,
+/// the references that the call needs, is reported instead of being handed to C.
+template <class Handle, error_policy Policy, std::invocable Create, class Describe, class... Parent>
+[[nodiscard]] Handle make_handle(Policy&& policy, std::string_view verb, const Create& create,
+                                 const Describe& describe, reference<Parent>... parents) {
+  std::string_view missing;
+  ((parents ? void() : void(missing = name_of(kind_of<Parent>))), ...);
+  if (!missing.empty()) [[unlikely]] {
+    report_errno(std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
+      description.explain([&](text_writer& writer) {
+        writer.put("the ").put(missing).put(" is empty: moved from, closed, or never made");
+      });
+    });
+    return Handle{};
+  }
+  return Handle{adopt, check_pointer(std::forward<Policy>(policy), verb, create, describe)};
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

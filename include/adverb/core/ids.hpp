@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// The numbers of the verbs world, each a type of its own, so that one cannot be passed for another.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The local key of a memory region: used by the side that registered it.
+enum class lkey : std::uint32_t {};
+/// The remote key of a memory region or window: handed to the peer.
+enum class rkey : std::uint32_t {};
+/// The number of a queue pair (24 bits).
+enum class qp_number : std::uint32_t {};
+/// The queue key of datagrams (UD): a receiver drops what does not carry its own.
+enum class queue_key : std::uint32_t {};
+/// The number of a port of a device. Ports count from 1.
+enum class port_number : std::uint8_t {};
+/// An index into the GID table of a port.
+enum class gid_index : std::uint8_t {};
+/// A local identifier (InfiniBand subnet address); 0 on Ethernet links.
+enum class lid : std::uint16_t {};
+/// An index into the P_Key table of a port.
+enum class pkey_index : std::uint16_t {};
+/// A partition key, in host byte order; the top bit is full membership.
+enum class pkey : std::uint16_t {};
+/// A service level (4 bits).
+enum class service_level : std::uint8_t {};
+
+/// The 32 bits that travel with a send or write "with immediate", in host byte order here and in
+/// network byte order on the wire.
+enum class immediate : std::uint32_t {};
+
+/// A packet sequence number: 24 bits that wrap around, so there is no less-than.
+class packet_sequence_number {
+ public:
+  constexpr packet_sequence_number() noexcept = default;
+  /// The low 24 bits of `number`.
+  constexpr explicit packet_sequence_number(std::uint32_t number) noexcept
+      : number_{number & mask} {}
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return number_; }
+
+  /// `count` packets later, wrapping at 2^24.
+  friend constexpr packet_sequence_number operator+(packet_sequence_number from,
+                                                    std::uint32_t count) noexcept {
+    return packet_sequence_number{from.number_ + count};
+  }
+  friend constexpr bool operator==(packet_sequence_number, packet_sequence_number) noexcept =
+      default;
+
+ private:
+  static constexpr std::uint32_t mask = 0xff'ffff;
+  std::uint32_t number_ = 0;
+};
+
+namespace detail {
+
+constexpr text<24> hexadecimal_text(std::uint64_t number, std::size_t digits = 1) noexcept {
+  return text<24>{
+      [&](text_writer& writer) { writer.put("0x").hexadecimal(number, digits); }};
+}
+
+constexpr text<24> decimal_text(std::uint64_t number) noexcept {
+  return text<24>{[&](text_writer& writer) { writer.decimal(number); }};
+}
+
+}  // namespace detail
+
+// Keys and what the wire shows in base 16 print so; indices and counts print in base 10.
+[[nodiscard]] constexpr text<24> to_text(lkey key) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
+}
+[[nodiscard]] constexpr text<24> to_text(rkey key) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
+}
+[[nodiscard]] constexpr text<24> to_text(qp_number number) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
+}
+[[nodiscard]] constexpr text<24> to_text(queue_key key) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
+}
+[[nodiscard]] constexpr text<24> to_text(lid identifier) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint16_t>(identifier), 4);
+}
+[[nodiscard]] constexpr text<24> to_text(pkey key) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint16_t>(key), 4);
+}
+[[nodiscard]] constexpr text<24> to_text(immediate data) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(data));
+}
+[[nodiscard]] constexpr text<24> to_text(packet_sequence_number number) noexcept {
+  return detail::hexadecimal_text(number.value(), 6);
+}
+[[nodiscard]] constexpr text<24> to_text(port_number number) noexcept {
+  return detail::decimal_text(static_cast<std::uint8_t>(number));
+}
+[[nodiscard]] constexpr text<24> to_text(gid_index index) noexcept {
+  return detail::decimal_text(static_cast<std::uint8_t>(index));
+}
+[[nodiscard]] constexpr text<24> to_text(pkey_index index) noexcept {
+  return detail::decimal_text(static_cast<std::uint16_t>(index));
+}
+[[nodiscard]] constexpr text<24> to_text(service_level level) noexcept {
+  return detail::decimal_text(static_cast<std::uint8_t>(level));
+}
+
+}  // namespace adverb::inline ADVERB_ABI

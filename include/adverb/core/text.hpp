@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Text in fixed buffers: how every adverb type is printed, without allocating and without <ostream>.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...".
+class text_writer {
+ public:
+  constexpr explicit text_writer(std::span<char> buffer) noexcept : buffer_{buffer} {}
+
+  constexpr text_writer& put(std::string_view text) noexcept {
+    for (const char character : text) {
+      if (size_ == buffer_.size()) {
+        mark_cut();
+        break;
+      }
+      buffer_[size_++] = character;
+    }
+    return *this;
+  }
+
+  /// Appends an unsigned number in base 10.
+  constexpr text_writer& decimal(std::uint64_t number) noexcept { return number_in(10, number, 1); }
+
+  /// Appends a number in base 16, without a prefix, padded with zeros to `digits`.
+  constexpr text_writer& hexadecimal(std::uint64_t number, std::size_t digits = 1) noexcept {
+    return number_in(16, number, digits);
+  }
+
+  /// Appends any type that has a `to_text`.
+  template <class T>
+    requires requires(const T& value) { std::string_view{to_text(value)}; }
+  constexpr text_writer& put(const T& value) noexcept {
+    return put(std::string_view{to_text(value)});
+  }
+
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+
+ private:
+  constexpr text_writer& number_in(unsigned base, std::uint64_t number,
+                                   std::size_t minimum_digits) noexcept {
+    char digits[20] = {};
+    std::size_t first = sizeof digits;
+    do {
+      digits[--first] = "0123456789abcdef"[number % base];
+      number /= base;
+    } while (first > 0 && (number != 0 || sizeof digits - first < minimum_digits));
+    return put(std::string_view{digits + first, sizeof digits - first});
+  }
+
+  constexpr void mark_cut() noexcept {
+    for (std::size_t back = 1; back <= 3 && back <= buffer_.size(); ++back)
+      buffer_[buffer_.size() - back] = '.';
+  }
+
+  std::span<char> buffer_;
+  std::size_t size_ = 0;
+};
+
+/// A short text held by value: what `to_text` returns. At most `Capacity` characters.
+template <std::size_t Capacity>
+class text {
+ public:
+  /// Fills the text by handing a `text_writer` to `write`.
+  template <std::invocable<text_writer&> Write>
+  constexpr explicit text(Write&& write) noexcept {
+    text_writer writer{characters_};
+    write(writer);
+    size_ = writer.size();
+  }
+
+  [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_, size_}; }
+  constexpr operator std::string_view() const noexcept { return view(); }
+
+ private:
+  char characters_[Capacity] = {};
+  std::size_t size_ = 0;
+};
+
+namespace detail {
+template <std::size_t Capacity>
+void is_text(const text<Capacity>&);
+}  // namespace detail
+
+/// A type that adverb can print: `to_text(value)` gives a `text`. `to_string`, `operator<<`
+/// (adverb/ostream.hpp), std::formatter (adverb/format.hpp) and fmt's formatter (adverb/fmt.hpp)
+/// all follow from it.
+template <class T>
+concept has_text = requires(const T& value) { detail::is_text(to_text(value)); };
+
+/// The text of a value as a std::string.
+template <has_text T>
+[[nodiscard]] std::string to_string(const T& value) {
+  return std::string{to_text(value).view()};
+}
+
+namespace detail {
+
+/// The text of an enumerator: its name, or the number of one that this version does not know.
+constexpr text<48> name_or_number(std::string_view name, std::uint64_t number) noexcept {
+  return text<48>{[&](text_writer& writer) {
+    if (name.empty())
+      writer.put("unknown (").decimal(number).put(")");
+    else
+      writer.put(name);
+  }};
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

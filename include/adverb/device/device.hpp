@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The RDMA devices of this machine.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/check.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The family of protocols that a device speaks.
+enum class transport_type : std::int32_t {
+  unknown = IBV_TRANSPORT_UNKNOWN,
+  infiniband = IBV_TRANSPORT_IB,
+  iwarp = IBV_TRANSPORT_IWARP,
+  usnic = IBV_TRANSPORT_USNIC,
+  usnic_udp = IBV_TRANSPORT_USNIC_UDP,
+  unspecified = IBV_TRANSPORT_UNSPECIFIED,
+};
+
+/// The field's names: RoCE devices count as "InfiniBand" here, because they speak its transport.
+[[nodiscard]] constexpr text<48> to_text(transport_type type) noexcept {
+  constexpr std::array<std::string_view, 5> names{"InfiniBand", "iWARP", "usNIC", "usNIC UDP",
+                                                  "unspecified"};
+  const auto number = static_cast<std::int32_t>(type);
+  if (type == transport_type::unknown) return detail::name_or_number("unknown", 0);
+  const auto index = static_cast<std::uint32_t>(number);
+  return detail::name_or_number(index < names.size() ? names[index] : "", index);
+}
+
+/// A device that was found. Valid as long as the list it came from, or a context opened on it.
+class device_ref {
+ public:
+  constexpr device_ref() noexcept = default;
+  constexpr device_ref(ibv_device* device) noexcept : device_{device} {}
+
+  /// The name in the kernel, for instance "mlx5_0" or "rxe0".
+  [[nodiscard]] std::string_view name() const noexcept { return device_->name; }
+  /// The name of its character device, for instance "uverbs0".
+  [[nodiscard]] std::string_view character_device() const noexcept { return device_->dev_name; }
+  [[nodiscard]] adverb::transport_type transport_type() const noexcept {
+    return static_cast<adverb::transport_type>(device_->transport_type);
+  }
+
+  [[nodiscard]] constexpr ibv_device* native_handle() const noexcept { return device_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return device_ != nullptr; }
+  friend constexpr bool operator==(device_ref, device_ref) noexcept = default;
+
+ private:
+  ibv_device* device_ = nullptr;
+};
+
+/// All devices of this machine, a range of device_ref. A machine without any gives
+/// an empty list; one without RDMA in its kernel is an error (ENOSYS).
+/// Wraps: ibv_get_device_list(3), ibv_free_device_list(3).
+class [[nodiscard]] device_list {
+ public:
+  class iterator {
+   public:
+    using value_type = device_ref;
+    using difference_type = std::ptrdiff_t;
+
+    constexpr iterator() noexcept = default;
+    constexpr explicit iterator(ibv_device* const* position) noexcept : position_{position} {}
+    constexpr device_ref operator*() const noexcept { return *position_; }
+    constexpr iterator& operator++() noexcept {
+      ++position_;
+      return *this;
+    }
+    constexpr iterator operator++(int) noexcept { return iterator{position_++}; }
+    friend constexpr bool operator==(iterator, iterator) noexcept = default;
+
+   private:
+    ibv_device* const* position_ = nullptr;
+  };
+
+  template <error_policy Policy = throwing>
+  explicit device_list(Policy&& policy = {}) {
+    int count = 0;
+    devices_ = detail::check_pointer(
+        std::forward<Policy>(policy), "ibv_get_device_list",
+        [&] { return ibv_get_device_list(&count); },
+        [](failure_description& description) {
+          if (description.code() == std::errc::function_not_supported)
+            description.explain(
+                "this kernel has no RDMA: load the driver of the device and ib_uverbs");
+        });
+    size_ = static_cast<std::size_t>(count);
+  }
+  device_list(device_list&& other) noexcept
+      : devices_{std::exchange(other.devices_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
+  device_list& operator=(device_list&& other) noexcept {
+    if (this != &other) {
+      free();
+      devices_ = std::exchange(other.devices_, nullptr);
+      size_ = std::exchange(other.size_, 0);
+    }
+    return *this;
+  }
+  ~device_list() { free(); }
+
+  [[nodiscard]] iterator begin() const noexcept { return iterator{devices_}; }
+  [[nodiscard]] iterator end() const noexcept { return iterator{devices_ + size_}; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] device_ref operator[](std::size_t index) const noexcept { return devices_[index]; }
+
+  /// The device of that name, or an empty reference.
+  [[nodiscard]] device_ref find(std::string_view name) const noexcept {
+    for (const device_ref device : *this)
+      if (device.name() == name) return device;
+    return {};
+  }
+
+ private:
+  void free() noexcept {
+    if (devices_ != nullptr) ibv_free_device_list(devices_);
+  }
+
+  ibv_device** devices_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

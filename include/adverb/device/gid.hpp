@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Global identifiers: the addresses of ports, and the entries of a GID table.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/ids.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The 128-bit address of a port. On RoCE it is an IPv6 address, or an IPv4 address mapped into
+/// one.
+class gid {
+ public:
+  /// The empty one, all zeros.
+  constexpr gid() noexcept = default;
+  constexpr explicit gid(const std::array<std::uint8_t, 16>& bytes) noexcept : bytes_{bytes} {}
+  explicit gid(const ibv_gid& native) noexcept { std::copy_n(native.raw, 16, bytes_.begin()); }
+
+  /// The bytes in network order.
+  [[nodiscard]] constexpr const std::array<std::uint8_t, 16>& bytes() const noexcept {
+    return bytes_;
+  }
+  [[nodiscard]] ibv_gid native() const noexcept {
+    ibv_gid native;
+    std::copy_n(bytes_.begin(), 16, native.raw);
+    return native;
+  }
+
+  [[nodiscard]] constexpr bool is_empty() const noexcept { return *this == gid{}; }
+  [[nodiscard]] constexpr bool is_link_local() const noexcept {
+    return bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
+  }
+  /// True for ::ffff:a.b.c.d.
+  [[nodiscard]] constexpr bool is_ipv4_mapped() const noexcept {
+    return std::all_of(bytes_.begin(), bytes_.begin() + 10,
+                       [](std::uint8_t byte) { return byte == 0; }) &&
+           bytes_[10] == 0xff && bytes_[11] == 0xff;
+  }
+  /// True when both have the same subnet prefix (the upper 64 bits).
+  [[nodiscard]] constexpr bool same_subnet(const gid& other) const noexcept {
+    return std::equal(bytes_.begin(), bytes_.begin() + 8, other.bytes_.begin());
+  }
+
+  friend constexpr bool operator==(const gid&, const gid&) noexcept = default;
+
+ private:
+  std::array<std::uint8_t, 16> bytes_{};
+};
+
+/// As an IPv6 address is written: "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1".
+[[nodiscard]] constexpr text<40> to_text(const gid& address) noexcept {
+  const auto& bytes = address.bytes();
+  if (address.is_ipv4_mapped()) {
+    return text<40>{[&](text_writer& writer) {
+      writer.put("::ffff:").decimal(bytes[12]).put(".").decimal(bytes[13]).put(".");
+      writer.decimal(bytes[14]).put(".").decimal(bytes[15]);
+    }};
+  }
+  const auto group = [&](std::size_t index) {
+    return static_cast<unsigned>(bytes[2 * index] << 8 | bytes[2 * index + 1]);
+  };
+  // The longest run of two or more zero groups is written "::".
+  std::size_t run_begin = 8;
+  std::size_t run_end = 8;
+  for (std::size_t begin = 0; begin < 8; ++begin) {
+    std::size_t end = begin;
+    while (end < 8 && group(end) == 0) ++end;
+    if (end - begin < 2 || end - begin <= run_end - run_begin) continue;
+    run_begin = begin;
+    run_end = end;
+  }
+  return text<40>{[&](text_writer& writer) {
+    for (std::size_t index = 0; index < 8; ++index) {
+      if (index == run_begin) {
+        writer.put("::");
+        index = run_end - 1;
+        continue;
+      }
+      writer.put(index != 0 && index != run_end ? ":" : "").hexadecimal(group(index));
+    }
+  }};
+}
+
+/// What kind of packets a GID is used for.
+enum class gid_type : std::uint32_t {
+  infiniband = IBV_GID_TYPE_IB,
+  roce_v1 = IBV_GID_TYPE_ROCE_V1,
+  roce_v2 = IBV_GID_TYPE_ROCE_V2,
+};
+
+[[nodiscard]] constexpr text<48> to_text(gid_type type) noexcept {
+  constexpr std::array<std::string_view, 3> names{"InfiniBand", "RoCE v1", "RoCE v2"};
+  const auto number = static_cast<std::uint32_t>(type);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+/// One entry of the GID table of a device.
+class gid_entry {
+ public:
+  gid_entry() noexcept = default;
+  explicit gid_entry(const ibv_gid_entry& native) noexcept : native_{native} {}
+
+  [[nodiscard]] adverb::gid gid() const noexcept { return adverb::gid{native_.gid}; }
+  [[nodiscard]] gid_index index() const noexcept {
+    return static_cast<gid_index>(native_.gid_index);
+  }
+  [[nodiscard]] port_number port() const noexcept {
+    return static_cast<port_number>(native_.port_num);
+  }
+  [[nodiscard]] gid_type type() const noexcept { return static_cast<gid_type>(native_.gid_type); }
+  /// The index of the network interface behind it (see if_nametoindex(3)); 0 when there is none.
+  [[nodiscard]] std::uint32_t network_interface() const noexcept { return native_.ndev_ifindex; }
+
+  [[nodiscard]] const ibv_gid_entry& native() const noexcept { return native_; }
+
+ private:
+  ibv_gid_entry native_{};
+};
+
+/// "1 (RoCE v2, ::ffff:10.0.0.1)": the index, then type and address.
+[[nodiscard]] inline text<96> to_text(const gid_entry& entry) noexcept {
+  return text<96>{[&](text_writer& writer) {
+    writer.put(entry.index()).put(" (").put(entry.type()).put(", ").put(entry.gid()).put(")");
+  }};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Who may do what with registered memory, or through a queue pair.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/flags.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// A right to memory. Reading it locally is always allowed.
+enum class access_right : std::uint32_t {
+  local_write = IBV_ACCESS_LOCAL_WRITE,
+  remote_write = IBV_ACCESS_REMOTE_WRITE,
+  remote_read = IBV_ACCESS_REMOTE_READ,
+  remote_atomic = IBV_ACCESS_REMOTE_ATOMIC,
+  window_bind = IBV_ACCESS_MW_BIND,
+  zero_based = IBV_ACCESS_ZERO_BASED,
+  on_demand = IBV_ACCESS_ON_DEMAND,
+  huge_pages = IBV_ACCESS_HUGETLB,
+  relaxed_ordering = IBV_ACCESS_RELAXED_ORDERING,
+};
+template <>
+inline constexpr bool is_flag<access_right> = true;
+using access_rights = flags<access_right>;
+
+[[nodiscard]] constexpr std::string_view flag_name(access_right right) noexcept {
+  switch (right) {
+    case access_right::local_write: return "local_write";
+    case access_right::remote_write: return "remote_write";
+    case access_right::remote_read: return "remote_read";
+    case access_right::remote_atomic: return "remote_atomic";
+    case access_right::window_bind: return "window_bind";
+    case access_right::zero_based: return "zero_based";
+    case access_right::on_demand: return "on_demand";
+    case access_right::huge_pages: return "huge_pages";
+    case access_right::relaxed_ordering: return "relaxed_ordering";
+  }
+  return {};
+}
+
+namespace detail {
+/// The rights that a peer can be given.
+inline constexpr access_rights remote_rights =
+    access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
+/// The rights that change memory.
+inline constexpr access_rights writing_rights =
+    access_right::local_write | access_right::remote_write | access_right::remote_atomic;
+}  // namespace detail
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Local buffers: registered memory as the elements of scatter/gather lists.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// A piece of registered memory that can be sent from (gathered): address, length, local key.
+/// Made by a memory_region. Trivially copyable; valid as long as the region.
+class const_buffer {
+ public:
+  /// The empty buffer: no bytes of no region.
+  constexpr const_buffer() noexcept = default;
+  /// Views an element of the C API, unchecked.
+  constexpr const_buffer(adopt_t, const ibv_sge& element) noexcept : element_{element} {}
+
+  /// As the device sees it: the virtual address, unless the region was given another.
+  [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
+  /// In bytes.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
+  [[nodiscard]] constexpr lkey key() const noexcept {
+    return static_cast<adverb::lkey>(element_.lkey);
+  }
+  [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
+
+ private:
+  ibv_sge element_{};
+};
+
+/// A piece of registered memory that can be received into (scattered). Converts to a const_buffer;
+/// a const_buffer never converts back.
+class mutable_buffer {
+ public:
+  constexpr mutable_buffer() noexcept = default;
+  constexpr mutable_buffer(adopt_t, const ibv_sge& element) noexcept : element_{element} {}
+
+  /// As the device sees it: the virtual address, unless the region was given another.
+  [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
+  [[nodiscard]] constexpr lkey key() const noexcept {
+    return static_cast<adverb::lkey>(element_.lkey);
+  }
+  [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
+
+  constexpr operator const_buffer() const noexcept { return {adopt, element_}; }
+
+ private:
+  ibv_sge element_{};
+};
+
+namespace detail {
+
+template <class Buffer>
+inline constexpr bool is_element =
+    sizeof(Buffer) == sizeof(ibv_sge) && alignof(Buffer) == alignof(ibv_sge) &&
+    std::is_standard_layout_v<Buffer> && std::is_trivially_copyable_v<Buffer>;
+static_assert(is_element<const_buffer> && is_element<mutable_buffer>);
+
+/// A list of buffers as the C API takes it. Each buffer is pointer-interconvertible with its one
+/// member, so an array of them is read as an array of elements. The one such cast.
+[[nodiscard]] inline ibv_sge* native_elements(const const_buffer* first) noexcept {
+  return reinterpret_cast<ibv_sge*>(const_cast<const_buffer*>(first));
+}
+[[nodiscard]] inline ibv_sge* native_elements(const mutable_buffer* first) noexcept {
+  return reinterpret_cast<ibv_sge*>(const_cast<mutable_buffer*>(first));
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Protection domains: what keeps the memory and the queue pairs of one user apart from another's.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+template <class Storage>
+class protection_domain_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+};
+
+namespace detail {
+
+struct protection_domain_traits {
+  using native_type = ibv_pd;
+  static constexpr std::string_view destroy_verb = "ibv_dealloc_pd";
+  static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
+  template <class Function>
+  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+    function(domain->context);
+  }
+  static void describe(const ibv_pd* domain, text_writer& writer) noexcept {
+    put_device(writer, domain->context).put(" pd ").decimal(domain->handle);
+  }
+};
+
+}  // namespace detail
+
+/// A protection domain. Memory regions, address handles and queue pairs are made in one, and work
+/// together only within it. Thread safe.
+class [[nodiscard]] protection_domain
+    : public protection_domain_operations<unique_handle<detail::protection_domain_traits>> {
+ public:
+  using protection_domain_operations::protection_domain_operations;
+
+  /// Wraps: ibv_alloc_pd(3).
+  template <error_policy Policy = throwing>
+  explicit protection_domain(context_ref context, Policy&& policy = {})
+      : protection_domain_operations{detail::make_handle<protection_domain>(
+            std::forward<Policy>(policy), "ibv_alloc_pd",
+            [&] { return ibv_alloc_pd(context.native_handle()); },
+            detail::on_device(context.native_handle()), context)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

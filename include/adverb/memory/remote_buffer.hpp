@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Remote buffers: a peer's memory, with what may be done with it in the type.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <adverb/core/byte_order.hpp>
+#include <adverb/core/check.hpp>
+#include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/memory/access.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// `size()` elements of `T` in the memory of a peer, for the one-sided operations: made by
+/// `memory_region::remote` where the memory is, sent to the peer as bytes, and decoded there.
+///
+/// `Rights` are the remote rights that the key carries. It converts to a buffer with fewer rights,
+/// never with more. Trivially copyable. The memory is not owned and cannot be checked from here:
+/// that is the device's work.
+///
+/// Wire format (`encode`, `decode`): 24 bytes, all numbers little-endian.
+///
+///     offset  size  content
+///          0     8  address
+///          8     8  length in bytes
+///         16     4  remote key
+///         20     4  rights, as the bits of access_right
+template <class T = std::byte,
+          access_rights Rights = access_right::remote_read | access_right::remote_write>
+class remote_buffer {
+  static_assert(std::is_trivially_copyable_v<T>, "remote memory holds trivially copyable types");
+  static_assert(!Rights.empty() && detail::remote_rights.contains(Rights),
+                "the rights of a remote buffer are some of remote_read, remote_write and "
+                "remote_atomic");
+
+ public:
+  using value_type = T;
+  static constexpr access_rights rights = Rights;
+  static constexpr std::size_t encoded_size = 24;
+
+  /// No memory at all.
+  constexpr remote_buffer() noexcept = default;
+
+  /// From the parts, as a protocol of another program delivers them; unchecked.
+  constexpr remote_buffer(adopt_t, std::uint64_t address, std::size_t size,
+                          adverb::rkey key) noexcept
+      : address_{address}, size_{size}, key_{key} {}
+
+  /// From a buffer that grants more.
+  template <access_rights Other>
+    requires(Other != Rights)
+  constexpr remote_buffer(const remote_buffer<T, Other>& other) noexcept
+      : remote_buffer{adopt, other.address(), other.size(), other.key()} {
+    static_assert(Other.contains(Rights),
+                  "a remote buffer cannot be converted to one with more rights");
+  }
+
+  /// The address in the peer's memory.
+  [[nodiscard]] constexpr std::uint64_t address() const noexcept { return address_; }
+  /// In elements.
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] constexpr adverb::rkey key() const noexcept { return key_; }
+
+  /// `count` elements from `offset`. Reports ERANGE when they are not all inside.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] constexpr remote_buffer slice(std::size_t offset, std::size_t count,
+                                              Policy&& policy = {}) const {
+    if (offset > size_ || count > size_ - offset) [[unlikely]] {
+      detail::report_errno(std::forward<Policy>(policy), ERANGE, "remote_buffer::slice",
+                           [&](failure_description& description) {
+                             description.explain([&](text_writer& writer) {
+                               writer.decimal(count).put(" elements from ").decimal(offset);
+                               writer.put(" are not inside ").decimal(size_);
+                             });
+                           });
+      return {};
+    }
+    detail::clear(policy);
+    return {adopt, address_ + offset * sizeof(T), count, key_};
+  }
+
+  /// One element. Reports ERANGE when it is not inside.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] constexpr remote_buffer at(std::size_t index, Policy&& policy = {}) const {
+    return slice(index, 1, std::forward<Policy>(policy));
+  }
+
+  /// The same memory as elements of another type: as many as fit.
+  template <class Other>
+  [[nodiscard]] constexpr remote_buffer<Other, Rights> as() const noexcept {
+    return {adopt, address_, size_bytes() / sizeof(Other), key_};
+  }
+
+  /// The bytes to send to a peer.
+  [[nodiscard]] constexpr std::array<std::byte, encoded_size> encode() const noexcept {
+    std::array<std::byte, encoded_size> bytes{};
+    const std::span<std::byte, encoded_size> out{bytes};
+    detail::store_little_endian<std::uint64_t>(out.template subspan<0, 8>(), address_);
+    detail::store_little_endian<std::uint64_t>(out.template subspan<8, 8>(), size_bytes());
+    detail::store_little_endian<std::uint32_t>(out.template subspan<16, 4>(),
+                                               static_cast<std::uint32_t>(key_));
+    detail::store_little_endian<std::uint32_t>(out.template subspan<20, 4>(), Rights.bits());
+    return bytes;
+  }
+
+  /// From the bytes that a peer sent. Refuses (EACCES) a buffer that does not grant `Rights`, and
+  /// (EPROTO) one that does not hold whole elements, that wraps around the address space, or whose
+  /// elements are not aligned where atomics need it.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static constexpr remote_buffer decode(
+      std::span<const std::byte, encoded_size> bytes, Policy&& policy = {}) {
+    const auto address =
+        detail::load_little_endian<std::uint64_t>(bytes.template subspan<0, 8>());
+    const auto length = detail::load_little_endian<std::uint64_t>(bytes.template subspan<8, 8>());
+    const auto key = detail::load_little_endian<std::uint32_t>(bytes.template subspan<16, 4>());
+    const auto granted = access_rights::from_bits(
+        detail::load_little_endian<std::uint32_t>(bytes.template subspan<20, 4>()));
+
+    if (!granted.contains(Rights)) {
+      detail::report_errno(std::forward<Policy>(policy), EACCES, "remote_buffer::decode",
+                           [&](failure_description& description) {
+                             description.explain([&](text_writer& writer) {
+                               writer.put("the peer grants ").put(granted);
+                               writer.put(", but ").put(Rights).put(" is needed");
+                             });
+                           });
+      return {};
+    }
+    const std::string_view defect =
+        length % sizeof(T) != 0                            ? "the length is not a whole number of elements"
+        : address + length < address                       ? "the buffer wraps around the address space"
+        : Rights.contains(access_right::remote_atomic) && address % 8 != 0
+            ? "the address is not a multiple of 8, which atomic operations need"
+            : "";
+    if (!defect.empty()) {
+      detail::report_errno(
+          std::forward<Policy>(policy), EPROTO, "remote_buffer::decode",
+          [&](failure_description& description) { description.explain(defect); });
+      return {};
+    }
+    detail::clear(policy);
+    return {adopt, address, static_cast<std::size_t>(length / sizeof(T)),
+            static_cast<adverb::rkey>(key)};
+  }
+
+  friend constexpr bool operator==(const remote_buffer&, const remote_buffer&) noexcept = default;
+
+ private:
+  std::uint64_t address_ = 0;
+  std::size_t size_ = 0;
+  adverb::rkey key_{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI

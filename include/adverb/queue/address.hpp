@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Addresses: the way to a port of a peer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/ids.hpp>
+#include <adverb/device/gid.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The part of an address that crosses subnets (the GRH). Links over Ethernet (RoCE) always need
+/// it.
+struct global_route {
+  adverb::gid destination{};
+  /// The own GID that packets come from, as an index into the table of the port.
+  gid_index source{};
+  /// 20 bits.
+  std::uint32_t flow_label = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint8_t traffic_class = 0;
+};
+
+/// The way to a peer's port, from a port of this device.
+struct address {
+  /// The own port.
+  port_number port{1};
+  /// The peer's LID; 0 on Ethernet.
+  lid destination{};
+  adverb::service_level service_level{};
+  /// The low bits of the own LID, where a port has several.
+  std::uint8_t source_path_bits = 0;
+  /// The rate to keep to, as the code of enum ibv_rate; 0 for no limit.
+  std::uint8_t static_rate = 0;
+  std::optional<global_route> route{};
+
+  [[nodiscard]] ibv_ah_attr native() const noexcept {
+    ibv_ah_attr native{};
+    if (route) {
+      native.grh.dgid = route->destination.native();
+      native.grh.flow_label = route->flow_label;
+      native.grh.sgid_index = static_cast<std::uint8_t>(route->source);
+      native.grh.hop_limit = route->hop_limit;
+      native.grh.traffic_class = route->traffic_class;
+      native.is_global = 1;
+    }
+    native.dlid = static_cast<std::uint16_t>(destination);
+    native.sl = static_cast<std::uint8_t>(service_level);
+    native.src_path_bits = source_path_bits;
+    native.static_rate = static_rate;
+    native.port_num = static_cast<std::uint8_t>(port);
+    return native;
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

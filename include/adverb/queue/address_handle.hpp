@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Address handles: addresses that datagrams are sent to.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <adverb/fwd.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/address.hpp>
+#include <adverb/queue/explain_address.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+template <class Storage>
+class address_handle_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+};
+
+namespace detail {
+
+struct address_handle_traits {
+  using native_type = ibv_ah;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_ah";
+  static int destroy(ibv_ah* handle) noexcept { return ibv_destroy_ah(handle); }
+  template <class Function>
+  static void for_each_parent(const ibv_ah* handle, const Function& function) noexcept {
+    function(handle->pd);
+  }
+  static void describe(const ibv_ah* handle, text_writer& writer) noexcept {
+    put_device(writer, handle->context).put(" ah ").decimal(handle->handle);
+  }
+};
+
+}  // namespace detail
+
+/// An address handle: it has to live until every send that uses it has completed. Thread safe.
+class [[nodiscard]] address_handle
+    : public address_handle_operations<unique_handle<detail::address_handle_traits>> {
+ public:
+  using address_handle_operations::address_handle_operations;
+
+  /// Wraps: ibv_create_ah(3).
+  template <error_policy Policy = throwing>
+  address_handle(protection_domain_ref domain, const address& destination, Policy&& policy = {})
+      : address_handle_operations{make(domain, destination.native(), std::forward<Policy>(policy))} {
+  }
+
+ private:
+  template <error_policy Policy>
+  static address_handle make(protection_domain_ref domain, ibv_ah_attr native, Policy&& policy) {
+    return detail::make_handle<address_handle>(
+        std::forward<Policy>(policy), "ibv_create_ah",
+        [&] { return ibv_create_ah(domain.native_handle(), &native); },
+        [&](failure_description& description) {
+          detail::on_port(domain.native_handle()->context,
+                          port_number{native.port_num})(description);
+          description.explain([&](text_writer& writer) {
+            detail::explain_address(writer, domain.context(), native, description.code());
+          });
+        },
+        domain);
+  }
+};
+
+/// Where a datagram goes: the way, and the queue pair at its end.
+struct datagram_destination {
+  address_handle_ref address;
+  qp_number queue_pair;
+  adverb::queue_key queue_key;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

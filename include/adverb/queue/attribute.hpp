@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// The attributes of a queue pair, and which of them each transition needs and takes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/flags.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a transition can set, as the bits of ibv_modify_qp.
+enum class qp_attribute : std::uint32_t {
+  state = IBV_QP_STATE,
+  current_state = IBV_QP_CUR_STATE,
+  access = IBV_QP_ACCESS_FLAGS,
+  pkey_index = IBV_QP_PKEY_INDEX,
+  port = IBV_QP_PORT,
+  queue_key = IBV_QP_QKEY,
+  address = IBV_QP_AV,
+  path_mtu = IBV_QP_PATH_MTU,
+  acknowledge_timeout = IBV_QP_TIMEOUT,
+  retry_count = IBV_QP_RETRY_CNT,
+  receiver_not_ready_retry_count = IBV_QP_RNR_RETRY,
+  receive_sequence_number = IBV_QP_RQ_PSN,
+  max_initiator_read_atomic = IBV_QP_MAX_QP_RD_ATOMIC,
+  alternate_path = IBV_QP_ALT_PATH,
+  receiver_not_ready_timer = IBV_QP_MIN_RNR_TIMER,
+  send_sequence_number = IBV_QP_SQ_PSN,
+  max_destination_read_atomic = IBV_QP_MAX_DEST_RD_ATOMIC,
+  path_migration_state = IBV_QP_PATH_MIG_STATE,
+  remote_queue_pair = IBV_QP_DEST_QPN,
+  /// Of adverb: the GID that is announced to the peer. Not a bit of ibv_modify_qp.
+  source_gid = 1U << 31,
+};
+template <>
+inline constexpr bool is_flag<qp_attribute> = true;
+using qp_attributes = flags<qp_attribute>;
+
+[[nodiscard]] constexpr std::string_view flag_name(qp_attribute attribute) noexcept {
+  switch (attribute) {
+    case qp_attribute::state: return "state";
+    case qp_attribute::current_state: return "current_state";
+    case qp_attribute::access: return "access";
+    case qp_attribute::pkey_index: return "pkey_index";
+    case qp_attribute::port: return "port";
+    case qp_attribute::queue_key: return "queue_key";
+    case qp_attribute::address: return "address";
+    case qp_attribute::path_mtu: return "path_mtu";
+    case qp_attribute::acknowledge_timeout: return "acknowledge_timeout";
+    case qp_attribute::retry_count: return "retry_count";
+    case qp_attribute::receiver_not_ready_retry_count: return "receiver_not_ready_retry_count";
+    case qp_attribute::receive_sequence_number: return "receive_sequence_number";
+    case qp_attribute::max_initiator_read_atomic: return "max_initiator_read_atomic";
+    case qp_attribute::alternate_path: return "alternate_path";
+    case qp_attribute::receiver_not_ready_timer: return "receiver_not_ready_timer";
+    case qp_attribute::send_sequence_number: return "send_sequence_number";
+    case qp_attribute::max_destination_read_atomic: return "max_destination_read_atomic";
+    case qp_attribute::path_migration_state: return "path_migration_state";
+    case qp_attribute::remote_queue_pair: return "remote_queue_pair";
+    case qp_attribute::source_gid: return "source_gid";
+  }
+  return {};
+}
+
+/// What a transition needs, and what it takes besides (the state itself left out).
+struct transition_attributes {
+  qp_attributes required;
+  qp_attributes optional;
+};
+
+/// The table of the InfiniBand specification (QP state transition properties). A transition to
+/// RESET or ERR takes nothing; one that is not in the table does not exist.
+[[nodiscard]] constexpr transition_attributes attributes_of(transport service, qp_state from,
+                                                            qp_state to) noexcept {
+  using enum qp_attribute;
+  const bool rc = service == transport::rc;
+  const bool ud = service == transport::ud;
+
+  if (from == qp_state::reset && to == qp_state::init) {
+    if (ud) return {pkey_index | port | queue_key, {}};
+    return {pkey_index | port | access, {}};
+  }
+  if (from == qp_state::init && to == qp_state::rtr) {
+    if (ud) return {{}, pkey_index | queue_key};
+    const qp_attributes connection = address | path_mtu | remote_queue_pair;
+    const qp_attributes both = connection | receive_sequence_number;
+    const qp_attributes reliable = max_destination_read_atomic | receiver_not_ready_timer;
+    return {rc ? both | reliable : both, alternate_path | access | pkey_index};
+  }
+  if (from == qp_state::rtr && to == qp_state::rts) {
+    if (ud) return {send_sequence_number, current_state | queue_key};
+    const qp_attributes both = current_state | alternate_path | access | path_migration_state;
+    if (!rc) return {send_sequence_number, both};
+    return {acknowledge_timeout | retry_count | receiver_not_ready_retry_count |
+                send_sequence_number | max_initiator_read_atomic,
+            both | receiver_not_ready_timer};
+  }
+  return {};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

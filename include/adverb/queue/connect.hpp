@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// From INIT to RTS in one step, and back when it fails.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/durations.hpp>
+#include <adverb/queue/endpoint.hpp>
+#include <adverb/queue/queue_pair_traits.hpp>
+#include <adverb/queue/transition_plan.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The options of `connect`; what is left out has the defaults of `transition`.
+struct connect_options {
+  path_options path{};
+  std::optional<mtu> path_mtu{};
+  std::optional<std::uint8_t> max_destination_read_atomic{};
+  std::optional<std::uint8_t> max_initiator_read_atomic{};
+  std::optional<adverb::receiver_not_ready_timer> receiver_not_ready_timer{};
+  std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
+  std::optional<std::uint8_t> retry_count{};
+  std::optional<std::uint8_t> receiver_not_ready_retry_count{};
+};
+
+namespace detail {
+
+[[nodiscard]] inline transition_plan plan_rtr(const announcement& announced, const endpoint& peer,
+                                              const connect_options& options) noexcept {
+  transition_plan plan;
+  plan.announced = announced;
+  plan.set_peer(peer, options.path);
+  if (options.path_mtu) plan.set_path_mtu(*options.path_mtu);
+  if (options.max_destination_read_atomic)
+    plan.set_max_destination_read_atomic(*options.max_destination_read_atomic);
+  if (options.receiver_not_ready_timer)
+    plan.set_receiver_not_ready_timer(*options.receiver_not_ready_timer);
+  return plan;
+}
+
+[[nodiscard]] inline transition_plan plan_rts(const announcement& announced,
+                                              const connect_options& options) noexcept {
+  transition_plan plan;
+  plan.announced = announced;
+  if (options.acknowledge_timeout) plan.set_acknowledge_timeout(*options.acknowledge_timeout);
+  if (options.retry_count) plan.set_retry_count(*options.retry_count);
+  if (options.receiver_not_ready_retry_count)
+    plan.set_receiver_not_ready_retry_count(*options.receiver_not_ready_retry_count);
+  if (options.max_initiator_read_atomic)
+    plan.set_max_initiator_read_atomic(*options.max_initiator_read_atomic);
+  return plan;
+}
+
+/// Puts a pair that got as far as RTR back into INIT as it was. If even that fails, the failure
+/// hook is told.
+inline void return_to_init(ibv_qp* queue_pair, transport service,
+                           const announcement& announced) noexcept {
+  constexpr int kept = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
+  ibv_qp_attr before{};
+  ibv_qp_init_attr initial{};
+  const int result = ibv_query_qp(queue_pair, &before, kept, &initial);
+  failure why;
+  transition_plan reset;
+  reset.announced = announced;
+  transition_plan init = reset;
+  init.set_port(announced.port);
+  init.set_access(access_rights::from_bits(before.qp_access_flags));
+  init.set_pkey_index(pkey_index{before.pkey_index});
+  init.set_sequence_number(announced.sequence_number);
+  init.set_source_gid(announced.source_gid);
+  const bool returned =
+      check_returned(why, "ibv_query_qp", result, on_object<queue_pair_traits>(queue_pair)) &&
+      carry_out(reset, queue_pair, service, qp_state::rtr, qp_state::reset, why) &&
+      carry_out(init, queue_pair, service, qp_state::reset, qp_state::init, why);
+  if (!returned) tell_failure_hook(why);
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

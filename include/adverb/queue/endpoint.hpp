@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Endpoints: what the two sides of a connection tell each other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <adverb/core/byte_order.hpp>
+#include <adverb/core/check.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/device/gid.hpp>
+#include <adverb/device/port.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// One end of a connection, as its peer needs to know it. `waiting.endpoint()` gives one's own;
+/// send it by any means, as `encode()`d bytes or in a format of the program, and hand the peer's
+/// to `rtr().remote(…)` or `connect(…)`.
+///
+/// Wire format: 40 bytes, all numbers little-endian.
+///
+///     offset  size  content
+///          0     1  version of the format: 1
+///          1     1  MTU, as the code 1 (256 bytes) to 5 (4096)
+///          2     2  LID
+///          4     4  queue pair number
+///          8     4  packet sequence number
+///         12     4  queue key
+///         16    16  GID, in network order
+///         32     1  reads and atomics in progress, as the responder
+///         33     1  reads and atomics in progress, as the requester
+///         34     6  zero
+struct endpoint {
+  static constexpr std::size_t encoded_size = 40;
+
+  qp_number number{};
+  /// That of the first packet that this side will send.
+  packet_sequence_number sequence_number{};
+  adverb::lid lid{};
+  adverb::gid gid{};
+  /// The largest packet that this side takes.
+  adverb::mtu mtu = adverb::mtu::bytes_1024;
+  /// How many reads and atomics this side can have in progress, as the responder (RC).
+  std::uint8_t max_destination_read_atomic = 1;
+  /// The same as the requester (RC).
+  std::uint8_t max_initiator_read_atomic = 1;
+  /// The key that datagrams to this side need (UD).
+  adverb::queue_key queue_key{};
+
+  friend bool operator==(const endpoint&, const endpoint&) noexcept = default;
+
+  /// The bytes to send to a peer.
+  [[nodiscard]] std::array<std::byte, encoded_size> encode() const noexcept {
+    using detail::store_little_endian;
+    std::array<std::byte, encoded_size> bytes{};
+    const std::span<std::byte, encoded_size> out{bytes};
+    out[0] = format_version;
+    out[1] = static_cast<std::byte>(mtu);
+    store_little_endian(out.subspan<2, 2>(), static_cast<std::uint16_t>(lid));
+    store_little_endian(out.subspan<4, 4>(), static_cast<std::uint32_t>(number));
+    store_little_endian(out.subspan<8, 4>(), sequence_number.value());
+    store_little_endian(out.subspan<12, 4>(), static_cast<std::uint32_t>(queue_key));
+    std::transform(gid.bytes().begin(), gid.bytes().end(), bytes.begin() + 16,
+                           [](std::uint8_t byte) { return std::byte{byte}; });
+    out[32] = std::byte{max_destination_read_atomic};
+    out[33] = std::byte{max_initiator_read_atomic};
+    return bytes;
+  }
+
+  /// From the bytes that a peer sent. Reports EPROTO when they are no endpoint.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static endpoint decode(std::span<const std::byte, encoded_size> bytes,
+                                       Policy&& policy = {}) {
+    using detail::load_little_endian;
+    const auto size = static_cast<adverb::mtu>(bytes[1]);
+    const auto number = load_little_endian<std::uint32_t>(bytes.subspan<4, 4>());
+    const auto sequence = load_little_endian<std::uint32_t>(bytes.subspan<8, 4>());
+    const std::string_view defect =
+        bytes[0] != format_version              ? "not an endpoint, or one of a later version"
+        : bytes_of(size) == 0                   ? "the MTU is none of the five"
+        : number > 0xff'ffff                    ? "the queue pair number has more than 24 bits"
+        : sequence > 0xff'ffff                  ? "the packet sequence number has more than 24 bits"
+                                                : "";
+    if (!defect.empty()) {
+      detail::report_errno(
+          std::forward<Policy>(policy), EPROTO, "endpoint::decode",
+          [&](failure_description& description) { description.explain(defect); });
+      return {};
+    }
+    detail::clear(policy);
+    std::array<std::uint8_t, 16> address{};
+    const auto gid_bytes = bytes.subspan<16, 16>();
+    std::transform(gid_bytes.begin(), gid_bytes.end(), address.begin(), [](std::byte byte) {
+      return std::to_integer<std::uint8_t>(byte);
+    });
+    return {.number = static_cast<qp_number>(number),
+            .sequence_number = packet_sequence_number{sequence},
+            .lid = static_cast<adverb::lid>(
+                load_little_endian<std::uint16_t>(bytes.subspan<2, 2>())),
+            .gid = adverb::gid{address},
+            .mtu = size,
+            .max_destination_read_atomic = std::to_integer<std::uint8_t>(bytes[32]),
+            .max_initiator_read_atomic = std::to_integer<std::uint8_t>(bytes[33]),
+            .queue_key = static_cast<adverb::queue_key>(
+                load_little_endian<std::uint32_t>(bytes.subspan<12, 4>()))};
+  }
+
+ private:
+  static constexpr std::byte format_version{1};
+};
+
+/// "lid 0x0000 qp 0x11 psn 0x00abcd gid ::ffff:10.0.0.1".
+[[nodiscard]] inline text<128> to_text(const endpoint& end) noexcept {
+  return text<128>{[&](text_writer& writer) {
+    writer.put("lid ").put(end.lid).put(" qp ").put(end.number).put(" psn ");
+    writer.put(end.sequence_number).put(" gid ").put(end.gid);
+  }};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// The local memory of a work request: what is gathered from, or scattered into.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/buffer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Bytes that are copied into the work request itself when it is posted: they need no registered
+/// memory and may be reused at once. At most `max_inline_data` of the queue pair.
+class inline_data {
+ public:
+  constexpr explicit inline_data(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  explicit inline_data(std::span<T> elements) noexcept : bytes_{std::as_bytes(elements)} {}
+
+  [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept { return bytes_; }
+
+ private:
+  std::span<const std::byte> bytes_;
+};
+
+namespace detail {
+
+/// Elements that the request itself holds.
+template <std::size_t Count>
+struct held_elements {
+  static constexpr unsigned send_flags = 0;
+  std::array<ibv_sge, Count> elements;
+
+  [[nodiscard]] ibv_sge* first() const noexcept { return const_cast<ibv_sge*>(elements.data()); }
+  [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
+};
+
+template <>
+struct held_elements<0> {
+  static constexpr unsigned send_flags = 0;
+
+  [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
+  [[nodiscard]] static constexpr int count() noexcept { return 0; }
+};
+
+/// Elements that stay where the caller has them.
+template <class Buffer>
+struct listed_elements {
+  static constexpr unsigned send_flags = 0;
+  std::span<const Buffer> buffers;
+
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
+};
+
+struct inline_element {
+  static constexpr unsigned send_flags = IBV_SEND_INLINE;
+  ibv_sge element;
+
+  [[nodiscard]] ibv_sge* first() const noexcept { return const_cast<ibv_sge*>(&element); }
+  [[nodiscard]] static constexpr int count() noexcept { return 1; }
+};
+
+template <class T>
+concept buffer_list = std::convertible_to<const T&, std::span<const const_buffer>> ||
+                      std::convertible_to<const T&, std::span<const mutable_buffer>>;
+
+template <class... Buffers>
+[[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
+  return held_elements<sizeof...(Buffers)>{
+      {ibv_sge{buffers.native().addr, buffers.native().length, buffers.native().lkey}...}};
+}
+[[nodiscard]] constexpr held_elements<0> hold() noexcept { return {}; }
+
+/// The payload of a request that sends: buffers, one list of buffers, or inline data.
+template <class... Arguments>
+[[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
+  static_assert((std::convertible_to<const Arguments&, const_buffer> && ...),
+                "a request sends buffers, one std::span of buffers, or one inline_data");
+  return hold(arguments...);
+}
+template <buffer_list List>
+[[nodiscard]] constexpr auto gather(const List& list) noexcept {
+  if constexpr (std::convertible_to<const List&, std::span<const const_buffer>>)
+    return listed_elements<const_buffer>{list};
+  else
+    return listed_elements<mutable_buffer>{list};
+}
+[[nodiscard]] inline inline_element gather(const inline_data& data) noexcept {
+  return {{reinterpret_cast<std::uintptr_t>(data.bytes().data()),
+           static_cast<std::uint32_t>(data.bytes().size()), 0}};
+}
+
+/// The payload of a request that brings data: buffers, or one list of buffers, all mutable.
+template <class... Arguments>
+[[nodiscard]] constexpr auto scatter(const Arguments&... arguments) noexcept {
+  static_assert((std::same_as<Arguments, mutable_buffer> && ...),
+                "data is received into mutable buffers: a const_buffer can only be sent from");
+  return hold(arguments...);
+}
+template <std::convertible_to<std::span<const mutable_buffer>> List>
+[[nodiscard]] constexpr auto scatter(const List& list) noexcept {
+  return listed_elements<mutable_buffer>{list};
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Posting: work requests, lowered onto the stack, linked, and handed over with one doorbell.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/check.hpp>
+#include <adverb/core/thread_sanitizer.hpp>
+#include <adverb/queue/operations.hpp>
+#include <adverb/queue/transport.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What became of a post: everything was accepted, or not.
+class [[nodiscard]] post_result {
+ public:
+  constexpr post_result(const ibv_qp* queue_pair, int error, std::uint32_t accepted,
+                        bool receive) noexcept
+      : queue_pair_{queue_pair}, error_{error}, packed_{accepted << 1 | (receive ? 1U : 0U)} {}
+
+  /// True when all requests were accepted.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
+  [[nodiscard]] std::error_code code() const noexcept {
+    return error_ == 0 ? std::error_code{} : detail::errno_code(error_);
+  }
+  /// How many of the requests were accepted, in their order; nothing when that cannot be known
+  /// (the provider did not say which one failed).
+  [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
+    if (accepted_or_unknown() == unknown) return std::nullopt;
+    return accepted_or_unknown();
+  }
+
+  /// Reports a post that was not accepted whole.
+  template <error_policy Policy = throwing>
+  void check(Policy&& policy = {}) const {
+    detail::check_returned(
+        std::forward<Policy>(policy), is_receive() ? "ibv_post_recv" : "ibv_post_send", error_,
+        [&](failure_description& description) { describe(description); });
+  }
+
+  /// The number of accepted requests when it is unknown.
+  static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max() >> 1;
+
+ private:
+  [[nodiscard]] constexpr std::uint32_t accepted_or_unknown() const noexcept {
+    return packed_ >> 1;
+  }
+  [[nodiscard]] constexpr bool is_receive() const noexcept { return (packed_ & 1) != 0; }
+
+  void describe(failure_description& description) const noexcept {
+    description
+        .object([&](text_writer& writer) {
+          writer.put(queue_pair_->context->device->name).put(" qp ");
+          writer.put(static_cast<qp_number>(queue_pair_->qp_num));
+        })
+        .explain([&](text_writer& writer) {
+          if (!accepted())
+            writer.put("it is unknown how many requests were accepted");
+          else
+            writer.decimal(*accepted()).put(" requests were accepted");
+          if (error_ == ENOMEM)
+            writer.put("; the queue is full, or the next request has too many elements or too "
+                       "much inline data for it");
+        });
+  }
+
+  const ibv_qp* queue_pair_;
+  int error_;
+  // The count above, whether it was the receive queue in the lowest bit: two words in all, which
+  // are returned in registers.
+  std::uint32_t packed_;
+};
+
+namespace detail {
+
+/// Sorts out how a post failed. Providers differ: some return negative numbers, some leave `bad`
+/// null although they failed, one returns 0 and still points `bad` at what it refused.
+template <class Request>
+[[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const ibv_qp* queue_pair,
+                                                                int result, const Request* first,
+                                                                const Request* bad,
+                                                                bool receive) noexcept {
+  std::uint32_t accepted = post_result::unknown;
+  if (bad != nullptr) {
+    accepted = 0;
+    for (const Request* request = first; request != nullptr && request != bad;
+         request = request->next)
+      ++accepted;
+  }
+  const int error = result == 0 ? EIO : result < 0 ? -result : result;
+  return {queue_pair, error, accepted, receive};
+}
+
+template <std::size_t... Index, class... Requests>
+[[nodiscard]] post_result post_sends(ibv_qp* queue_pair, std::index_sequence<Index...>,
+                                     const Requests&... requests) noexcept {
+  constexpr std::size_t count = sizeof...(Requests);
+  ibv_send_wr native[count];
+  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr), ...);
+  ibv_send_wr* bad = nullptr;
+  before_post_to(queue_pair->send_cq);
+  const int result = ibv_post_send(queue_pair, native, &bad);
+  if (result != 0 || bad != nullptr) [[unlikely]]
+    return failed_post<ibv_send_wr>(queue_pair, result, native, bad, false);
+  return {queue_pair, 0, count, false};
+}
+
+template <std::size_t... Index, class... Requests>
+[[nodiscard]] post_result post_receives(ibv_qp* queue_pair, std::index_sequence<Index...>,
+                                        const Requests&... requests) noexcept {
+  constexpr std::size_t count = sizeof...(Requests);
+  ibv_recv_wr native[count];
+  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr), ...);
+  ibv_recv_wr* bad = nullptr;
+  before_post_to(queue_pair->recv_cq);
+  const int result = ibv_post_recv(queue_pair, native, &bad);
+  if (result != 0 || bad != nullptr) [[unlikely]]
+    return failed_post<ibv_recv_wr>(queue_pair, result, native, bad, true);
+  return {queue_pair, 0, count, true};
+}
+
+[[nodiscard]] constexpr bool can_send_in(qp_state state) noexcept {
+  return state == qp_state::rts || state == qp_state::sqd || state == qp_state::error;
+}
+[[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
+  return state == qp_state::init || state == qp_state::rtr || can_send_in(state);
+}
+
+/// Whether a transport carries an operation.
+[[nodiscard]] constexpr bool carries(transport service, service_class needed) noexcept {
+  switch (service) {
+    case transport::rc: return true;
+    case transport::uc: return needed != service_class::reliable_connection;
+    case transport::ud: return needed == service_class::datagram;
+  }
+  return false;
+}
+
+template <transport Transport, qp_state State, class Request>
+[[nodiscard]] consteval bool is_postable() noexcept {
+  if constexpr (is_receive_request<Request>)
+    return can_receive_in(State);
+  else if constexpr (is_send_request<Request>)
+    return can_send_in(State) && carries(Transport, Request::operation_type::needs) &&
+           Request::has_destination == (Transport == transport::ud);
+  else
+    return false;
+}
+
+/// Says in a sentence why a request cannot be posted.
+template <transport Transport, qp_state State, class Request>
+constexpr void check_postable() noexcept {
+  if constexpr (is_receive_request<Request>) {
+    static_assert(can_receive_in(State),
+                  "receives can be posted from INIT on: bring the queue pair up with init() first");
+  } else {
+    static_assert(can_send_in(State),
+                  "sends can be posted when the queue pair is ready to send: finish rts() first");
+    static_assert(Transport != transport::ud ||
+                      carries(Transport, Request::operation_type::needs),
+                  "a UD queue pair can only send: writes need UC or RC, reads and atomics need RC");
+    static_assert(Transport != transport::uc ||
+                      carries(Transport, Request::operation_type::needs),
+                  "a UC queue pair can send and write: reads and atomics need RC");
+    static_assert(Transport != transport::ud || Request::has_destination,
+                  "a datagram needs its destination: add .to(destination)");
+    static_assert(Transport == transport::ud || !Request::has_destination,
+                  "only datagrams (UD) have a destination: this queue pair is connected to one");
+  }
+}
+
+/// Posts requests of one kind.
+template <transport Transport, qp_state State, class... Requests>
+[[nodiscard]] post_result post(ibv_qp* queue_pair, const Requests&... requests) noexcept {
+  static_assert(sizeof...(Requests) > 0, "there is nothing to post");
+  constexpr bool all_known = ((is_send_request<Requests> || is_receive_request<Requests>) && ...);
+  constexpr bool all_receives = (is_receive_request<Requests> && ...);
+  constexpr bool all_sends = (is_send_request<Requests> && ...);
+  static_assert(all_known, "only work requests can be posted: send(…), write(…), receive(…), …");
+  if constexpr (all_known) {
+    static_assert(all_sends || all_receives,
+                  "sends and receives go to different queues: post them in two calls");
+    (check_postable<Transport, State, Requests>(), ...);
+  }
+  if constexpr (all_receives)
+    return post_receives(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+  else if constexpr (all_sends)
+    return post_sends(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+  else
+    return {queue_pair, EINVAL, 0, false};
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+// Queue pairs, with their transport and their state in the type.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/attributes.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/connect.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_pair_attributes.hpp>
+#include <adverb/queue/queue_pair_options.hpp>
+#include <adverb/queue/queue_pair_traits.hpp>
+#include <adverb/queue/transition.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What can be done with a queue pair in a state, whether it is owned or referred to.
+template <class Storage, transport Transport, qp_state State>
+class queue_pair_operations : public Storage {
+ public:
+  using Storage::Storage;
+  explicit queue_pair_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+
+  static constexpr adverb::transport transport_of = Transport;
+  static constexpr qp_state state_of = State;
+
+  [[nodiscard]] qp_number number() const noexcept {
+    return static_cast<qp_number>(this->native_handle()->qp_num);
+  }
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return this->native_handle()->pd;
+  }
+  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+    return this->native_handle()->send_cq;
+  }
+  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+    return this->native_handle()->recv_cq;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->qp_context; }
+
+  /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
+    constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr initial{};
+    const int result = ibv_query_qp(this->native_handle(), &attributes, everything, &initial);
+    if (!detail::check_returned(
+            std::forward<Policy>(policy), "ibv_query_qp", result,
+            detail::on_object<detail::queue_pair_traits>(this->native_handle())))
+      return {};
+    return queue_pair_attributes{attributes, initial};
+  }
+
+  /// Posts work requests, all sends or all receives, in their order and with one doorbell.
+  /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
+  /// threads are serialised by the provider. Wraps: ibv_post_send(3), ibv_post_recv(3).
+  template <class... Requests>
+  post_result post(const Requests&... requests) const noexcept {
+    return detail::post<Transport, State>(this->native_handle(), requests...);
+  }
+};
+
+/// Whether `pair.post(request)` compiles: for generic code.
+template <class Pair, class Request>
+concept can_post = detail::is_postable<Pair::transport_of, Pair::state_of, Request>();
+
+/// Refers to a queue pair that something else keeps alive.
+template <transport Transport, qp_state State = qp_state::rts>
+using queue_pair_ref = queue_pair_operations<reference<ibv_qp>, Transport, State>;
+
+namespace detail {
+
+[[nodiscard]] constexpr bool carries_announcement(qp_state state) noexcept {
+  return state == qp_state::init || state == qp_state::rtr || state == qp_state::any;
+}
+
+/// The announcement of a pair in a state that carries one; nothing in the others.
+template <bool Carried>
+struct announcement_storage {
+  announcement announced;
+};
+template <>
+struct announcement_storage<false> {
+  constexpr announcement_storage() noexcept = default;
+  constexpr explicit announcement_storage(const announcement&) noexcept {}
+};
+
+}  // namespace detail
+
+/// A queue pair, owned. `queue_pair<transport::rc>` is ready to send; the states before that are
+/// types of their own, because what may be done differs:
+///
+///     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = cq, .recv_cq = cq});
+///     auto waiting = fresh.init().port(port_number{1}).apply();
+///     send_to_peer(waiting.endpoint());
+///     auto pair = waiting.connect(receive_from_peer());
+///
+/// Each transition moves from the pair, and only when it succeeds. The type says the state that
+/// the program last put the pair in: after an error the device may have moved on, see `query`.
+///
+/// The size of a pointer in RESET, RTS and ERR; of two in INIT and RTR, where the announcement is
+/// carried.
+template <transport Transport, qp_state State = qp_state::rts>
+class [[nodiscard]] queue_pair
+    : public queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>,
+      private detail::announcement_storage<detail::carries_announcement(State)> {
+  using operations =
+      queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>;
+  using storage = detail::announcement_storage<detail::carries_announcement(State)>;
+
+ public:
+  /// Empty.
+  queue_pair() noexcept = default;
+
+  /// Makes a queue pair in RESET. Wraps: ibv_create_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
+      protection_domain_ref domain, const queue_pair_options& options, Policy&& policy = {}) {
+    return queue_pair<Transport, qp_state::reset>{
+        detail::make_handle<unique_handle<detail::queue_pair_traits>>(
+            std::forward<Policy>(policy), "ibv_create_qp",
+            [&] {
+              ibv_qp_init_attr native = options.native(Transport);
+              return ibv_create_qp(domain.native_handle(), &native);
+            },
+            [&](failure_description& description) {
+              detail::on_device(domain.native_handle()->context)(description);
+              detail::explain_creation(description, domain.context(), options);
+            },
+            domain, options.send_cq, options.recv_cq),
+        announcement{}};
+  }
+
+  /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
+  /// state, which then stays the caller's. In INIT and RTR, say what was announced.
+  template <error_policy Policy = throwing>
+  queue_pair(adopt_t, ibv_qp* pair, Policy&& policy = {})
+    requires(!detail::carries_announcement(State))
+      : queue_pair{checked(pair, std::forward<Policy>(policy)), announcement{}} {}
+  template <error_policy Policy = throwing>
+  queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, Policy&& policy = {})
+    requires(detail::carries_announcement(State))
+      : queue_pair{checked(pair, std::forward<Policy>(policy)), announced} {}
+
+  /// A pair whose state is no longer in its type: for a member that lives through several.
+  template <qp_state From>
+    requires(State == qp_state::any && From != qp_state::any)
+  queue_pair(queue_pair<Transport, From>&& other) noexcept
+      : queue_pair{other.template become<qp_state::any>(other.announcement_or_nothing())} {}
+
+  /// The pair in a state that the program knows it to be in. Moves from it. Unchecked.
+  template <qp_state Known>
+  [[nodiscard]] queue_pair<Transport, Known> assume() noexcept {
+    static_assert(State == qp_state::any,
+                  "the state is known already: only a queue_pair<…, qp_state::any> can be told it");
+    return become<Known>(announcement_or_nothing());
+  }
+
+  /// Starts the transition from RESET to INIT.
+  [[nodiscard]] auto init() noexcept ADVERB_LIFETIME_BOUND {
+    static_assert(State == qp_state::reset, "init() starts from RESET");
+    return begin<qp_state::init>();
+  }
+  /// Starts the transition from INIT to RTR, ready to receive.
+  [[nodiscard]] auto rtr() noexcept ADVERB_LIFETIME_BOUND {
+    static_assert(State == qp_state::init, "rtr() starts from INIT: finish init() first");
+    return begin<qp_state::rtr>();
+  }
+  /// Starts the transition from RTR to RTS, ready to send.
+  [[nodiscard]] auto rts() noexcept ADVERB_LIFETIME_BOUND {
+    static_assert(State == qp_state::rtr, "rts() starts from RTR: finish rtr() first");
+    return begin<qp_state::rts>();
+  }
+  /// Puts the pair into ERR: everything posted is flushed. From every state.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair<Transport, qp_state::error> error(Policy&& policy = {}) {
+    return move_to<qp_state::error>(std::forward<Policy>(policy));
+  }
+  /// Puts the pair back into RESET: everything posted is forgotten. From every state.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair<Transport, qp_state::reset> reset(Policy&& policy = {}) {
+    return move_to<qp_state::reset>(std::forward<Policy>(policy));
+  }
+
+  /// What the peer has to know of this side. Reports a port or GID that cannot be read.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
+    static_assert(detail::carries_announcement(State) && State != qp_state::any,
+                  "a queue pair has an endpoint to announce from INIT to RTR");
+    const announcement& announced = storage::announced;
+    const context_ref context = this->context();
+    const port_attributes port =
+        context.query_port(announced.port, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    const device_attributes device = context.query_device(std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    const adverb::gid gid =
+        context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    queue_key key{};
+    if constexpr (Transport == transport::ud) {
+      key = this->query(std::forward<Policy>(policy)).queue_key();
+      if (detail::failed(policy)) return {};
+    }
+    return {.number = this->number(),
+            .sequence_number = announced.sequence_number,
+            .lid = port.lid(),
+            .gid = gid,
+            .mtu = port.active_mtu(),
+            .max_destination_read_atomic =
+                detail::limit_to_byte(device.max_destination_read_atomic()),
+            .max_initiator_read_atomic =
+                detail::limit_to_byte(device.max_initiator_read_atomic()),
+            .queue_key = key};
+  }
+
+  /// What was announced in INIT.
+  [[nodiscard]] const adverb::announcement& announced() const noexcept {
+    static_assert(detail::carries_announcement(State),
+                  "a queue pair carries its announcement from INIT to RTR");
+    return storage::announced;
+  }
+
+  /// From INIT to RTS in one call. When it fails the pair is in INIT again, with its announcement,
+  /// and can be connected to another peer.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(const adverb::endpoint& peer,
+                                                             const connect_options& options = {},
+                                                             Policy&& policy = {});
+
+ private:
+  template <adverb::transport, qp_state>
+  friend class queue_pair;
+  template <adverb::transport, qp_state, qp_state, qp_attributes>
+  friend class transition;
+
+  using handle = unique_handle<detail::queue_pair_traits>;
+
+  queue_pair(handle&& pair, const announcement& announced) noexcept
+      : operations{std::move(pair)}, storage{announced} {}
+
+  /// The same pair as one in another state. Moves from this one.
+  template <qp_state To>
+  [[nodiscard]] queue_pair<Transport, To> become(const announcement& announced) noexcept {
+    return {static_cast<handle&&>(*this), announced};
+  }
+
+  [[nodiscard]] announcement announcement_or_nothing() const noexcept {
+    if constexpr (detail::carries_announcement(State))
+      return storage::announced;
+    else
+      return {};
+  }
+
+  [[nodiscard]] detail::transition_plan plan() const noexcept {
+    detail::transition_plan plan;
+    plan.announced = announcement_or_nothing();
+    return plan;
+  }
+
+  template <qp_state To>
+  [[nodiscard]] auto begin() noexcept {
+    return transition<Transport, State, To>{*this, plan()};
+  }
+
+  template <qp_state To, error_policy Policy>
+  [[nodiscard]] queue_pair<Transport, To> move_to(Policy&& policy) {
+    detail::transition_plan step = plan();
+    if (!detail::carry_out(step, this->native_handle(), Transport, State, To,
+                           std::forward<Policy>(policy)))
+      return {};
+    return become<To>(announcement{});
+  }
+
+  template <error_policy Policy>
+  [[nodiscard]] static handle checked(ibv_qp* pair, Policy&& policy) {
+    const bool right_transport = pair->qp_type == static_cast<ibv_qp_type>(Transport);
+    const bool right_state =
+        State == qp_state::any || pair->state == static_cast<ibv_qp_state>(State);
+    if (right_transport && right_state) {
+      detail::clear(policy);
+      return handle{adverb::adopt, pair};
+    }
+    detail::report_errno(
+        std::forward<Policy>(policy), EINVAL, "queue_pair adoption",
+        [&](failure_description& description) {
+          detail::on_object<detail::queue_pair_traits>(pair)(description);
+          description.explain([&](text_writer& writer) {
+            writer.put("it is ").put(static_cast<transport>(pair->qp_type)).put(" in ");
+            writer.put(static_cast<qp_state>(pair->state)).put(", the type says ");
+            writer.put(Transport).put(" in ").put(State);
+          });
+        });
+    return {};
+  }
+};
+
+template <transport Transport, qp_state State>
+template <error_policy Policy>
+queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
+    const adverb::endpoint& peer, const connect_options& options, Policy&& policy) {
+  static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
+  static_assert(Transport != transport::ud,
+                "datagrams (UD) have no connection: call rtr().apply() and rts().apply()");
+  failure why;
+  detail::transition_plan receiving = detail::plan_rtr(storage::announced, peer, options);
+  if (detail::carry_out(receiving, this->native_handle(), Transport, qp_state::init, qp_state::rtr,
+                        why)) {
+    detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
+    if (detail::carry_out(sending, this->native_handle(), Transport, qp_state::rtr, qp_state::rts,
+                          why)) {
+      detail::clear(policy);
+      return become<qp_state::rts>(announcement{});
+    }
+    detail::return_to_init(this->native_handle(), Transport, storage::announced);
+  }
+  detail::pass_on(std::forward<Policy>(policy), why);
+  return {};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// What a queue pair says of itself.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/durations.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/device/port.hpp>
+#include <adverb/memory/access.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The state and attributes of a queue pair: made by `pair.query()`. What was never set is zero.
+class queue_pair_attributes {
+ public:
+  queue_pair_attributes() noexcept = default;
+  queue_pair_attributes(const ibv_qp_attr& native, const ibv_qp_init_attr& initial) noexcept
+      : native_{native}, initial_{initial} {}
+
+  [[nodiscard]] qp_state state() const noexcept { return static_cast<qp_state>(native_.qp_state); }
+  [[nodiscard]] port_number port() const noexcept {
+    return static_cast<port_number>(native_.port_num);
+  }
+  [[nodiscard]] adverb::pkey_index pkey_index() const noexcept {
+    return static_cast<adverb::pkey_index>(native_.pkey_index);
+  }
+  /// What the peer may do through the pair.
+  [[nodiscard]] access_rights allowed() const noexcept {
+    return access_rights::from_bits(native_.qp_access_flags);
+  }
+  [[nodiscard]] adverb::queue_key queue_key() const noexcept {
+    return static_cast<adverb::queue_key>(native_.qkey);
+  }
+  [[nodiscard]] mtu path_mtu() const noexcept { return static_cast<mtu>(native_.path_mtu); }
+  [[nodiscard]] qp_number remote_queue_pair() const noexcept {
+    return static_cast<qp_number>(native_.dest_qp_num);
+  }
+  [[nodiscard]] packet_sequence_number send_sequence_number() const noexcept {
+    return packet_sequence_number{native_.sq_psn};
+  }
+  [[nodiscard]] packet_sequence_number receive_sequence_number() const noexcept {
+    return packet_sequence_number{native_.rq_psn};
+  }
+  [[nodiscard]] std::uint8_t max_destination_read_atomic() const noexcept {
+    return native_.max_dest_rd_atomic;
+  }
+  [[nodiscard]] std::uint8_t max_initiator_read_atomic() const noexcept {
+    return native_.max_rd_atomic;
+  }
+  [[nodiscard]] adverb::receiver_not_ready_timer receiver_not_ready_timer() const noexcept {
+    return adverb::receiver_not_ready_timer::from_code(native_.min_rnr_timer);
+  }
+  [[nodiscard]] adverb::acknowledge_timeout acknowledge_timeout() const noexcept {
+    return adverb::acknowledge_timeout::from_code(native_.timeout);
+  }
+  [[nodiscard]] std::uint8_t retry_count() const noexcept { return native_.retry_cnt; }
+  [[nodiscard]] std::uint8_t receiver_not_ready_retry_count() const noexcept {
+    return native_.rnr_retry;
+  }
+
+  /// How many requests each queue really holds.
+  [[nodiscard]] std::uint32_t max_send_wr() const noexcept { return native_.cap.max_send_wr; }
+  [[nodiscard]] std::uint32_t max_recv_wr() const noexcept { return native_.cap.max_recv_wr; }
+  /// How many elements each request may really have.
+  [[nodiscard]] std::uint32_t max_send_sge() const noexcept { return native_.cap.max_send_sge; }
+  [[nodiscard]] std::uint32_t max_recv_sge() const noexcept { return native_.cap.max_recv_sge; }
+  /// In bytes.
+  [[nodiscard]] std::uint32_t max_inline_data() const noexcept {
+    return native_.cap.max_inline_data;
+  }
+  [[nodiscard]] bool signals_all_sends() const noexcept { return initial_.sq_sig_all != 0; }
+
+  [[nodiscard]] const ibv_qp_attr& native() const noexcept { return native_; }
+  [[nodiscard]] const ibv_qp_init_attr& native_initial() const noexcept { return initial_; }
+
+ private:
+  ibv_qp_attr native_{};
+  ibv_qp_init_attr initial_{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI

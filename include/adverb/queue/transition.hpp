@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// The builders of transitions: which attributes are set is in their type.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include <adverb/core/durations.hpp>
+#include <adverb/memory/access.hpp>
+#include <adverb/queue/address.hpp>
+#include <adverb/queue/attribute.hpp>
+#include <adverb/queue/endpoint.hpp>
+#include <adverb/queue/transition_plan.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+template <transport Transport, qp_state State>
+class queue_pair;
+
+/// A transition that is being put together: `fresh.init()`, `waiting.rtr()`, `receiving.rts()`.
+/// Each setter returns a builder whose type knows that it was called; `apply()` compiles when
+/// nothing is missing that this transport needs and that has no default. What has one:
+///
+///     pkey_index                      0
+///     allow                           no remote access
+///     sequence_number                 random
+///     gid                             chosen by rule, see choose_gid
+///     path_mtu                        the lower of both ports' active MTUs
+///     max_destination_read_atomic     what this device can and the peer may use
+///     max_initiator_read_atomic       what this device may use and the peer can
+///     receiver_not_ready_timer        0.64 ms
+///     acknowledge_timeout             67 ms
+///     retry_count                     6
+///     receiver_not_ready_retry_count  7, which means: for ever
+///
+/// The builder refers to the queue pair, which has to outlive it.
+template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
+class [[nodiscard]] transition {
+  static constexpr transition_attributes table = attributes_of(Transport, From, To);
+
+ public:
+  transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
+      : pair_{&pair}, plan_{plan} {}
+
+  /// The port of the device to use. In INIT, required.
+  [[nodiscard]] auto port(port_number number) const noexcept {
+    return with<qp_attribute::port>([&](detail::transition_plan& plan) { plan.set_port(number); });
+  }
+  /// What the peer may do through this pair, to memory whose region allows it too (RC, UC).
+  [[nodiscard]] auto allow(access_rights rights) const noexcept {
+    return with<qp_attribute::access>([&](detail::transition_plan& plan) { plan.set_access(rights); });
+  }
+  /// The partition, as an index into the P_Key table of the port.
+  [[nodiscard]] auto pkey_index(adverb::pkey_index index) const noexcept {
+    return with<qp_attribute::pkey_index>([&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
+  }
+  /// The key that datagrams to this pair have to carry (UD). In INIT, required.
+  [[nodiscard]] auto queue_key(adverb::queue_key key) const noexcept {
+    return with<qp_attribute::queue_key>([&](detail::transition_plan& plan) { plan.set_queue_key(key); });
+  }
+  /// The number of the first packet that this pair sends. In INIT, where it is announced.
+  [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
+    return with<qp_attribute::send_sequence_number, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
+  }
+  /// The own GID to announce and to send from. In INIT.
+  [[nodiscard]] auto gid(gid_index index) const noexcept {
+    return with<qp_attribute::source_gid, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_source_gid(index); });
+  }
+
+  /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
+  [[nodiscard]] auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
+    return with<qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::receive_sequence_number>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
+  }
+  /// The way to the peer.
+  [[nodiscard]] auto address(const adverb::address& way) const noexcept {
+    return with<qp_attribute::address>([&](detail::transition_plan& plan) { plan.set_address(way); });
+  }
+  /// The number of the peer's queue pair.
+  [[nodiscard]] auto remote_queue_pair(qp_number number) const noexcept {
+    return with<qp_attribute::remote_queue_pair>([&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
+  }
+  /// The number of the first packet that the peer sends.
+  [[nodiscard]] auto remote_sequence_number(packet_sequence_number number) const noexcept {
+    return with<qp_attribute::receive_sequence_number>([&](detail::transition_plan& plan) { plan.set_remote_sequence_number(number); });
+  }
+  /// The largest packet on the way.
+  [[nodiscard]] auto path_mtu(mtu size) const noexcept {
+    return with<qp_attribute::path_mtu>([&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
+  }
+  /// How many reads and atomics of the peer may be in progress here (RC).
+  [[nodiscard]] auto max_destination_read_atomic(std::uint8_t count) const noexcept {
+    return with<qp_attribute::max_destination_read_atomic>([&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
+  }
+  /// How long the peer is asked to wait when it finds no receive posted here (RC).
+  [[nodiscard]] auto receiver_not_ready_timer(adverb::receiver_not_ready_timer time) const noexcept {
+    return with<qp_attribute::receiver_not_ready_timer>([&](detail::transition_plan& plan) { plan.set_receiver_not_ready_timer(time); });
+  }
+
+  /// How long to wait for the peer's acknowledgement before sending again (RC).
+  [[nodiscard]] auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
+    return with<qp_attribute::acknowledge_timeout>([&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
+  }
+  /// How often to send again before giving up: 0 to 7 (RC).
+  [[nodiscard]] auto retry_count(std::uint8_t count) const noexcept {
+    return with<qp_attribute::retry_count>([&](detail::transition_plan& plan) { plan.set_retry_count(count); });
+  }
+  /// How often to send again to a peer that has no receive posted: 0 to 6, or 7 for ever (RC).
+  [[nodiscard]] auto receiver_not_ready_retry_count(std::uint8_t count) const noexcept {
+    return with<qp_attribute::receiver_not_ready_retry_count>([&](detail::transition_plan& plan) { plan.set_receiver_not_ready_retry_count(count); });
+  }
+  /// How many own reads and atomics may be in progress at the peer (RC).
+  [[nodiscard]] auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
+    return with<qp_attribute::max_initiator_read_atomic>([&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
+  }
+
+  /// Puts the queue pair into the state, and returns it as what it is then. Moves from the pair
+  /// only on success: after a failure it is what it was, and the transition can be tried again.
+  /// Wraps: ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair<Transport, To> apply(Policy&& policy = {}) const {
+    check_complete();
+    detail::transition_plan plan = plan_;
+    if (!detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
+                           std::forward<Policy>(policy)))
+      return {};
+    return pair_->template become<To>(plan.announced);
+  }
+
+ private:
+  // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
+  template <qp_attributes Attributes, bool Announced = false, class Set>
+  [[nodiscard]] auto with(const Set& set) const noexcept {
+    static_assert(Announced || (table.required | table.optional).contains(Attributes),
+                  "this transition of this transport does not take this attribute");
+    static_assert(!Given.intersects(Attributes), "this attribute is set already");
+    detail::transition_plan plan = plan_;
+    set(plan);
+    return transition<Transport, From, To, Given | Attributes>{*pair_, plan};
+  }
+
+  static constexpr bool missing(qp_attribute attribute) noexcept {
+    return table.required.contains(attribute) && !Given.contains(attribute);
+  }
+
+  static constexpr void check_complete() noexcept {
+    static_assert(!missing(qp_attribute::port), "INIT needs the port: call .port(…)");
+    static_assert(!missing(qp_attribute::queue_key),
+                  "INIT of a UD queue pair needs its queue key: call .queue_key(…)");
+    static_assert(!missing(qp_attribute::address),
+                  "RTR needs the way to the peer: call .remote(endpoint) or .address(…)");
+    static_assert(!missing(qp_attribute::remote_queue_pair),
+                  "RTR needs the peer's queue pair: call .remote(endpoint) or "
+                  ".remote_queue_pair(…)");
+    static_assert(!missing(qp_attribute::receive_sequence_number),
+                  "RTR needs the peer's first packet sequence number: call .remote(endpoint) or "
+                  ".remote_sequence_number(…)");
+  }
+
+  queue_pair<Transport, From>* pair_;
+  detail::transition_plan plan_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// A transition as values: what the caller gave, and the defaults that complete it.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <infiniband/verbs.h>
+#include <sys/random.h>
+
+#include <adverb/core/durations.hpp>
+#include <adverb/device/choose_gid.hpp>
+#include <adverb/memory/access.hpp>
+#include <adverb/queue/address.hpp>
+#include <adverb/queue/attribute.hpp>
+#include <adverb/queue/endpoint.hpp>
+#include <adverb/queue/explain_transition.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a queue pair announced in INIT and has to use again later.
+struct announcement {
+  /// That of its first packet.
+  packet_sequence_number sequence_number{};
+  gid_index source_gid{};
+  port_number port{};
+  /// The reads and atomics that the peer takes at once, known from RTR on.
+  std::uint8_t peer_read_atomic = 255;
+
+  friend constexpr bool operator==(const announcement&, const announcement&) noexcept = default;
+};
+
+/// The quality of the way to a peer.
+struct path_options {
+  adverb::service_level service_level{};
+  std::uint8_t traffic_class = 0;
+  std::uint8_t hop_limit = 64;
+  /// 20 bits.
+  std::uint32_t flow_label = 0;
+  std::uint8_t source_path_bits = 0;
+  /// As the code of enum ibv_rate; 0 for no limit.
+  std::uint8_t static_rate = 0;
+};
+
+namespace detail {
+
+/// Everything that a transition was given so far. `given` says which values those are.
+struct transition_plan {
+  qp_attributes given{};
+  ibv_qp_attr values{};
+  announcement announced{};
+  /// The peer, when it was given as an endpoint: its address is worked out from it.
+  std::optional<endpoint> peer{};
+  path_options path{};
+
+  [[nodiscard]] bool has(qp_attribute attribute) const noexcept { return given.contains(attribute); }
+
+  void set_port(port_number number) noexcept {
+    values.port_num = static_cast<std::uint8_t>(number);
+    given |= qp_attribute::port;
+  }
+  void set_access(access_rights rights) noexcept {
+    values.qp_access_flags = rights.bits();
+    given |= qp_attribute::access;
+  }
+  void set_pkey_index(pkey_index index) noexcept {
+    values.pkey_index = static_cast<std::uint16_t>(index);
+    given |= qp_attribute::pkey_index;
+  }
+  void set_queue_key(queue_key key) noexcept {
+    values.qkey = static_cast<std::uint32_t>(key);
+    given |= qp_attribute::queue_key;
+  }
+  void set_sequence_number(packet_sequence_number number) noexcept {
+    announced.sequence_number = number;
+    given |= qp_attribute::send_sequence_number;
+  }
+  void set_source_gid(gid_index index) noexcept {
+    announced.source_gid = index;
+    given |= qp_attribute::source_gid;
+  }
+  void set_peer(const endpoint& end, const path_options& way) noexcept {
+    peer = end;
+    path = way;
+    set_remote_queue_pair(end.number);
+    set_remote_sequence_number(end.sequence_number);
+    given |= qp_attribute::address;
+  }
+  void set_address(const address& way) noexcept {
+    values.ah_attr = way.native();
+    given |= qp_attribute::address;
+  }
+  void set_remote_queue_pair(qp_number number) noexcept {
+    values.dest_qp_num = static_cast<std::uint32_t>(number);
+    given |= qp_attribute::remote_queue_pair;
+  }
+  void set_remote_sequence_number(packet_sequence_number number) noexcept {
+    values.rq_psn = number.value();
+    given |= qp_attribute::receive_sequence_number;
+  }
+  void set_path_mtu(mtu size) noexcept {
+    values.path_mtu = static_cast<ibv_mtu>(size);
+    given |= qp_attribute::path_mtu;
+  }
+  void set_max_destination_read_atomic(std::uint8_t count) noexcept {
+    values.max_dest_rd_atomic = count;
+    given |= qp_attribute::max_destination_read_atomic;
+  }
+  void set_receiver_not_ready_timer(receiver_not_ready_timer time) noexcept {
+    values.min_rnr_timer = time.code();
+    given |= qp_attribute::receiver_not_ready_timer;
+  }
+  void set_acknowledge_timeout(acknowledge_timeout time) noexcept {
+    values.timeout = time.code();
+    given |= qp_attribute::acknowledge_timeout;
+  }
+  void set_retry_count(std::uint8_t count) noexcept {
+    values.retry_cnt = count;
+    given |= qp_attribute::retry_count;
+  }
+  void set_receiver_not_ready_retry_count(std::uint8_t count) noexcept {
+    values.rnr_retry = count;
+    given |= qp_attribute::receiver_not_ready_retry_count;
+  }
+  void set_max_initiator_read_atomic(std::uint8_t count) noexcept {
+    values.max_rd_atomic = count;
+    given |= qp_attribute::max_initiator_read_atomic;
+  }
+};
+
+/// The defaults of what the specification requires and the caller may leave out.
+struct transition_defaults {
+  /// About 67 ms.
+  static constexpr std::uint8_t acknowledge_timeout_code = 14;
+  /// 7 would be natural, but some providers (Soft-RoCE) take it as endless.
+  static constexpr std::uint8_t retry_count = 6;
+  /// Endless: a receiver that is slow is no error.
+  static constexpr std::uint8_t receiver_not_ready_retry_count = 7;
+  /// 0.64 ms.
+  static constexpr std::uint8_t receiver_not_ready_timer_code = 12;
+};
+
+[[nodiscard]] inline packet_sequence_number random_sequence_number() noexcept {
+  std::uint32_t number = 0;
+  // Fails only where the system call is missing; any number serves, 0 too.
+  [[maybe_unused]] const ssize_t size = ::getrandom(&number, sizeof number, 0);
+  return packet_sequence_number{number};
+}
+
+[[nodiscard]] inline std::uint8_t limit_to_byte(std::uint32_t number) noexcept {
+  return static_cast<std::uint8_t>(std::min<std::uint32_t>(number, 255));
+}
+
+// Each of these fills in what the caller left out. False when the device could not be asked.
+template <error_policy Policy>
+bool complete_init(transition_plan& plan, context_ref context, Policy&& policy) {
+  if (!plan.has(qp_attribute::send_sequence_number))
+    plan.announced.sequence_number = random_sequence_number();
+  plan.announced.port = port_number{plan.values.port_num};
+  if (plan.has(qp_attribute::source_gid)) return true;
+
+  const std::optional<gid_entry> chosen =
+      choose_gid(context, plan.announced.port, std::forward<Policy>(policy));
+  if (failed(policy)) return false;
+  // Without any GID a peer in the same InfiniBand subnet can still be reached by its LID.
+  if (chosen) plan.announced.source_gid = chosen->index();
+  return true;
+}
+
+/// The address of a peer that was given as an endpoint.
+template <error_policy Policy>
+address address_of_peer(const transition_plan& plan, context_ref context,
+                        const port_attributes& port, Policy&& policy) {
+  const endpoint& peer = *plan.peer;
+  address result{.port = plan.announced.port,
+                 .destination = peer.lid,
+                 .service_level = plan.path.service_level,
+                 .source_path_bits = plan.path.source_path_bits,
+                 .static_rate = plan.path.static_rate};
+  bool needs_route = port.is_ethernet();
+  if (!needs_route && !peer.gid.is_empty()) {
+    const gid own =
+        context.gid(plan.announced.port, plan.announced.source_gid, std::forward<Policy>(policy));
+    if (failed(policy)) return {};
+    needs_route = !own.same_subnet(peer.gid);
+  }
+  if (needs_route)
+    result.route = global_route{.destination = peer.gid,
+                                .source = plan.announced.source_gid,
+                                .flow_label = plan.path.flow_label,
+                                .hop_limit = plan.path.hop_limit,
+                                .traffic_class = plan.path.traffic_class};
+  return result;
+}
+
+template <error_policy Policy>
+bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
+                  Policy&& policy) {
+  const port_attributes port =
+      context.query_port(plan.announced.port, std::forward<Policy>(policy));
+  if (failed(policy)) return false;
+
+  if (plan.peer) {
+    const address way = address_of_peer(plan, context, port, std::forward<Policy>(policy));
+    if (failed(policy)) return false;
+    plan.values.ah_attr = way.native();
+    plan.announced.peer_read_atomic = plan.peer->max_destination_read_atomic;
+  }
+  if (needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu)) {
+    const mtu smaller =
+        plan.peer ? std::min(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
+    plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
+  }
+  if (needed.contains(qp_attribute::max_destination_read_atomic) &&
+      !plan.has(qp_attribute::max_destination_read_atomic)) {
+    const device_attributes device = context.query_device(std::forward<Policy>(policy));
+    if (failed(policy)) return false;
+    const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
+    plan.values.max_dest_rd_atomic =
+        plan.peer ? std::min(limit, plan.peer->max_initiator_read_atomic) : limit;
+  }
+  if (!plan.has(qp_attribute::receiver_not_ready_timer))
+    plan.values.min_rnr_timer = transition_defaults::receiver_not_ready_timer_code;
+  return true;
+}
+
+template <error_policy Policy>
+bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
+                  Policy&& policy) {
+  plan.values.sq_psn = plan.announced.sequence_number.value();
+  if (!plan.has(qp_attribute::acknowledge_timeout))
+    plan.values.timeout = transition_defaults::acknowledge_timeout_code;
+  if (!plan.has(qp_attribute::retry_count))
+    plan.values.retry_cnt = transition_defaults::retry_count;
+  if (!plan.has(qp_attribute::receiver_not_ready_retry_count))
+    plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
+  if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
+      !plan.has(qp_attribute::max_initiator_read_atomic)) {
+    const device_attributes device = context.query_device(std::forward<Policy>(policy));
+    if (failed(policy)) return false;
+    plan.values.max_rd_atomic = std::min(limit_to_byte(device.max_initiator_read_atomic()),
+                                         plan.announced.peer_read_atomic);
+  }
+  return true;
+}
+
+/// Completes a plan with defaults and carries it out; the values that were used stay in it. True
+/// on success. Wraps: ibv_modify_qp(3).
+template <error_policy Policy>
+bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_state from,
+               qp_state to, Policy&& policy) {
+  if (queue_pair == nullptr) {
+    report_errno(std::forward<Policy>(policy), EINVAL, "ibv_modify_qp",
+                 [](failure_description& description) {
+                   description.explain("the queue pair is empty: moved from, closed, or never made");
+                 });
+    return false;
+  }
+  const context_ref context{queue_pair->context};
+  const qp_attributes needed = attributes_of(service, from, to).required;
+  bool complete = true;
+  if (to == qp_state::init)
+    complete = complete_init(plan, context, std::forward<Policy>(policy));
+  else if (to == qp_state::rtr)
+    complete = complete_rtr(plan, needed, context, std::forward<Policy>(policy));
+  else if (to == qp_state::rts)
+    complete = complete_rts(plan, needed, context, std::forward<Policy>(policy));
+  if (!complete) return false;
+
+  plan.values.qp_state = static_cast<ibv_qp_state>(to);
+  const qp_attributes mask =
+      needed | (plan.given & attributes_of(service, from, to).optional) | qp_attribute::state;
+  const int result = ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()));
+  return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", result,
+                        [&](failure_description& description) {
+                          explain_transition(description, queue_pair, service, from, to,
+                                             plan.values, mask, plan.announced.port);
+                        });
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What a queue pair is: its transport, and the state that it was last put in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The service of a queue pair.
+enum class transport : std::uint32_t {
+  /// Reliable connection: everything, acknowledged, in order, to one peer.
+  rc = IBV_QPT_RC,
+  /// Unreliable connection: send and write, to one peer; what is lost is lost.
+  uc = IBV_QPT_UC,
+  /// Unreliable datagram: messages of one packet, to anybody.
+  ud = IBV_QPT_UD,
+};
+
+[[nodiscard]] constexpr text<48> to_text(transport service) noexcept {
+  const auto name = [&]() -> std::string_view {
+    switch (service) {
+      case transport::rc: return "RC";
+      case transport::uc: return "UC";
+      case transport::ud: return "UD";
+    }
+    return {};
+  };
+  return detail::name_or_number(name(), static_cast<std::uint32_t>(service));
+}
+
+/// The state of a queue pair. In a type it is the state that the program last put the pair in; the
+/// device may have moved on to `error` by itself.
+enum class qp_state : std::uint32_t {
+  reset = IBV_QPS_RESET,
+  /// Receives can be posted.
+  init = IBV_QPS_INIT,
+  /// Ready to receive.
+  rtr = IBV_QPS_RTR,
+  /// Ready to send.
+  rts = IBV_QPS_RTS,
+  /// Send queue drained.
+  sqd = IBV_QPS_SQD,
+  /// Send queue error.
+  sqe = IBV_QPS_SQE,
+  error = IBV_QPS_ERR,
+  unknown = IBV_QPS_UNKNOWN,
+  /// Of a type only: a pair that lives through several states.
+  any = 255,
+};
+
+[[nodiscard]] constexpr text<48> to_text(qp_state state) noexcept {
+  constexpr std::array<std::string_view, 8> names{"RESET", "INIT", "RTR", "RTS",
+                                                  "SQD",   "SQE",  "ERR", "unknown"};
+  const auto number = static_cast<std::uint32_t>(state);
+  if (state == qp_state::any) return detail::name_or_number("any", number);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Work requests: small values that say what is to be done. They are made by the functions in
+// <adverb/queue/operations.hpp> and posted by a queue pair.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/payload.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// The destination of a request on a connected queue pair: that of the pair.
+struct no_destination {
+  static constexpr void fill(ibv_send_wr&) noexcept {}
+};
+
+/// The destination of a datagram.
+struct datagram_fields {
+  ibv_ah* address;
+  std::uint32_t queue_pair;
+  std::uint32_t queue_key;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    request.wr.ud.ah = address;
+    request.wr.ud.remote_qpn = queue_pair;
+    request.wr.ud.remote_qkey = queue_key;
+  }
+};
+
+/// The id of a work request, from an integer or a pointer.
+[[nodiscard]] constexpr std::uint64_t request_id(std::uint64_t number) noexcept { return number; }
+[[nodiscard]] inline std::uint64_t request_id(const void* pointer) noexcept {
+  return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+}  // namespace detail
+
+/// A request for the send queue. `Operation` says what it does and fills in its own fields;
+/// `Payload` is its local memory. The modifiers return a changed copy, so that they chain:
+///
+///     queue_pair.post(send(buffer).id(&job).signaled());
+///
+/// It refers to the lists of buffers and the inline bytes that it was made from: these have to
+/// live until it is posted.
+template <class Operation, class Payload, class Destination = detail::no_destination>
+class send_request {
+ public:
+  using operation_type = Operation;
+  static constexpr bool has_destination = !std::same_as<Destination, detail::no_destination>;
+
+  constexpr send_request(const Operation& operation, const Payload& payload,
+                         const Destination& destination = {}, std::uint64_t id = 0,
+                         unsigned flags = Payload::send_flags) noexcept
+      : id_{id},
+        flags_{flags},
+        payload_{payload},
+        operation_{operation},
+        destination_{destination} {}
+
+  /// What its completion carries as `id()` or `pointer<T>()`.
+  [[nodiscard]] constexpr send_request id(std::uint64_t number) const noexcept {
+    return {operation_, payload_, destination_, detail::request_id(number), flags_};
+  }
+  [[nodiscard]] send_request id(const void* pointer) const noexcept {
+    return {operation_, payload_, destination_, detail::request_id(pointer), flags_};
+  }
+  /// Asks for a completion. Requests without one leave the queue only when a later signaled one
+  /// has completed.
+  [[nodiscard]] constexpr send_request signaled() const noexcept {
+    return with(IBV_SEND_SIGNALED);
+  }
+  /// Waits until all earlier reads and atomics of this queue pair are done.
+  [[nodiscard]] constexpr send_request fenced() const noexcept { return with(IBV_SEND_FENCE); }
+  /// Wakes a peer that waits for solicited completions only.
+  [[nodiscard]] constexpr send_request solicited() const noexcept {
+    static_assert(Operation::completes_receive,
+                  "only requests that complete a receive of the peer can be solicited");
+    return with(IBV_SEND_SOLICITED);
+  }
+  /// Sends it there: for datagrams (UD).
+  [[nodiscard]] auto to(const datagram_destination& destination) const noexcept {
+    static_assert(!has_destination, "the request has a destination already");
+    const detail::datagram_fields fields{destination.address.native_handle(),
+                                         static_cast<std::uint32_t>(destination.queue_pair),
+                                         static_cast<std::uint32_t>(destination.queue_key)};
+    return send_request<Operation, Payload, detail::datagram_fields>{operation_, payload_, fields,
+                                                                     id_, flags_};
+  }
+
+  /// Writes the fields that the device reads, in the order of the C struct, and no others.
+  void fill(ibv_send_wr& request, ibv_send_wr* next) const noexcept {
+    request.wr_id = id_;
+    request.next = next;
+    request.sg_list = payload_.first();
+    request.num_sge = payload_.count();
+    request.opcode = Operation::opcode;
+    request.send_flags = flags_;
+    operation_.fill(request);
+    destination_.fill(request);
+  }
+
+ private:
+  [[nodiscard]] constexpr send_request with(unsigned flag) const noexcept {
+    return {operation_, payload_, destination_, id_, flags_ | flag};
+  }
+
+  std::uint64_t id_;
+  unsigned flags_;
+  [[no_unique_address]] Payload payload_;
+  [[no_unique_address]] Operation operation_;
+  [[no_unique_address]] Destination destination_;
+};
+
+/// A request for the receive queue.
+template <class Payload>
+class receive_request {
+ public:
+  constexpr explicit receive_request(const Payload& payload, std::uint64_t id = 0) noexcept
+      : id_{id}, payload_{payload} {}
+
+  [[nodiscard]] constexpr receive_request id(std::uint64_t number) const noexcept {
+    return receive_request{payload_, detail::request_id(number)};
+  }
+  [[nodiscard]] receive_request id(const void* pointer) const noexcept {
+    return receive_request{payload_, detail::request_id(pointer)};
+  }
+
+  void fill(ibv_recv_wr& request, ibv_recv_wr* next) const noexcept {
+    request.wr_id = id_;
+    request.next = next;
+    request.sg_list = payload_.first();
+    request.num_sge = payload_.count();
+  }
+
+ private:
+  std::uint64_t id_;
+  [[no_unique_address]] Payload payload_;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_send_request = false;
+template <class Operation, class Payload, class Destination>
+inline constexpr bool is_send_request<send_request<Operation, Payload, Destination>> = true;
+
+template <class T>
+inline constexpr bool is_receive_request = false;
+template <class Payload>
+inline constexpr bool is_receive_request<receive_request<Payload>> = true;
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI
