@@ -58,7 +58,10 @@ class [[nodiscard]] address_handle
           detail::on_port(domain.native_handle()->context,
                           port_number{native.port_num})(description);
           description.explain([&](text_writer& writer) {
-            detail::explain_address(writer, domain.context(), native, description.code());
+            detail::problem_list problems{writer};
+            const auto port =
+                detail::explain_port(problems, domain.context(), port_number{native.port_num});
+            if (port) detail::explain_address(problems, domain.context(), *port, native);
           });
         },
         domain);

@@ -2,9 +2,12 @@
 // What is wrong with an address, as far as this side can see.
 #pragma once
 
+#include <optional>
 #include <system_error>
-#include <vector>
 
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
 #include <adverb/device/choose_gid.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -13,59 +16,70 @@ namespace adverb::inline ADVERB_ABI::detail {
 inline void put_usable_gids(text_writer& writer, context_ref context, port_number port) {
   std::error_code unknown;
   std::string_view separator = "usable: ";
+  bool none = true;
   for (const gid_entry& entry : context.gid_table(unknown)) {
     if (entry.port() != port || gid_preference(entry) == 0) continue;
     writer.put(separator).put(entry);
     separator = ", ";
+    none = false;
   }
-  if (separator == "usable: ")
-    writer.put("port ").put(port).put(" has none: give its network interface an address");
+  if (none) writer.put("port ").put(port).put(" has none: give its network interface an address");
 }
 
-/// Says what is wrong with an address, or nothing.
-inline void explain_address(text_writer& writer, context_ref context, const ibv_ah_attr& address,
-                            const std::error_code& code) {
-  const port_number port{address.port_num};
+/// Adds that a port does not exist or carries no traffic. Returns what the port says of itself,
+/// or nothing.
+inline std::optional<port_attributes> explain_port(problem_list& problems, context_ref context,
+                                                   port_number port) {
   failure why;
   const port_attributes attributes = context.query_port(port, why);
   if (why) {
-    writer.put("port ").put(port).put(": ").put(why.explanation());
-    return;
+    problems.add(why.explanation());
+    return std::nullopt;
   }
-  if (attributes.state() != port_state::active && attributes.state() != port_state::armed) {
-    writer.put("port ").put(port).put(" is ").put(attributes.state());
-    return;
+  if (attributes.state() != port_state::active)
+    problems.add([&](text_writer& writer) {
+      writer.put("port ").put(port).put(" is ").put(attributes.state());
+    });
+  return attributes;
+}
+
+/// Adds what is wrong with the global route of an address.
+inline void explain_route(problem_list& problems, context_ref context, port_number port,
+                          const ibv_global_route& route) {
+  std::error_code unknown;
+  const gid_index source{route.sgid_index};
+  const gid destination{route.dgid};
+  const std::optional<gid_entry> entry = context.gid_entry(port, source, unknown);
+  if (!entry || entry->gid().is_empty()) {
+    problems.add([&](text_writer& writer) {
+      writer.put("sgid index ").put(source).put(" is empty; ");
+      put_usable_gids(writer, context, port);
+    });
+  } else if (destination.is_empty()) {
+    problems.add("the destination GID is empty");
+  } else if (entry->type() != gid_type::infiniband &&
+             entry->gid().is_ipv4_mapped() != destination.is_ipv4_mapped()) {
+    problems.add([&](text_writer& writer) {
+      writer.put("sgid index ").put(source).put(" is ").put(entry->gid());
+      writer.put(", of another address family than the peer's ").put(destination).put("; ");
+      put_usable_gids(writer, context, port);
+    });
+  } else if (problems.empty()) {
+    problems.add([&](text_writer& writer) {
+      writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
+      writer.put(source).put(") to ").put(destination);
+      writer.put(": check the route, the peer's address, and that its interface is up");
+    });
   }
-  if (address.is_global == 0) {
-    if (attributes.is_ethernet())
-      writer.put("the address has no global route (GRH), which Ethernet links need");
-    return;
-  }
-  const gid_index source{address.grh.sgid_index};
-  const std::optional<gid_entry> entry = context.gid_entry(port, source, why);
-  if (why || !entry || entry->gid().is_empty()) {
-    writer.put("sgid index ").put(source).put(" is empty; ");
-    put_usable_gids(writer, context, port);
-    return;
-  }
-  const gid destination{address.grh.dgid};
-  if (destination.is_empty()) {
-    writer.put("the destination GID is empty");
-    return;
-  }
-  if (entry->type() != gid_type::infiniband &&
-      entry->gid().is_ipv4_mapped() != destination.is_ipv4_mapped()) {
-    writer.put("sgid index ").put(entry->index()).put(" is ").put(entry->gid());
-    writer.put(", of another address family than the peer's ").put(destination).put("; ");
-    put_usable_gids(writer, context, port);
-    return;
-  }
-  if (code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
-      code == std::errc::timed_out || code == std::errc::invalid_argument) {
-    writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
-    writer.put(source).put(") to ").put(destination);
-    writer.put(": check the route, the peer's address, and that its interface is up");
-  }
+}
+
+/// Adds what is wrong with an address on a port.
+inline void explain_address(problem_list& problems, context_ref context,
+                            const port_attributes& port, const ibv_ah_attr& address) {
+  if (address.is_global != 0)
+    explain_route(problems, context, port_number{address.port_num}, address.grh);
+  else if (port.is_ethernet())
+    problems.add("the address has no global route (GRH), which Ethernet links need");
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

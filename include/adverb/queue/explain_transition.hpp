@@ -2,7 +2,7 @@
 // Why a queue pair could not be put into a state.
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <system_error>
 
 #include <infiniband/verbs.h>
@@ -13,29 +13,45 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Says that a value is over the limit of the device. True when it is.
-inline bool explain_limit(text_writer& writer, std::string_view name, std::uint32_t asked,
-                          std::uint32_t allowed) noexcept {
-  if (asked <= allowed) return false;
-  writer.put(name).put(" is ").decimal(asked).put(", the device allows ").decimal(allowed);
-  return true;
-}
-
-/// The attributes of a transition against the table of the specification. True when something is
-/// wrong with them.
-inline bool explain_attributes(text_writer& writer, transport service, qp_state from, qp_state to,
-                               qp_attributes mask) noexcept {
+/// Adds what is wrong with the attributes of a transition by the table of the specification.
+inline void explain_attributes(problem_list& problems, transport service, qp_state from,
+                               qp_state to, qp_attributes mask) {
   const transition_attributes table = attributes_of(service, from, to);
   const qp_attributes missing = table.required - mask;
   const qp_attributes forbidden =
       mask - table.required - table.optional - qp_attributes{qp_attribute::state};
-  if (!missing.empty()) writer.put("missing: ").put(missing);
-  if (!missing.empty() && !forbidden.empty()) writer.put("; ");
-  if (!forbidden.empty()) writer.put("not allowed here: ").put(forbidden);
-  return !missing.empty() || !forbidden.empty();
+  if (!missing.empty())
+    problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
+  if (!forbidden.empty())
+    problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
 }
 
-/// Fills in all of a failed transition (no port where none is known): "INIT->RTR on rxe0:1 qp 0x11: EINVAL (…); sgid index 3 …".
+/// Adds which values are beyond what the device and the port allow.
+inline void explain_values(problem_list& problems, context_ref context, const port_attributes& port,
+                           const ibv_qp_attr& values, qp_attributes mask) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (mask.contains(qp_attribute::max_destination_read_atomic) && !unknown)
+    problems.add_if_over("max_destination_read_atomic", values.max_dest_rd_atomic,
+                         device.max_destination_read_atomic());
+  if (mask.contains(qp_attribute::max_initiator_read_atomic) && !unknown)
+    problems.add_if_over("max_initiator_read_atomic", values.max_rd_atomic,
+                         device.max_initiator_read_atomic());
+  if (mask.contains(qp_attribute::pkey_index) && values.pkey_index >= port.pkey_table_length())
+    problems.add([&](text_writer& writer) {
+      writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");
+      writer.decimal(port.pkey_table_length());
+    });
+  const mtu path_mtu = static_cast<mtu>(values.path_mtu);
+  if (mask.contains(qp_attribute::path_mtu) && path_mtu > port.active_mtu())
+    problems.add([&](text_writer& writer) {
+      writer.put("path MTU is ").put(path_mtu).put(", the active MTU of the port ");
+      writer.put(port.active_mtu());
+    });
+}
+
+/// Fills in all of a failed transition (no port where none is known): "INIT->RTR on rxe0:1 qp
+/// 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
 inline void explain_transition(failure_description& description, const ibv_qp* queue_pair,
                                transport service, qp_state from, qp_state to,
                                const ibv_qp_attr& values, qp_attributes mask, port_number port) {
@@ -48,41 +64,14 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
         writer.put(" qp ").put(static_cast<qp_number>(queue_pair->qp_num));
       })
       .explain([&](text_writer& writer) {
-        if (explain_attributes(writer, service, from, to, mask) || port == port_number{}) return;
-
-        std::error_code unknown;
-        const device_attributes device = context.query_device(unknown);
-        if (mask.contains(qp_attribute::max_destination_read_atomic) &&
-            explain_limit(writer, "max_destination_read_atomic", values.max_dest_rd_atomic,
-                          device.max_destination_read_atomic()))
-          return;
-        if (mask.contains(qp_attribute::max_initiator_read_atomic) &&
-            explain_limit(writer, "max_initiator_read_atomic", values.max_rd_atomic,
-                          device.max_initiator_read_atomic()))
-          return;
-
-        failure why;
-        const port_attributes attributes = context.query_port(port, why);
-        if (why) {
-          writer.put(why.explanation());
-          return;
-        }
-        if (mask.contains(qp_attribute::pkey_index) &&
-            values.pkey_index >= attributes.pkey_table_length()) {
-          writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");
-          writer.decimal(attributes.pkey_table_length());
-          return;
-        }
-        const mtu path_mtu = static_cast<mtu>(values.path_mtu);
-        if (mask.contains(qp_attribute::path_mtu) && path_mtu > attributes.active_mtu()) {
-          writer.put("path MTU is ").put(path_mtu).put(", the active MTU of the port ");
-          writer.put(attributes.active_mtu());
-          return;
-        }
+        problem_list problems{writer};
+        explain_attributes(problems, service, from, to, mask);
+        if (port == port_number{}) return;
+        const std::optional<port_attributes> attributes = explain_port(problems, context, port);
+        if (!attributes) return;
+        explain_values(problems, context, *attributes, values, mask);
         if (mask.contains(qp_attribute::address))
-          explain_address(writer, context, values.ah_attr, description.code());
-        else if (attributes.state() != port_state::active)
-          writer.put("port ").put(port).put(" is ").put(attributes.state());
+          explain_address(problems, context, *attributes, values.ah_attr);
       });
 }
 

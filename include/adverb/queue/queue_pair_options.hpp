@@ -9,7 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/queue/explain_transition.hpp>
+#include <adverb/core/problem_list.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -57,17 +57,16 @@ inline void explain_creation(failure_description& description, context_ref conte
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
     if (unknown) return;
-    const auto over = [&](std::string_view name, std::uint32_t asked, std::uint32_t allowed) {
-      return explain_limit(writer, name, asked, allowed);
-    };
-    if (over("max_send_wr", options.max_send_wr, device.max_work_requests()) ||
-        over("max_recv_wr", options.max_recv_wr, device.max_work_requests()) ||
-        over("max_send_sge", options.max_send_sge, device.max_sge()) ||
-        over("max_recv_sge", options.max_recv_sge, device.max_sge()))
-      return;
-    if (options.max_inline_data > 0)
-      writer.put("max_inline_data is ").decimal(options.max_inline_data).put(
-          ", which may be more than the device allows");
+    problem_list problems{writer};
+    problems.add_if_over("max_send_wr", options.max_send_wr, device.max_work_requests());
+    problems.add_if_over("max_recv_wr", options.max_recv_wr, device.max_work_requests());
+    problems.add_if_over("max_send_sge", options.max_send_sge, device.max_sge());
+    problems.add_if_over("max_recv_sge", options.max_recv_sge, device.max_sge());
+    if (problems.empty() && options.max_inline_data > 0)
+      problems.add([&](text_writer& out) {
+        out.put("max_inline_data is ").decimal(options.max_inline_data);
+        out.put(", which may be more than the device allows");
+      });
   });
 }
 
