@@ -38,7 +38,7 @@ struct held_elements {
   static constexpr unsigned send_flags = 0;
   std::array<ibv_sge, Count> elements;
 
-  [[nodiscard]] ibv_sge* first() const noexcept { return const_cast<ibv_sge*>(elements.data()); }
+  [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
 };
 
@@ -64,7 +64,7 @@ struct inline_element {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   ibv_sge element;
 
-  [[nodiscard]] ibv_sge* first() const noexcept { return const_cast<ibv_sge*>(&element); }
+  [[nodiscard]] ibv_sge* first() noexcept { return &element; }
   [[nodiscard]] static constexpr int count() noexcept { return 1; }
 };
 

@@ -101,32 +101,43 @@ template <class Request>
   return {queue_pair, error, accepted, receive};
 }
 
-template <std::size_t... Index, class... Requests>
-[[nodiscard]] post_result post_sends(ibv_qp* queue_pair, std::index_sequence<Index...>,
-                                     const Requests&... requests) noexcept {
-  constexpr std::size_t count = sizeof...(Requests);
-  ibv_send_wr native[count];
-  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr), ...);
-  ibv_send_wr* bad = nullptr;
-  before_post_to(queue_pair->send_cq);
-  const int result = ibv_post_send(queue_pair, native, &bad);
-  if (result != 0 || bad != nullptr) [[unlikely]]
-    return failed_post<ibv_send_wr>(queue_pair, result, native, bad, false);
-  return {queue_pair, 0, count, false};
-}
+// The functions of the two queues, so that posting is written once.
+struct send_queue {
+  using native_request = ibv_send_wr;
+  static constexpr bool receives = false;
+  static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->send_cq; }
+  static int post(ibv_qp* queue_pair, ibv_send_wr* first, ibv_send_wr** bad) noexcept {
+    return ibv_post_send(queue_pair, first, bad);
+  }
+};
+struct receive_queue {
+  using native_request = ibv_recv_wr;
+  static constexpr bool receives = true;
+  static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->recv_cq; }
+  static int post(ibv_qp* queue_pair, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
+    return ibv_post_recv(queue_pair, first, bad);
+  }
+};
 
-template <std::size_t... Index, class... Requests>
-[[nodiscard]] post_result post_receives(ibv_qp* queue_pair, std::index_sequence<Index...>,
-                                        const Requests&... requests) noexcept {
-  constexpr std::size_t count = sizeof...(Requests);
-  ibv_recv_wr native[count];
-  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr), ...);
-  ibv_recv_wr* bad = nullptr;
-  before_post_to(queue_pair->recv_cq);
-  const int result = ibv_post_recv(queue_pair, native, &bad);
-  if (result != 0 || bad != nullptr) [[unlikely]]
-    return failed_post<ibv_recv_wr>(queue_pair, result, native, bad, true);
-  return {queue_pair, 0, count, true};
+template <class Queue, std::size_t... Index, class... Requests>
+[[nodiscard]] post_result post_to(ibv_qp* queue_pair, std::index_sequence<Index...>,
+                                  const Requests&... requests) noexcept {
+  // The device reads the elements from copies, a local object for each request: so the requests
+  // themselves never have to be in memory, and this is as short as the C that it stands for.
+  return [&](auto... payloads) noexcept -> post_result {
+    constexpr std::size_t count = sizeof...(Requests);
+    typename Queue::native_request native[count];
+    (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
+                   payloads),
+     ...);
+    typename Queue::native_request* bad = nullptr;
+    before_post_to(Queue::completes_on(queue_pair));
+    const int result = Queue::post(queue_pair, native, &bad);
+    if (result != 0 || bad != nullptr) [[unlikely]]
+      return failed_post<typename Queue::native_request>(queue_pair, result, native, bad,
+                                                         Queue::receives);
+    return {queue_pair, 0, count, Queue::receives};
+  }(requests.payload()...);
 }
 
 [[nodiscard]] constexpr bool can_send_in(qp_state state) noexcept {
@@ -193,9 +204,9 @@ template <transport Transport, qp_state State, class... Requests>
     (check_postable<Transport, State, Requests>(), ...);
   }
   if constexpr (all_receives)
-    return post_receives(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+    return post_to<receive_queue>(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
   else if constexpr (all_sends)
-    return post_sends(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+    return post_to<send_queue>(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
   else
     return {queue_pair, EINVAL, 0, false};
 }

@@ -93,12 +93,15 @@ class send_request {
                                                                      id_, flags_};
   }
 
+  [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
+
   /// Writes the fields that the device reads, in the order of the C struct, and no others.
-  void fill(ibv_send_wr& request, ibv_send_wr* next) const noexcept {
+  /// `elements` is the payload, or a copy of it.
+  void fill(ibv_send_wr& request, ibv_send_wr* next, Payload& elements) const noexcept {
     request.wr_id = id_;
     request.next = next;
-    request.sg_list = payload_.first();
-    request.num_sge = payload_.count();
+    request.sg_list = elements.first();
+    request.num_sge = elements.count();
     request.opcode = Operation::opcode;
     request.send_flags = flags_;
     operation_.fill(request);
@@ -131,11 +134,14 @@ class receive_request {
     return receive_request{payload_, detail::request_id(pointer)};
   }
 
-  void fill(ibv_recv_wr& request, ibv_recv_wr* next) const noexcept {
+  [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
+
+  /// The same as that of send_request.
+  void fill(ibv_recv_wr& request, ibv_recv_wr* next, Payload& elements) const noexcept {
     request.wr_id = id_;
     request.next = next;
-    request.sg_list = payload_.first();
-    request.num_sge = payload_.count();
+    request.sg_list = elements.first();
+    request.num_sge = elements.count();
   }
 
  private:
