@@ -166,21 +166,28 @@ class reference {
 
 namespace detail {
 
-/// Makes an object with a C call and owns it from its first moment. An empty one among `parents`,
-/// the references that the call needs, is reported instead of being handed to C.
+/// Reports an object that is needed and is not there, instead of handing null to a C call. True
+/// when it is there.
+template <error_policy Policy, class Native>
+bool check_present(Policy&& policy, std::string_view verb, const Native* object) {
+  if (object != nullptr) [[likely]]
+    return true;
+  report_errno(std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
+    description.explain([&](text_writer& writer) {
+      writer.put("the ").put(name_of(kind_of<Native>));
+      writer.put(" is empty: moved from, closed, or never made");
+    });
+  });
+  return false;
+}
+
+/// Makes an object with a C call and owns it from its first moment. `parents` are the references
+/// that the call needs.
 template <class Handle, error_policy Policy, std::invocable Create, class Describe, class... Parent>
 [[nodiscard]] Handle make_handle(Policy&& policy, std::string_view verb, const Create& create,
                                  const Describe& describe, reference<Parent>... parents) {
-  std::string_view missing;
-  ((parents ? void() : void(missing = name_of(kind_of<Parent>))), ...);
-  if (!missing.empty()) [[unlikely]] {
-    report_errno(std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
-      description.explain([&](text_writer& writer) {
-        writer.put("the ").put(missing).put(" is empty: moved from, closed, or never made");
-      });
-    });
+  if (!(check_present(std::forward<Policy>(policy), verb, parents.native_handle()) && ...))
     return Handle{};
-  }
   return Handle{adopt, check_pointer(std::forward<Policy>(policy), verb, create, describe)};
 }
 

@@ -71,6 +71,7 @@ class context_operations : public Storage {
   /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] device_attributes query_device(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_device_ex")) return {};
     ibv_device_attr_ex attributes{};
     const int result = ibv_query_device_ex(this->native_handle(), nullptr, &attributes);
     if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_device_ex", result,
@@ -82,6 +83,7 @@ class context_operations : public Storage {
   /// The state of a port. Wraps: ibv_query_port(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] port_attributes query_port(port_number port, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_port")) return {};
     ibv_port_attr attributes{};
     const int result =
         ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
@@ -99,6 +101,7 @@ class context_operations : public Storage {
   /// Wraps: ibv_query_gid(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::gid gid(port_number port, gid_index index, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid")) return {};
     ibv_gid native{};
     const bool found = detail::check_minus_one(
         std::forward<Policy>(policy), "ibv_query_gid",
@@ -115,6 +118,7 @@ class context_operations : public Storage {
   template <error_policy Policy = throwing>
   [[nodiscard]] std::optional<adverb::gid_entry> gid_entry(port_number port, gid_index index,
                                                            Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid_ex")) return std::nullopt;
     ibv_gid_entry native{};
     const int result =
         ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
@@ -148,6 +152,7 @@ class context_operations : public Storage {
   /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_pkey")) return {};
     __be16 native = 0;
     const bool found = detail::check_minus_one(
         std::forward<Policy>(policy), "ibv_query_pkey",
@@ -160,6 +165,11 @@ class context_operations : public Storage {
   }
 
  private:
+  template <error_policy Policy>
+  bool present(Policy&& policy, std::string_view verb) const {
+    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  }
+
   void explain_port(failure_description& description, port_number port) const {
     std::error_code unknown;
     const std::uint32_t ports = query_device(unknown).physical_ports();

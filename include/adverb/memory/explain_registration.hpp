@@ -16,12 +16,12 @@ inline void explain_registration(failure_description& description, std::size_t l
                                  access_rights rights) {
   description.explain([&](text_writer& writer) {
     const std::error_code& code = description.code();
-    const bool needs_local_write =
-        rights.intersects(access_right::remote_write | access_right::remote_atomic);
+    const access_rights writing_peers =
+        rights & (access_right::remote_write | access_right::remote_atomic);
     if (length == 0) {
       writer.put("there are no bytes to register");
-    } else if (needs_local_write && !rights.contains(access_right::local_write)) {
-      writer.put(rights & detail::remote_rights).put(" needs local_write too");
+    } else if (!writing_peers.empty() && !rights.contains(access_right::local_write)) {
+      writer.put(writing_peers).put(" needs local_write too");
     } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
       rlimit limit{};
       if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;

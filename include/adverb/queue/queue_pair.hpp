@@ -51,6 +51,9 @@ class queue_pair_operations : public Storage {
   /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_query_qp",
+                               this->native_handle()))
+      return {};
     constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
     ibv_qp_attr attributes{};
     ibv_qp_init_attr initial{};
@@ -198,6 +201,9 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
     static_assert(detail::carries_announcement(State) && State != qp_state::any,
                   "a queue pair has an endpoint to announce from INIT to RTR");
+    if (!detail::check_present(std::forward<Policy>(policy), "queue_pair::endpoint",
+                               this->native_handle()))
+      return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
     const port_attributes port =

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 
 #include <adverb/core/durations.hpp>
+#include <adverb/core/handle.hpp>
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
@@ -252,13 +253,7 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
 template <error_policy Policy>
 bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_state from,
                qp_state to, Policy&& policy) {
-  if (queue_pair == nullptr) {
-    report_errno(std::forward<Policy>(policy), EINVAL, "ibv_modify_qp",
-                 [](failure_description& description) {
-                   description.explain("the queue pair is empty: moved from, closed, or never made");
-                 });
-    return false;
-  }
+  if (!check_present(std::forward<Policy>(policy), "ibv_modify_qp", queue_pair)) return false;
   const context_ref context{queue_pair->context};
   const qp_attributes needed = attributes_of(service, from, to).required;
   bool complete = true;
