@@ -26,7 +26,7 @@ namespace adverb::inline ADVERB_ABI {
 template <class Storage, transport Transport, qp_state State>
 class queue_pair_operations : public Storage {
  public:
-  using Storage::Storage;
+  queue_pair_operations() noexcept = default;
   explicit queue_pair_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
 
   static constexpr adverb::transport transport_of = Transport;
@@ -78,14 +78,30 @@ class queue_pair_operations : public Storage {
 template <class Pair, class Request>
 concept can_post = detail::is_postable<Pair::transport_of, Pair::state_of, Request>();
 
-/// Refers to a queue pair that something else keeps alive.
-template <transport Transport, qp_state State = qp_state::rts>
-using queue_pair_ref = queue_pair_operations<reference<ibv_qp>, Transport, State>;
-
 namespace detail {
 
 [[nodiscard]] constexpr bool carries_announcement(qp_state state) noexcept {
   return state == qp_state::init || state == qp_state::rtr || state == qp_state::any;
+}
+
+/// Refuses (EINVAL) a pair of the C API that is of another transport or in another state than a
+/// type says. True when it fits.
+template <error_policy Policy>
+bool check_kind(Policy&& policy, const ibv_qp* pair, transport service, qp_state state) {
+  constexpr std::string_view verb = "queue pair adoption";
+  if (!check_present(std::forward<Policy>(policy), verb, pair)) return false;
+  const bool fits = pair->qp_type == static_cast<ibv_qp_type>(service) &&
+                    (state == qp_state::any || pair->state == static_cast<ibv_qp_state>(state));
+  const int result = fits ? 0 : EINVAL;
+  return check_returned(std::forward<Policy>(policy), verb, result,
+                        [&](failure_description& description) {
+                          on_object<queue_pair_traits>(pair)(description);
+                          description.explain([&](text_writer& writer) {
+                            writer.put("it is ").put(static_cast<transport>(pair->qp_type));
+                            writer.put(" in ").put(static_cast<qp_state>(pair->state));
+                            writer.put(", the type says ").put(service).put(" in ").put(state);
+                          });
+                        });
 }
 
 /// The announcement of a pair in a state that carries one; nothing in the others.
@@ -101,6 +117,37 @@ struct announcement_storage<false> {
 
 }  // namespace detail
 
+template <transport Transport, qp_state State = qp_state::rts>
+class queue_pair;
+
+/// Refers to a queue pair that something else keeps alive, and that is of this transport and in
+/// this state: as cheap as the pointer, to be passed by value.
+template <transport Transport, qp_state State = qp_state::rts>
+class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport, State> {
+  using operations = queue_pair_operations<reference<ibv_qp>, Transport, State>;
+
+ public:
+  queue_pair_ref() noexcept = default;
+  queue_pair_ref(const queue_pair<Transport, State>& pair) noexcept
+      : queue_pair_ref{pair.native_handle()} {}
+  /// An owner that is about to die cannot be referred to.
+  queue_pair_ref(const queue_pair<Transport, State>&&) = delete;
+
+  /// Views a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
+  /// state.
+  template <error_policy Policy = throwing>
+  queue_pair_ref(adopt_t, ibv_qp* pair, Policy&& policy = {})
+      : queue_pair_ref{
+            detail::check_kind(std::forward<Policy>(policy), pair, Transport, State) ? pair
+                                                                                     : nullptr} {}
+
+ private:
+  template <adverb::transport, qp_state>
+  friend class queue_pair;
+
+  explicit queue_pair_ref(ibv_qp* pair) noexcept : operations{reference<ibv_qp>{pair}} {}
+};
+
 /// A queue pair, owned. `queue_pair<transport::rc>` is ready to send; the states before that are
 /// types of their own, because what may be done differs:
 ///
@@ -114,7 +161,7 @@ struct announcement_storage<false> {
 ///
 /// The size of a pointer in RESET, RTS and ERR; of two in INIT and RTR, where the announcement is
 /// carried.
-template <transport Transport, qp_state State = qp_state::rts>
+template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
     : public queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>,
       private detail::announcement_storage<detail::carries_announcement(State)> {
@@ -150,17 +197,25 @@ class [[nodiscard]] queue_pair
   template <error_policy Policy = throwing>
   queue_pair(adopt_t, ibv_qp* pair, Policy&& policy = {})
     requires(!detail::carries_announcement(State))
-      : queue_pair{checked(pair, std::forward<Policy>(policy)), announcement{}} {}
+      : queue_pair{adopted(pair, std::forward<Policy>(policy)), announcement{}} {}
   template <error_policy Policy = throwing>
   queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, Policy&& policy = {})
     requires(detail::carries_announcement(State))
-      : queue_pair{checked(pair, std::forward<Policy>(policy)), announced} {}
+      : queue_pair{adopted(pair, std::forward<Policy>(policy)), announced} {}
 
   /// A pair whose state is no longer in its type: for a member that lives through several.
   template <qp_state From>
     requires(State == qp_state::any && From != qp_state::any)
   queue_pair(queue_pair<Transport, From>&& other) noexcept
       : queue_pair{other.template become<qp_state::any>(other.announcement_or_nothing())} {}
+
+  /// A reference to the pair in a state that the program knows it to be in. Unchecked.
+  template <qp_state Known>
+  [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
+    static_assert(State == qp_state::any,
+                  "the state is known already: only a queue_pair<…, qp_state::any> can be told it");
+    return queue_pair_ref<Transport, Known>{this->native_handle()};
+  }
 
   /// The pair in a state that the program knows it to be in. Moves from it. Unchecked.
   template <qp_state Known>
@@ -290,25 +345,9 @@ class [[nodiscard]] queue_pair
   }
 
   template <error_policy Policy>
-  [[nodiscard]] static handle checked(ibv_qp* pair, Policy&& policy) {
-    const bool right_transport = pair->qp_type == static_cast<ibv_qp_type>(Transport);
-    const bool right_state =
-        State == qp_state::any || pair->state == static_cast<ibv_qp_state>(State);
-    if (right_transport && right_state) {
-      detail::clear(policy);
-      return handle{adverb::adopt, pair};
-    }
-    detail::report_errno(
-        std::forward<Policy>(policy), EINVAL, "queue_pair adoption",
-        [&](failure_description& description) {
-          detail::on_object<detail::queue_pair_traits>(pair)(description);
-          description.explain([&](text_writer& writer) {
-            writer.put("it is ").put(static_cast<transport>(pair->qp_type)).put(" in ");
-            writer.put(static_cast<qp_state>(pair->state)).put(", the type says ");
-            writer.put(Transport).put(" in ").put(State);
-          });
-        });
-    return {};
+  [[nodiscard]] static handle adopted(ibv_qp* pair, Policy&& policy) {
+    const bool is_one = detail::check_kind(std::forward<Policy>(policy), pair, Transport, State);
+    return is_one ? handle{adverb::adopt, pair} : handle{};
   }
 };
 
