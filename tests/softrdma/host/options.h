@@ -1,0 +1,36 @@
+/* What the shell script `run` has worked out and tells the runner. */
+#ifndef SOFTRDMA_HOST_OPTIONS_H
+#define SOFTRDMA_HOST_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "../shared/protocol.h"
+
+struct options {
+  const char* qemu;
+  const char* kernel;
+  const char* initramfs;
+  const char* snapshot;    /* directory of the saved guest, or null: boot */
+  const char* save;        /* directory to save a guest to instead of running a command, or null */
+  const char* accelerator; /* kvm or tcg */
+  const char* memory;
+  const char* module;           /* file of a further kernel module, or null */
+  const char* output_directory; /* or null */
+  const char* empty_directory;  /* stands in where there is no output directory */
+  const char* kernel_log;       /* file, or null */
+  enum device_kind device;
+  enum topology topology;
+  int hosts;
+  double timeout;      /* seconds for the command; 0: none */
+  double boot_timeout; /* seconds until the guest is ready */
+  bool firmware;       /* the kernel needs firmware to be started */
+  bool terminal;
+  bool label;
+  bool quiet;
+  char** command;
+};
+
+/* Ends the program with a sentence when an argument is wrong. */
+struct options options_parse(int count, char** arguments);
+
+#endif
