@@ -85,7 +85,8 @@ class completion_queue_operations : public Storage {
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
-  /// channel of its own, in blocking mode. Returns none when a signal handler ran meanwhile.
+  /// channel of its own. Returns none when a signal handler ran meanwhile, and, when the channel is
+  /// non-blocking, when there are none: the next one then gives an event on the channel.
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, Policy&& policy = {}) const {
     if (!channel()) {

@@ -144,8 +144,8 @@ class receiver_not_ready_timer {
     return detail::round_up<Duration>(nanoseconds(code_));
   }
 
-  friend constexpr bool operator==(receiver_not_ready_timer, receiver_not_ready_timer) noexcept =
-      default;
+  friend constexpr bool operator==(receiver_not_ready_timer,
+                                   receiver_not_ready_timer) noexcept = default;
   friend constexpr text<32> to_text(receiver_not_ready_timer timer) noexcept {
     return detail::duration_text(nanoseconds(timer.code_));
   }
@@ -156,8 +156,8 @@ class receiver_not_ready_timer {
   static constexpr std::uint64_t nanoseconds(std::uint8_t code) noexcept {
     // In units of 10 us, by code (InfiniBand specification, "Encoding for RNR NAK Timer Field").
     constexpr std::array<std::uint32_t, 32> tens_of_microseconds{
-        65536, 1,    2,    3,    4,    6,    8,    12,   16,    24,    32,
-        48,    64,   96,   128,  192,  256,  384,  512,  768,   1024,  1536,
+        65536, 1,    2,    3,    4,    6,     8,     12,    16,    24,   32,
+        48,    64,   96,   128,  192,  256,   384,   512,   768,   1024, 1536,
         2048,  3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768, 49152};
     return std::uint64_t{tens_of_microseconds[code]} * 10'000;
   }

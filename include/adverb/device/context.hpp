@@ -138,8 +138,9 @@ class context_operations : public Storage {
     const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
     if (detail::failed(policy)) return {};
     for (std::uint32_t port = 1; port <= ports; ++port) {
-      std::error_code absent;
-      capacity += query_port(static_cast<port_number>(port), absent).gid_table_length();
+      capacity += query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
+                      .gid_table_length();
+      if (detail::failed(policy)) return {};
     }
     std::vector<ibv_gid_entry> entries(capacity);
     const std::size_t count = detail::check_count(

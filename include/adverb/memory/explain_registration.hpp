@@ -26,7 +26,8 @@ inline void explain_registration(failure_description& description, std::size_t l
       rlimit limit{};
       if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
       writer.decimal(length).put(" bytes were asked for, and this process may lock ");
-      writer.decimal(limit.rlim_cur).put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
+      writer.decimal(limit.rlim_cur)
+          .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
       writer.put("LimitMEMLOCK=infinity");
     } else if (code == std::errc::bad_address) {
       writer.put("a part of the range is not mapped, or not writable");

@@ -24,9 +24,9 @@ namespace adverb::inline ADVERB_ABI {
 /// a span.
 template <class Range>
 concept registrable_memory =
-    (std::is_lvalue_reference_v<Range> ||
-     requires { []<class T, std::size_t N>(std::span<T, N>) {}(std::declval<Range>()); }) &&
-    requires(Range&& range) {
+    (std::is_lvalue_reference_v<Range> || requires {
+      []<class T, std::size_t N>(std::span<T, N>) {}(std::declval<Range>());
+    }) && requires(Range&& range) {
       { *std::data(range) };
       { std::size(range) } -> std::convertible_to<std::size_t>;
     };
@@ -135,18 +135,18 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   /// Registers memory that the device, and so every buffer and peer, addresses from
   /// `device_address` on. Wraps: ibv_reg_mr_iova(3).
   template <registrable_memory Range, error_policy Policy = throwing>
-  [[nodiscard]] static memory_region with_device_address(protection_domain_ref domain,
-                                                         Range&& memory,
-                                                         std::uint64_t device_address,
-                                                         access_rights rights =
-                                                             access_right::local_write,
-                                                         Policy&& policy = {}) {
+  [[nodiscard]] static memory_region with_device_address(
+      protection_domain_ref domain, Range&& memory, std::uint64_t device_address,
+      access_rights rights = access_right::local_write, Policy&& policy = {}) {
     const byte_range bytes = bytes_of(memory);
-    return memory_region{domain, bytes, device_address, rights, "ibv_reg_mr_iova",
+    return memory_region{domain,
+                         bytes,
+                         device_address,
+                         rights,
+                         "ibv_reg_mr_iova",
                          [&] {
-                           return ibv_reg_mr_iova(domain.native_handle(), bytes.begin,
-                                                  bytes.length, device_address,
-                                                  native_rights(rights));
+                           return ibv_reg_mr_iova(domain.native_handle(), bytes.begin, bytes.length,
+                                                  device_address, native_rights(rights));
                          },
                          std::forward<Policy>(policy)};
   }
@@ -180,9 +180,9 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   }
   /// The same, only to send from.
   template <error_policy Policy = throwing>
-  [[nodiscard]] const_buffer const_slice(std::size_t offset, std::size_t length,
-                                         Policy&& policy = {}) const {
-    return checked<const_buffer>(offset, length, true, std::forward<Policy>(policy));
+  [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
+                                                 Policy&& policy = {}) const {
+    return checked<adverb::const_buffer>(offset, length, true, std::forward<Policy>(policy));
   }
 
   /// The whole region as one buffer.
@@ -228,12 +228,12 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
       return {};
     }
     if (Rights.contains(access_right::remote_atomic) && device_address_ % 8 != 0) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, "memory_region::remote",
-                           [&](failure_description& description) {
-                             on_region()(description);
-                             description.explain(
-                                 "atomic operations need an address that is a multiple of 8");
-                           });
+      detail::report_errno(
+          std::forward<Policy>(policy), EINVAL, "memory_region::remote",
+          [&](failure_description& description) {
+            on_region()(description);
+            description.explain("atomic operations need an address that is a multiple of 8");
+          });
       return {};
     }
     detail::clear(policy);
@@ -270,7 +270,10 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   template <error_policy Policy>
   memory_region(protection_domain_ref domain, byte_range memory, access_rights rights,
                 Policy&& policy)
-      : memory_region{domain, memory, address_of(static_cast<const void*>(memory.begin)), rights,
+      : memory_region{domain,
+                      memory,
+                      address_of(static_cast<const void*>(memory.begin)),
+                      rights,
                       "ibv_reg_mr",
                       [&] {
                         return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,

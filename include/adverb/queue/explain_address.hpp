@@ -26,6 +26,13 @@ inline void put_usable_gids(text_writer& writer, context_ref context, port_numbe
   if (none) writer.put("port ").put(port).put(" has none: give its network interface an address");
 }
 
+/// "sgid index 3 is empty; usable: …".
+inline void put_empty_gid(text_writer& writer, context_ref context, port_number port,
+                          gid_index index) {
+  writer.put("sgid index ").put(index).put(" is empty; ");
+  put_usable_gids(writer, context, port);
+}
+
 /// Adds that a port does not exist or carries no traffic. Returns what the port says of itself,
 /// or nothing.
 inline std::optional<port_attributes> explain_port(problem_list& problems, context_ref context,
@@ -51,10 +58,7 @@ inline void explain_route(problem_list& problems, context_ref context, port_numb
   const gid destination{route.dgid};
   const std::optional<gid_entry> entry = context.gid_entry(port, source, unknown);
   if (!entry || entry->gid().is_empty()) {
-    problems.add([&](text_writer& writer) {
-      writer.put("sgid index ").put(source).put(" is empty; ");
-      put_usable_gids(writer, context, port);
-    });
+    problems.add([&](text_writer& writer) { put_empty_gid(writer, context, port, source); });
   } else if (destination.is_empty()) {
     problems.add("the destination GID is empty");
   } else if (entry->type() != gid_type::infiniband &&

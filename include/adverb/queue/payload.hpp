@@ -20,9 +20,10 @@ namespace adverb::inline ADVERB_ABI {
 class inline_data {
  public:
   constexpr explicit inline_data(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
-  template <class T>
+  template <class T, std::size_t Extent>
     requires std::is_trivially_copyable_v<T>
-  explicit inline_data(std::span<T> elements) noexcept : bytes_{std::as_bytes(elements)} {}
+  explicit inline_data(std::span<T, Extent> elements) noexcept
+      : bytes_{std::as_bytes(elements)} {}
 
   [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept { return bytes_; }
 

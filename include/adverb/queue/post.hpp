@@ -67,7 +67,8 @@ class [[nodiscard]] post_result {
           if (!accepted())
             writer.put("it is unknown how many requests were accepted");
           else
-            writer.decimal(*accepted()).put(" requests were accepted");
+            writer.decimal(*accepted())
+                .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
           if (error_ == ENOMEM)
             writer.put("; the queue is full, or the next request has too many elements or too "
                        "much inline data for it");

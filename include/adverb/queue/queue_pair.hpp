@@ -240,7 +240,8 @@ class [[nodiscard]] queue_pair
     static_assert(State == qp_state::rtr, "rts() starts from RTR: finish rtr() first");
     return begin<qp_state::rts>();
   }
-  /// Puts the pair into ERR: everything posted is flushed. From every state.
+  /// Puts the pair into ERR: everything posted is flushed. From every state; Linux refuses it
+  /// (EINVAL) from RESET, where nothing is posted.
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::error> error(Policy&& policy = {}) {
     return move_to<qp_state::error>(std::forward<Policy>(policy));
@@ -251,7 +252,8 @@ class [[nodiscard]] queue_pair
     return move_to<qp_state::reset>(std::forward<Policy>(policy));
   }
 
-  /// What the peer has to know of this side. Reports a port or GID that cannot be read.
+  /// What the peer has to know of this side. Reports a port or GID that cannot be read, and, on
+  /// Ethernet, where no peer could answer to it, an empty GID (EADDRNOTAVAIL).
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
     static_assert(detail::carries_announcement(State) && State != qp_state::any,
@@ -269,6 +271,18 @@ class [[nodiscard]] queue_pair
     const adverb::gid gid =
         context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
+    if (port.is_ethernet() && gid.is_empty()) {
+      detail::report_errno(std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
+                           [&](failure_description& description) {
+                             detail::on_port(this->native_handle()->context,
+                                             announced.port)(description);
+                             description.explain([&](text_writer& writer) {
+                               detail::put_empty_gid(writer, context, announced.port,
+                                                     announced.source_gid);
+                             });
+                           });
+      return {};
+    }
     queue_key key{};
     if constexpr (Transport == transport::ud) {
       key = this->query(std::forward<Policy>(policy)).queue_key();
@@ -286,6 +300,27 @@ class [[nodiscard]] queue_pair
             .queue_key = key};
   }
 
+  /// The way to a peer that announced itself, from the port and GID that this side announced: for
+  /// the address handle that datagrams (UD) are sent with. Reports a port or GID that cannot be
+  /// read.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::address address_of(const adverb::endpoint& peer,
+                                           const path_options& path = {},
+                                           Policy&& policy = {}) const {
+    static_assert(detail::carries_announcement(State) && State != qp_state::any,
+                  "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR");
+    if (!detail::check_present(std::forward<Policy>(policy), "queue_pair::address_of",
+                               this->native_handle()))
+      return {};
+    const announcement& announced = storage::announced;
+    const context_ref context = this->context();
+    const port_attributes port =
+        context.query_port(announced.port, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return detail::address_of_peer(peer, path, announced, context, port,
+                                   std::forward<Policy>(policy));
+  }
+
   /// What was announced in INIT.
   [[nodiscard]] const adverb::announcement& announced() const noexcept {
     static_assert(detail::carries_announcement(State),
@@ -294,7 +329,8 @@ class [[nodiscard]] queue_pair
   }
 
   /// From INIT to RTS in one call. When it fails the pair is in INIT again, with its announcement,
-  /// and can be connected to another peer.
+  /// and can be connected to another peer. If it had got as far as RTR, receives that were posted
+  /// before are forgotten: post them again.
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(const adverb::endpoint& peer,
                                                              const connect_options& options = {},

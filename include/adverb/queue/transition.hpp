@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include <adverb/core/durations.hpp>
@@ -60,10 +61,12 @@ class [[nodiscard]] transition {
   }
   /// The number of the first packet that this pair sends. In INIT, where it is announced.
   [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
+    static_assert(To == qp_state::init,
+                  "the first sequence number is announced to the peer: give it to init()");
     return with<qp_attribute::send_sequence_number, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
   }
-  /// The own GID to announce and to send from. In INIT.
-  [[nodiscard]] auto gid(gid_index index) const noexcept {
+  /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
+  [[nodiscard]] auto gid(std::optional<gid_index> index) const noexcept {
     return with<qp_attribute::source_gid, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 

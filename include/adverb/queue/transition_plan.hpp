@@ -79,8 +79,9 @@ struct transition_plan {
     announced.sequence_number = number;
     given |= qp_attribute::send_sequence_number;
   }
-  void set_source_gid(gid_index index) noexcept {
-    announced.source_gid = index;
+  void set_source_gid(std::optional<gid_index> index) noexcept {
+    if (!index) return;
+    announced.source_gid = *index;
     given |= qp_attribute::source_gid;
   }
   void set_peer(const endpoint& end, const path_options& way) noexcept {
@@ -171,29 +172,29 @@ bool complete_init(transition_plan& plan, context_ref context, Policy&& policy) 
   return true;
 }
 
-/// The address of a peer that was given as an endpoint.
+/// The address of a peer that was given as an endpoint, from the port and GID announced to it.
 template <error_policy Policy>
-address address_of_peer(const transition_plan& plan, context_ref context,
+address address_of_peer(const endpoint& peer, const path_options& path,
+                        const announcement& announced, context_ref context,
                         const port_attributes& port, Policy&& policy) {
-  const endpoint& peer = *plan.peer;
-  address result{.port = plan.announced.port,
+  address result{.port = announced.port,
                  .destination = peer.lid,
-                 .service_level = plan.path.service_level,
-                 .source_path_bits = plan.path.source_path_bits,
-                 .static_rate = plan.path.static_rate};
+                 .service_level = path.service_level,
+                 .source_path_bits = path.source_path_bits,
+                 .static_rate = path.static_rate};
   bool needs_route = port.is_ethernet();
   if (!needs_route && !peer.gid.is_empty()) {
     const gid own =
-        context.gid(plan.announced.port, plan.announced.source_gid, std::forward<Policy>(policy));
+        context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (failed(policy)) return {};
     needs_route = !own.same_subnet(peer.gid);
   }
   if (needs_route)
     result.route = global_route{.destination = peer.gid,
-                                .source = plan.announced.source_gid,
-                                .flow_label = plan.path.flow_label,
-                                .hop_limit = plan.path.hop_limit,
-                                .traffic_class = plan.path.traffic_class};
+                                .source = announced.source_gid,
+                                .flow_label = path.flow_label,
+                                .hop_limit = path.hop_limit,
+                                .traffic_class = path.traffic_class};
   return result;
 }
 
@@ -205,7 +206,8 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
   if (failed(policy)) return false;
 
   if (plan.peer) {
-    const address way = address_of_peer(plan, context, port, std::forward<Policy>(policy));
+    const address way = address_of_peer(*plan.peer, plan.path, plan.announced, context, port,
+                                        std::forward<Policy>(policy));
     if (failed(policy)) return false;
     plan.values.ah_attr = way.native();
     plan.announced.peer_read_atomic = plan.peer->max_destination_read_atomic;
