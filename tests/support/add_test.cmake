@@ -1,0 +1,55 @@
+# adverb_add_test(FOLDER NAME COMMAND...): the ctest test "FOLDER.NAME" with the label FOLDER.
+# `adverb_test` is set to its full name.
+#
+# In a tree built with sanitizers that is "asan.FOLDER.NAME", so that one ctest can run several
+# trees, and the label is "sanitizers".
+function(adverb_add_test folder name)
+  set(test ${folder}.${name})
+  set(label ${folder})
+  if(ADVERB_SANITIZED)
+    string(PREPEND test "asan.")
+    set(label sanitizers)
+  endif()
+  add_test(NAME ${test} COMMAND ${ARGN} COMMAND_EXPAND_LISTS)
+  set_tests_properties(${test} PROPERTIES LABELS ${label} TIMEOUT 120 SKIP_RETURN_CODE 77)
+  if(ADVERB_SANITIZED)
+    set_property(
+      TEST ${test} APPEND PROPERTY ENVIRONMENT UBSAN_OPTIONS=print_stacktrace=1)
+  endif()
+  set(adverb_test ${test} PARENT_SCOPE)
+endfunction()
+
+# adverb_add_guest_test(FOLDER NAME COMMAND...): the same for a test that starts a virtual machine.
+# That keeps two cores busy, and there is one machine at a time.
+macro(adverb_add_guest_test folder name)
+  adverb_add_test(${folder} ${name} ${ARGN})
+  set_tests_properties(${adverb_test} PROPERTIES RESOURCE_LOCK softrdma PROCESSORS 2)
+endmacro()
+
+# adverb_add_device_test(FOLDER NAME COMMAND...): the same for a test that needs an RDMA device.
+macro(adverb_add_device_test folder name)
+  adverb_add_guest_test(
+    ${folder} ${name} "${PROJECT_SOURCE_DIR}/scripts/on_device" --quiet --timeout 100 -- ${ARGN})
+endmacro()
+
+# adverb_add_build_test(FOLDER NAME TARGET): the same for a test that consists in building a target.
+macro(adverb_add_build_test folder name target)
+  adverb_add_test(
+    ${folder} ${name} "${CMAKE_COMMAND}" --build "${PROJECT_BINARY_DIR}" --target ${target})
+  set_tests_properties(${adverb_test} PROPERTIES RESOURCE_LOCK build_tree TIMEOUT 900)
+endmacro()
+
+# adverb_test_program(FOLDER SOURCE): a Catch2 program of one source file, which the target
+# tests_FOLDER builds too. `adverb_program` is set to its target, `adverb_name` to the name of the
+# source.
+function(adverb_test_program folder source)
+  cmake_path(GET source STEM name)
+  set(program ${folder}_${name})
+  add_executable(${program} ${source})
+  set_target_properties(${program} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(${program} PRIVATE adverb_test_support adverb::adverb)
+  add_dependencies(tests_${folder} ${program})
+  set(adverb_program ${program} PARENT_SCOPE)
+  set(adverb_name ${name} PARENT_SCOPE)
+endfunction()
+

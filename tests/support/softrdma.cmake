@@ -1,0 +1,16 @@
+# The virtual machine's own tests, which tests/softrdma/test knows by name.
+add_custom_target(tests_softrdma)
+set(softrdma_test "${CMAKE_CURRENT_SOURCE_DIR}/softrdma/test")
+file(GLOB checks CONFIGURE_DEPENDS softrdma/checks/*)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${softrdma_test}" ${checks})
+
+execute_process(
+  COMMAND "${softrdma_test}" --list
+  OUTPUT_VARIABLE names
+  COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" names "${names}")
+foreach(name IN LISTS names)
+  adverb_add_guest_test(softrdma ${name} "${softrdma_test}" ${name})
+  # Some make a guest, or soft-iWARP, from scratch.
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 600)
+endforeach()
