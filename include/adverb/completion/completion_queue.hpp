@@ -78,7 +78,9 @@ class completion_queue_operations : public Storage {
   /// each queue that the channel names.
   template <class Consume, error_policy Policy = throwing>
   void arm_and_drain(std::span<completion> batch, Consume&& consume, Policy&& policy = {}) const {
-    if (!drain(batch, consume, std::forward<Policy>(policy))) return;
+    if (!has_room(std::forward<Policy>(policy), "completion_queue::arm_and_drain", batch) ||
+        !drain(batch, consume, std::forward<Policy>(policy)))
+      return;
     request_notification(false, std::forward<Policy>(policy));
     if (detail::failed(policy)) return;
     drain(batch, consume, std::forward<Policy>(policy));
@@ -89,14 +91,11 @@ class completion_queue_operations : public Storage {
   /// non-blocking, when there are none: the next one then gives an event on the channel.
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, Policy&& policy = {}) const {
-    if (!channel()) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, "completion_queue::wait",
-                           [&](failure_description& description) {
-                             on_queue()(description);
-                             description.explain("the queue was made without a channel");
-                           });
+    constexpr std::string_view verb = "completion_queue::wait";
+    if (!has_room(std::forward<Policy>(policy), verb, out) ||
+        !holds(std::forward<Policy>(policy), verb, static_cast<bool>(channel()),
+               "the queue was made without a channel"))
       return {};
-    }
     while (true) {
       std::span<completion> found = poll(out, std::forward<Policy>(policy));
       if (!found.empty() || detail::failed(policy)) return found;
@@ -109,6 +108,22 @@ class completion_queue_operations : public Storage {
   }
 
  private:
+  /// Reports (EINVAL) a condition that does not hold.
+  template <error_policy Policy>
+  bool holds(Policy&& policy, std::string_view verb, bool condition,
+             std::string_view otherwise) const {
+    return detail::check_returned(std::forward<Policy>(policy), verb, condition ? 0 : EINVAL,
+                                  [&](failure_description& description) {
+                                    on_queue()(description);
+                                    description.explain(otherwise);
+                                  });
+  }
+  template <error_policy Policy>
+  bool has_room(Policy&& policy, std::string_view verb, std::span<completion> out) const {
+    return holds(std::forward<Policy>(policy), verb, !out.empty(),
+                 "there is no room for completions: the span is empty");
+  }
+
   /// True when the queue was emptied.
   template <class Consume, error_policy Policy>
   bool drain(std::span<completion> batch, Consume& consume, Policy&& policy) const {

@@ -132,6 +132,12 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
                 access_rights rights = access_right::local_write, Policy&& policy = {})
       : memory_region{domain, bytes_of(memory), rights, std::forward<Policy>(policy)} {}
 
+  /// The same with the default rights and a policy.
+  template <registrable_memory Range, error_policy Policy>
+  memory_region(protection_domain_ref domain, Range&& memory, Policy&& policy)
+      : memory_region{domain, bytes_of(memory), access_right::local_write,
+                      std::forward<Policy>(policy)} {}
+
   /// Registers memory that the device, and so every buffer and peer, addresses from
   /// `device_address` on. Wraps: ibv_reg_mr_iova(3).
   template <registrable_memory Range, error_policy Policy = throwing>
@@ -201,12 +207,20 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
     return {adopt, element(offset, length)};
   }
 
-  /// The region cut into blocks of `block_size` bytes; a shorter rest is left out.
+  /// The region cut into blocks of `block_size` bytes; a shorter rest is left out. Reports what
+  /// `slice` reports for a block, and EINVAL for blocks of no bytes.
   template <error_policy Policy = throwing>
   [[nodiscard]] buffer_blocks<mutable_buffer> blocks(std::size_t block_size,
                                                      Policy&& policy = {}) const {
     const mutable_buffer first = slice(0, block_size, std::forward<Policy>(policy));
-    if (detail::failed(policy) || block_size == 0) return {};
+    if (detail::failed(policy)) return {};
+    const bool usable = detail::check_returned(
+        std::forward<Policy>(policy), "memory_region::blocks", block_size == 0 ? EINVAL : 0,
+        [&](failure_description& description) {
+          on_region()(description);
+          description.explain("blocks need at least one byte");
+        });
+    if (!usable) return {};
     return {adopt, first.address(), lkey(), first.native().length, size() / block_size};
   }
 

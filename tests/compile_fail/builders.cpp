@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// A builder refers to its queue pair, so it must not be kept from a temporary one. Clang sees that
+// for the builder that starts a transition; with GCC, and behind a setter, it goes unnoticed.
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void build(protection_domain_ref domain,
+                                   const queue_pair_options& options) {
+  auto fresh = queue_pair<transport::rc>::create(domain, options);
+  [[maybe_unused]] const auto builder = fresh.init();
+  (void)queue_pair<transport::rc>::create(domain, options).init().port(port_number{1}).apply();
+
+#if defined(ADVERB_EXPECT_BUILDER_OF_A_TEMPORARY)
+  // expect(clang): temporary whose address is used as value of local variable 'dangling'
+  [[maybe_unused]] const auto dangling = queue_pair<transport::rc>::create(domain, options).init();
+#elif defined(ADVERB_EXPECT_IGNORED_BUILDER)
+  // expect: ignoring return
+  fresh.init();
+#elif defined(ADVERB_EXPECT_IGNORED_PAIR)
+  // expect: ignoring return
+  fresh.init().port(port_number{1}).apply();
+#endif
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// What cannot be posted to a queue pair, by its state and transport.
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+template <transport Transport, qp_state State>
+using pair_in = const queue_pair<Transport, State>&;
+
+[[maybe_unused]] static void post(
+    pair_in<transport::rc, qp_state::reset> fresh, pair_in<transport::rc, qp_state::init> waiting,
+    pair_in<transport::rc, qp_state::rtr> receiving, pair_in<transport::rc, qp_state::any> any,
+    pair_in<transport::rc, qp_state::error> failed, pair_in<transport::rc, qp_state::rts> rc,
+    pair_in<transport::uc, qp_state::rts> uc, pair_in<transport::ud, qp_state::rts> ud,
+    const datagram_destination& somebody,
+    remote_buffer<std::uint64_t, access_right::remote_read> readable, remote_buffer<> writable,
+    remote_buffer<std::uint64_t, access_right::remote_atomic> counter, mutable_buffer buffer) {
+  waiting.post(receive(buffer)).check();
+  receiving.post(receive(buffer)).check();
+  failed.post(receive(buffer)).check();
+  failed.post(send(buffer)).check();
+  rc.post(send(buffer), write(writable, buffer), read(readable, buffer),
+          fetch_and_add(counter, 1, buffer))
+      .check();
+  rc.post(receive(buffer), receive()).check();
+  uc.post(send(buffer), write(writable, buffer)).check();
+  uc.post(receive(buffer)).check();
+  ud.post(send(buffer).to(somebody)).check();
+
+  (void)fresh, (void)any;
+#if defined(ADVERB_EXPECT_RECEIVE_BEFORE_INIT)
+  // expect: receives can be posted from INIT on: bring the queue pair up with init() first
+  fresh.post(receive(buffer)).check();
+#elif defined(ADVERB_EXPECT_SEND_IN_RESET)
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  fresh.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_SEND_IN_INIT)
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  waiting.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_SEND_IN_RTR)
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  receiving.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_SEND_IN_ANY_STATE)
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  any.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_READ_ON_UC)
+  // expect: a UC queue pair can send and write: reads and atomics need RC
+  uc.post(read(readable, buffer)).check();
+#elif defined(ADVERB_EXPECT_ATOMIC_ON_UC)
+  // expect: a UC queue pair can send and write: reads and atomics need RC
+  uc.post(compare_and_swap(counter, {.expected = 1, .desired = 2}, buffer)).check();
+#elif defined(ADVERB_EXPECT_WRITE_ON_UD)
+  // expect: a UD queue pair can only send: writes need UC or RC, reads and atomics need RC
+  ud.post(write(writable, buffer).to(somebody)).check();
+#elif defined(ADVERB_EXPECT_DATAGRAM_WITHOUT_DESTINATION)
+  // expect: a datagram needs its destination: add .to(destination)
+  ud.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_DESTINATION_ON_RC)
+  // expect: only datagrams (UD) have a destination: this queue pair is connected to one
+  rc.post(send(buffer).to(somebody)).check();
+#elif defined(ADVERB_EXPECT_MIXED_QUEUES)
+  // expect: sends and receives go to different queues: post them in two calls
+  rc.post(send(buffer), receive(buffer)).check();
+#elif defined(ADVERB_EXPECT_NOTHING_TO_POST)
+  // expect: there is nothing to post
+  rc.post().check();
+#elif defined(ADVERB_EXPECT_NO_WORK_REQUEST)
+  // expect: only work requests can be posted: send(
+  rc.post(send(buffer), buffer).check();
+#elif defined(ADVERB_EXPECT_IGNORED_RESULT)
+  // expect: ignoring return
+  rc.post(send(buffer));
+#elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
+  // expect(gcc): use of deleted function
+  // expect(clang): call to deleted constructor
+  const queue_pair_ref<transport::rc> dangling{queue_pair<transport::rc>{}};
+#endif
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Transitions that lack an attribute, have one too many, or have it twice.
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void transit(queue_pair<transport::rc, qp_state::reset>& fresh,
+                                     queue_pair<transport::ud, qp_state::reset>& fresh_ud,
+                                     queue_pair<transport::rc, qp_state::init>& waiting,
+                                     queue_pair<transport::uc, qp_state::init>& waiting_uc,
+                                     queue_pair<transport::ud, qp_state::init>& waiting_ud,
+                                     queue_pair<transport::rc, qp_state::rtr>& receiving,
+                                     queue_pair<transport::uc, qp_state::rtr>& receiving_uc,
+                                     queue_pair<transport::ud, qp_state::rtr>& receiving_ud,
+                                     const endpoint& peer, const address& way) {
+  constexpr port_number port{1};
+  constexpr qp_number number{2};
+  constexpr packet_sequence_number sequence{3};
+  (void)fresh.init().port(port).apply();
+  (void)fresh_ud.init().port(port).queue_key(queue_key{1}).apply();
+  (void)waiting.rtr().remote(peer).apply();
+  (void)waiting_uc.rtr()
+      .address(way)
+      .remote_queue_pair(number)
+      .remote_sequence_number(sequence)
+      .apply();
+  (void)waiting_ud.rtr().apply();
+  (void)receiving.rts().retry_count(1).apply();
+  (void)receiving_uc.rts().apply();
+  (void)receiving_ud.rts().apply();
+
+#if defined(ADVERB_EXPECT_INIT_WITHOUT_PORT)
+  // expect: INIT needs the port: call .port(
+  (void)fresh.init().allow(access_right::remote_read).apply();
+#elif defined(ADVERB_EXPECT_INIT_OF_UD_WITHOUT_QUEUE_KEY)
+  // expect: INIT of a UD queue pair needs its queue key: call .queue_key(
+  (void)fresh_ud.init().port(port).apply();
+#elif defined(ADVERB_EXPECT_RTR_WITHOUT_ADDRESS)
+  // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
+  (void)waiting.rtr().remote_queue_pair(number).remote_sequence_number(sequence).apply();
+#elif defined(ADVERB_EXPECT_RTR_OF_UC_WITHOUT_ADDRESS)
+  // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
+  (void)waiting_uc.rtr().apply();
+#elif defined(ADVERB_EXPECT_RTR_WITHOUT_REMOTE_QUEUE_PAIR)
+  // expect: RTR needs the peer's queue pair: call .remote(endpoint) or .remote_queue_pair(
+  (void)waiting.rtr().address(way).remote_sequence_number(sequence).apply();
+#elif defined(ADVERB_EXPECT_RTR_WITHOUT_SEQUENCE_NUMBER)
+  // expect: RTR needs the peer's first packet sequence number: call .remote(endpoint) or .remote_
+  (void)waiting_uc.rtr().address(way).remote_queue_pair(number).apply();
+
+#elif defined(ADVERB_EXPECT_RIGHTS_OF_UD)
+  // expect: this transition of this transport does not take this attribute
+  (void)fresh_ud.init().allow(access_right::remote_read);
+#elif defined(ADVERB_EXPECT_QUEUE_KEY_OF_RC)
+  // expect: this transition of this transport does not take this attribute
+  (void)fresh.init().queue_key(queue_key{1});
+#elif defined(ADVERB_EXPECT_PEER_IN_INIT)
+  // expect: this transition of this transport does not take this attribute
+  (void)fresh.init().remote(peer);
+#elif defined(ADVERB_EXPECT_PEER_OF_UD)
+  // expect: this transition of this transport does not take this attribute
+  (void)waiting_ud.rtr().remote(peer);
+#elif defined(ADVERB_EXPECT_PORT_IN_RTR)
+  // expect: this transition of this transport does not take this attribute
+  (void)waiting.rtr().port(port);
+#elif defined(ADVERB_EXPECT_GID_IN_RTR)
+  // expect: this transition of this transport does not take this attribute
+  (void)waiting.rtr().gid(gid_index{1});
+#elif defined(ADVERB_EXPECT_READS_OF_UC_IN_RTR)
+  // expect: this transition of this transport does not take this attribute
+  (void)waiting_uc.rtr().max_destination_read_atomic(1);
+#elif defined(ADVERB_EXPECT_TIMER_OF_UC)
+  // expect: this transition of this transport does not take this attribute
+  (void)waiting_uc.rtr().receiver_not_ready_timer(receiver_not_ready_timer::from_code(1));
+#elif defined(ADVERB_EXPECT_RETRIES_OF_UC)
+  // expect: this transition of this transport does not take this attribute
+  (void)receiving_uc.rts().retry_count(1);
+#elif defined(ADVERB_EXPECT_TIMEOUT_OF_UD)
+  // expect: this transition of this transport does not take this attribute
+  (void)receiving_ud.rts().acknowledge_timeout(acknowledge_timeout::from_code(1));
+#elif defined(ADVERB_EXPECT_MTU_IN_RTS)
+  // expect: this transition of this transport does not take this attribute
+  (void)receiving.rts().path_mtu(mtu::bytes_256);
+#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_IN_RTR)
+  // expect: the first sequence number is announced to the peer: give it to init()
+  (void)waiting.rtr().sequence_number(sequence);
+#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_IN_RTS)
+  // expect: the first sequence number is announced to the peer: give it to init()
+  (void)receiving.rts().sequence_number(sequence);
+
+#elif defined(ADVERB_EXPECT_PORT_TWICE)
+  // expect: this attribute is set already
+  (void)fresh.init().port(port).port(port);
+#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_TWICE)
+  // expect: this attribute is set already
+  (void)fresh.init().sequence_number(sequence).port(port).sequence_number(sequence);
+#elif defined(ADVERB_EXPECT_PEER_AND_ADDRESS)
+  // expect: this attribute is set already
+  (void)waiting.rtr().remote(peer).address(way);
+#elif defined(ADVERB_EXPECT_NUMBER_AND_PEER)
+  // expect: this attribute is set already
+  (void)waiting.rtr().remote_queue_pair(number).remote(peer);
+#endif
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Work requests that make no sense, whatever they are posted to.
+#include <array>
+#include <span>
+
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void make(remote_buffer<std::uint64_t, access_right::remote_read> readable,
+                                  remote_buffer<std::uint64_t, access_right::remote_write> writable,
+                                  remote_buffer<std::uint64_t, access_right::remote_atomic> counter,
+                                  remote_buffer<std::byte, access_right::remote_atomic> bytes,
+                                  mutable_buffer buffer, const_buffer constant,
+                                  std::span<const const_buffer> constants,
+                                  const datagram_destination& somebody) {
+  (void)read(readable, buffer);
+  (void)write(writable, constant);
+  (void)write_with_immediate(writable, immediate{1}, constants).solicited();
+  (void)compare_and_swap(counter, {.expected = 1, .desired = 2}, buffer);
+  (void)fetch_and_add(bytes.as<std::uint64_t>(), 1, buffer);
+  (void)send(constant, buffer).solicited();
+  (void)send(constants).to(somebody);
+  (void)receive(std::array{buffer, buffer});
+
+#if defined(ADVERB_EXPECT_WRITE_TO_READ_ONLY)
+  // expect: a write needs a remote buffer with the right remote_write
+  (void)write(readable, buffer);
+#elif defined(ADVERB_EXPECT_WRITE_WITH_IMMEDIATE_TO_READ_ONLY)
+  // expect: a write needs a remote buffer with the right remote_write
+  (void)write_with_immediate(readable, immediate{1}, buffer);
+#elif defined(ADVERB_EXPECT_READ_WITHOUT_RIGHT)
+  // expect: a read needs a remote buffer with the right remote_read
+  (void)read(writable, buffer);
+#elif defined(ADVERB_EXPECT_ATOMIC_WITHOUT_RIGHT)
+  // expect: an atomic operation needs a remote buffer with the right remote_atomic
+  (void)fetch_and_add(writable, 1, buffer);
+#elif defined(ADVERB_EXPECT_COMPARE_AND_SWAP_WITHOUT_RIGHT)
+  // expect: an atomic operation needs a remote buffer with the right remote_atomic
+  (void)compare_and_swap(readable, {.expected = 1, .desired = 2}, buffer);
+#elif defined(ADVERB_EXPECT_ATOMIC_ON_BYTES)
+  // expect: an atomic operation needs a remote buffer of 64-bit integers
+  (void)fetch_and_add(bytes, 1, buffer);
+#elif defined(ADVERB_EXPECT_RECEIVE_INTO_CONST)
+  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  (void)receive(constant);
+#elif defined(ADVERB_EXPECT_READ_INTO_CONST)
+  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  (void)read(readable, buffer, constant);
+#elif defined(ADVERB_EXPECT_RECEIVE_INTO_CONST_LIST)
+  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  (void)receive(constants);
+#elif defined(ADVERB_EXPECT_ATOMIC_RESULT_IN_CONST)
+  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  (void)fetch_and_add(counter, 1, constant);
+#elif defined(ADVERB_EXPECT_SEND_OF_A_NUMBER)
+  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  (void)send(7);
+#elif defined(ADVERB_EXPECT_SEND_OF_TWO_LISTS)
+  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  (void)send(constants, constants);
+#elif defined(ADVERB_EXPECT_INLINE_WITH_BUFFER)
+  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  (void)send(inline_data{std::span<const std::byte>{}}, buffer);
+#elif defined(ADVERB_EXPECT_SOLICITED_WRITE)
+  // expect: only requests that complete a receive of the peer can be solicited
+  (void)write(writable, buffer).solicited();
+#elif defined(ADVERB_EXPECT_SOLICITED_READ)
+  // expect: only requests that complete a receive of the peer can be solicited
+  (void)read(readable, buffer).solicited();
+#elif defined(ADVERB_EXPECT_TWO_DESTINATIONS)
+  // expect: the request has a destination already
+  (void)send(buffer).to(somebody).to(somebody);
+#endif
+}

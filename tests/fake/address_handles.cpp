@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Address handles and the addresses that they are made from.
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::create_ah;
+
+namespace {
+
+const address to_peer{
+    .route = global_route{.destination = test_bench::peer.gid, .source = gid_index{2}}};
+
+std::string explanation(test_bench& bench, const address& way) {
+  bench.machine.fail<create_ah>(EINVAL);
+  failure why;
+  const address_handle handle{bench.domain, way, why};
+  CHECK(!handle);
+  return std::string{why.explanation()};
+}
+
+}  // namespace
+
+TEST_CASE("An address reaches the C call field by field") {
+  test_bench bench;
+  const address_handle handle{bench.domain,
+                              {.port = port_number{3},
+                               .destination = lid{0x1234},
+                               .service_level = service_level{5},
+                               .source_path_bits = 6,
+                               .static_rate = 7,
+                               .route = global_route{.destination = test_bench::peer.gid,
+                                                     .source = gid_index{8},
+                                                     .flow_label = 0x9abcd,
+                                                     .hop_limit = 10,
+                                                     .traffic_class = 11}}};
+  const auto call = bench.machine.calls<create_ah>().at(0);
+  CHECK(call.domain == bench.domain.native_handle());
+  CHECK(call.attributes.port_num == 3);
+  CHECK(call.attributes.dlid == 0x1234);
+  CHECK(call.attributes.sl == 5);
+  CHECK(call.attributes.src_path_bits == 6);
+  CHECK(call.attributes.static_rate == 7);
+  CHECK(call.attributes.is_global == 1);
+  CHECK(gid{call.attributes.grh.dgid} == test_bench::peer.gid);
+  CHECK(call.attributes.grh.sgid_index == 8);
+  CHECK(call.attributes.grh.flow_label == 0x9abcd);
+  CHECK(call.attributes.grh.hop_limit == 10);
+  CHECK(call.attributes.grh.traffic_class == 11);
+  CHECK(handle.context().native_handle() == bench.context.native_handle());
+}
+
+TEST_CASE("An address handle that cannot be made says why") {
+  test_bench bench;
+  const failure why = reported([&] { bench.machine.fail<create_ah>(EINVAL); },
+                               [&](auto&&... policy) {
+                                 const address_handle handle{bench.domain, address{}, policy...};
+                                 CHECK(!handle);
+                               });
+  CHECK(std::string{why.what()} ==
+        "ibv_create_ah on fake0:1: EINVAL (Invalid argument); the address has no global route "
+        "(GRH), which Ethernet links need");
+
+  address empty_source = to_peer;
+  empty_source.route->source = gid_index{6};
+  CHECK(explanation(bench, empty_source).starts_with("sgid index 6 is empty; usable: 0 (RoCE v1,"));
+  address other_family = to_peer;
+  other_family.route->source = gid_index{1};
+  CHECK(explanation(bench, other_family)
+            .starts_with("sgid index 1 is fe80::5054:ff:fe12:3456, of another address family than "
+                         "the peer's ::ffff:10.0.0.2; usable: "));
+  address no_destination = to_peer;
+  no_destination.route->destination = gid{};
+  CHECK(explanation(bench, no_destination) == "the destination GID is empty");
+  address other_port = to_peer;
+  other_port.port = port_number{2};
+  CHECK(explanation(bench, other_port) == "the device has one port, number 1");
+  CHECK(explanation(bench, to_peer).starts_with("no way was found from ::ffff:10.0.0.1 (sgid"));
+  bench.port().attributes.state = IBV_PORT_DOWN;
+  CHECK(explanation(bench, to_peer) == "port 1 is down");
+}
+
+TEST_CASE("An address handle needs its domain, and is destroyed once") {
+  test_bench bench;
+  {
+    const address_handle handle{bench.domain, to_peer};
+    std::error_code code;
+    bench.domain.close(code);
+    CHECK(code == std::errc::device_or_resource_busy);
+  }
+  CHECK(bench.machine.count<fake::called::destroy_ah>() == 1);
+
+  const protection_domain none;
+  std::error_code code;
+  const address_handle handle{none, to_peer, code};
+  CHECK(!handle);
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(bench.machine.count<create_ah>() == 1);
+}
+
+TEST_CASE("The way to a peer goes out from the port and GID that were announced") {
+  test_bench bench;
+  const auto waiting = bench.waiting<transport::ud>();
+  const address way = waiting.address_of(test_bench::peer, {.service_level = service_level{3}});
+  CHECK(way.port == port_number{1});
+  CHECK(way.service_level == service_level{3});
+  REQUIRE(way.route);
+  CHECK(way.route->source == gid_index{2});
+  CHECK(way.route->destination == test_bench::peer.gid);
+
+  make_infiniband(bench.port());
+  endpoint neighbour = test_bench::peer;
+  neighbour.gid = gid{global_gid(9)};
+  neighbour.lid = lid{0x77};
+  const auto on_infiniband = bench.waiting<transport::ud>();
+  const address local = on_infiniband.address_of(neighbour);
+  CHECK(!local.route);
+  CHECK(local.destination == lid{0x77});
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Which GID is used when none is asked for.
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <adverb/device/choose_gid.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::port_number;
+
+constexpr ibv_gid link_local{.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+constexpr ibv_gid global{.raw = {0x20, 0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}};
+constexpr ibv_gid empty{};
+const ibv_gid mapped = fake::ipv4_gid(10, 0, 0, 1);
+
+constexpr std::uint32_t infiniband = IBV_GID_TYPE_IB;
+constexpr std::uint32_t v1 = IBV_GID_TYPE_ROCE_V1;
+constexpr std::uint32_t v2 = IBV_GID_TYPE_ROCE_V2;
+
+ibv_gid_entry entry(const ibv_gid& gid, std::uint32_t type) {
+  ibv_gid_entry made{};
+  made.gid = gid;
+  made.gid_type = type;
+  made.port_num = 1;
+  return made;
+}
+
+/// The index of the entry that is chosen from a table, which is numbered here.
+std::optional<int> chosen(std::vector<ibv_gid_entry> table) {
+  for (std::uint32_t index = 0; index < table.size(); ++index) table[index].gid_index = index;
+  fake::machine machine;
+  machine.devices[0].ports[0].gids = std::move(table);
+  const adverb::context context = adverb::open_device();
+  const auto found = adverb::choose_gid(context, port_number{1});
+  if (!found) return std::nullopt;
+  return static_cast<int>(found->index());
+}
+
+}  // namespace
+
+TEST_CASE("RoCE v2 over IPv4 is preferred, then v2 over IPv6, then v1") {
+  CHECK(chosen({entry(mapped, v1), entry(global, v1), entry(global, v2), entry(mapped, v2)}) == 3);
+  CHECK(chosen({entry(mapped, v1), entry(global, v2), entry(global, v1)}) == 1);
+  CHECK(chosen({entry(link_local, v1), entry(mapped, v1), entry(link_local, v2)}) == 1);
+}
+
+TEST_CASE("a link-local address is used only where there is nothing else") {
+  CHECK(chosen({entry(link_local, v2), entry(mapped, v1)}) == 1);
+  CHECK(chosen({entry(link_local, v1), entry(link_local, v2)}) == 1);
+  CHECK(chosen({entry(link_local, v1)}) == 0);
+}
+
+TEST_CASE("an empty entry is never used") {
+  CHECK(chosen({entry(empty, v2), entry(link_local, v1)}) == 1);
+  CHECK_FALSE(chosen({entry(empty, v2)}));
+  CHECK_FALSE(chosen({}));
+}
+
+TEST_CASE("of equal entries the first is used, as on InfiniBand") {
+  CHECK(chosen({entry(mapped, v2), entry(mapped, v2)}) == 0);
+  CHECK(chosen({entry(link_local, infiniband), entry(global, infiniband)}) == 0);
+}
+
+TEST_CASE("the entries of other ports are not looked at") {
+  fake::machine machine;
+  fake::device& device = machine.devices[0];
+  device.ports.push_back(device.ports[0]);
+  device.attributes.phys_port_cnt = 2;
+  for (ibv_gid_entry& each : device.ports[1].gids) each.port_num = 2;
+  device.ports[0].gids.clear();
+  const adverb::context context = adverb::open_device();
+  CHECK_FALSE(adverb::choose_gid(context, port_number{1}));
+  const auto found = adverb::choose_gid(context, port_number{2});
+  REQUIRE(found);
+  CHECK(found->port() == port_number{2});
+}
+
+TEST_CASE("a table that cannot be read is reported") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::failure why = reported(
+      [&] { machine.fail<called::query_gid_table>(ENOMEM); },
+      [&](auto&&... policy) { (void)adverb::choose_gid(context, port_number{1}, policy...); });
+  CHECK(why.verb() == "ibv_query_gid_table");
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// Events: taken, acknowledged, or not there.
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include <poll.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::completion_channel channel{context};
+  adverb::completion_queue queue{context, 16, {.channel = channel}};
+
+  [[nodiscard]] bool readable() const {
+    pollfd waited{channel.file_descriptor(), POLLIN, 0};
+    return ::poll(&waited, 1, 0) == 1;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once, at once") {
+  machine.announce(queue.native_handle());
+  CHECK(readable());
+  const auto named = channel.next_event();
+  REQUIRE(named);
+  CHECK(named->native_handle() == queue.native_handle());
+  REQUIRE(machine.count<called::ack_cq_events>() == 1);
+  CHECK(machine.calls<called::ack_cq_events>()[0].queue == queue.native_handle());
+  CHECK(machine.calls<called::ack_cq_events>()[0].count == 1);
+  CHECK(machine.unacknowledged(queue.native_handle()) == 0);
+  CHECK_FALSE(readable());
+}
+
+TEST_CASE_METHOD(fixture, "one channel serves several queues, in the order of their events") {
+  const adverb::completion_queue other{context, 16, {.channel = channel}};
+  machine.announce(other.native_handle());
+  machine.announce(queue.native_handle());
+  CHECK(channel.next_event()->native_handle() == other.native_handle());
+  CHECK(channel.next_event()->native_handle() == queue.native_handle());
+}
+
+TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, and no error") {
+  channel.set_non_blocking(true);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(channel.next_event(code));
+  CHECK_FALSE(code);
+  CHECK_FALSE(channel.next_event());
+  CHECK(machine.count<called::ack_cq_events>() == 0);
+  machine.announce(queue.native_handle());
+  CHECK(channel.next_event());
+}
+
+TEST_CASE_METHOD(fixture, "a channel can be made to wait again") {
+  channel.set_non_blocking(true);
+  channel.set_non_blocking(false);
+  machine.announce(queue.native_handle());
+  CHECK(channel.next_event());
+  machine.fail<called::get_cq_event>(EAGAIN);
+  CHECK_FALSE(channel.next_event());
+}
+
+TEST_CASE_METHOD(fixture, "an interrupted wait has nothing, and no error") {
+  machine.fail<called::get_cq_event>(EINTR);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(channel.next_event(code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::ack_cq_events>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a wait that fails is reported, and nothing is acknowledged") {
+  const adverb::failure why =
+      reported([&] { machine.fail<called::get_cq_event>(EIO); },
+               [&](auto&&... policy) { (void)channel.next_event(policy...); });
+  CHECK(std::string{why.what()} == "ibv_get_cq_event on fake0: EIO (Input/output error)");
+  CHECK(machine.count<called::ack_cq_events>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a channel without a file is reported when its mode is set") {
+  ibv_comp_channel broken{context.native_handle(), -1, 0};
+  const adverb::completion_channel_ref reference = &broken;
+  const adverb::failure why =
+      reported([&](auto&&... policy) { reference.set_non_blocking(true, policy...); });
+  CHECK(std::string{why.what()} == "fcntl on fake0: EBADF (Bad file descriptor)");
+}
+
+TEST_CASE_METHOD(fixture, "a reference waits as its owner does") {
+  machine.announce(queue.native_handle());
+  const adverb::completion_channel_ref reference = channel;
+  CHECK(reference.context().native_handle() == context.native_handle());
+  CHECK(reference.file_descriptor() == channel.file_descriptor());
+  CHECK(reference.next_event());
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// Completion queues: made, polled, armed and waited on.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using ids = std::vector<std::uint64_t>;
+
+ibv_wc completed(std::uint64_t id) {
+  ibv_wc native{};
+  native.wr_id = id;
+  native.status = IBV_WC_SUCCESS;
+  return native;
+}
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::completion_channel channel{context};
+  adverb::completion_queue queue{context, 16, {.channel = channel}};
+  std::array<adverb::completion, 2> batch;
+  ids seen;
+
+  void complete(std::uint64_t id) { machine.complete(queue.native_handle(), completed(id)); }
+
+  /// What poll, arm, and wait were called in, as letters.
+  [[nodiscard]] std::string order() const {
+    std::string letters;
+    for (const fake::call& call : machine.log()) {
+      if (std::holds_alternative<called::poll_cq>(call)) letters += 'p';
+      if (std::holds_alternative<called::req_notify_cq>(call)) letters += 'a';
+      if (std::holds_alternative<called::get_cq_event>(call)) letters += 'w';
+      if (std::holds_alternative<called::ack_cq_events>(call)) letters += 'k';
+    }
+    return letters;
+  }
+
+  [[nodiscard]] auto collect() {
+    return [this](std::span<const adverb::completion> found) {
+      for (const adverb::completion& each : found) seen.push_back(each.id());
+    };
+  }
+};
+
+ids ids_of(std::span<const adverb::completion> found) {
+  ids all;
+  for (const adverb::completion& each : found) all.push_back(each.id());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a queue is made with its options") {
+  int user = 0;
+  const adverb::completion_queue made{
+      context, 10, {.channel = channel, .vector = 3, .user_context = &user}};
+  const auto call = machine.calls<called::create_cq>().at(1);
+  CHECK(call.context == context.native_handle());
+  CHECK(call.entries == 10);
+  CHECK(call.user_context == &user);
+  CHECK(call.channel == channel.native_handle());
+  CHECK(call.vector == 3);
+
+  CHECK(made.capacity() == 16);
+  CHECK(made.user_context() == &user);
+  CHECK(made.channel().native_handle() == channel.native_handle());
+  CHECK(made.context().native_handle() == context.native_handle());
+}
+
+TEST_CASE_METHOD(fixture, "a queue needs no channel") {
+  const adverb::completion_queue polled{context, 16};
+  CHECK_FALSE(polled.channel());
+  CHECK(machine.calls<called::create_cq>().at(1).channel == nullptr);
+}
+
+TEST_CASE_METHOD(fixture, "a queue that cannot be made says why") {
+  const auto refusal = [&](std::size_t capacity, adverb::completion_queue_options options) {
+    const adverb::failure why = reported([&](auto&&... policy) {
+      const adverb::completion_queue made{context, capacity, options, policy...};
+    });
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.object() == "fake0");
+    return std::string{why.explanation()};
+  };
+  CHECK(refusal(0, {}) == "a completion queue needs room for at least one completion");
+  CHECK(refusal(40000, {}) == "40000 entries were asked for, the device allows 32768");
+  CHECK(refusal(SIZE_MAX, {}) ==
+        "18446744073709551615 entries were asked for, the device allows 32768");
+  CHECK(refusal(16, {.vector = 4}) == "completion vector 4 of 4 (they count from 0)");
+}
+
+TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, never truncated") {
+  std::error_code code;
+  const adverb::completion_queue made{context, (std::size_t{1} << 32) + 16, code};
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(machine.calls<called::create_cq>().at(1).entries == std::numeric_limits<int>::max());
+}
+
+TEST_CASE_METHOD(fixture, "polling takes what is there, as far as there is room") {
+  CHECK(queue.poll(batch).empty());
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  CHECK(ids_of(queue.poll(batch)) == ids{1, 2});
+  CHECK(ids_of(queue.poll(batch)) == ids{3});
+  CHECK(queue.poll(batch).empty());
+  CHECK(machine.calls<called::poll_cq>().at(0).entries == 2);
+}
+
+TEST_CASE_METHOD(fixture, "a poll that fails is reported") {
+  const adverb::failure why = reported([&] { machine.fail<called::poll_cq>(EINVAL); },
+                                       [&](auto&&... policy) {
+                                         const bool none = queue.poll(batch, policy...).empty();
+                                         CHECK(none);
+                                       });
+  CHECK(std::string{why.what()} == "ibv_poll_cq on fake0 cq 1: EINVAL (Invalid argument)");
+}
+
+TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solicited ones") {
+  queue.request_notification();
+  queue.request_notification(true);
+  CHECK_FALSE(machine.calls<called::req_notify_cq>().at(0).solicited_only);
+  CHECK(machine.calls<called::req_notify_cq>().at(1).solicited_only);
+  const adverb::failure why =
+      reported([&] { machine.fail<called::req_notify_cq>(EIO); },
+               [&](auto&&... policy) { queue.request_notification(false, policy...); });
+  CHECK(std::string{why.what()} == "ibv_req_notify_cq on fake0 cq 1: EIO (Input/output error)");
+}
+
+TEST_CASE_METHOD(fixture, "waiting polls first: what is there needs no event") {
+  complete(1);
+  CHECK(ids_of(queue.wait(batch)) == ids{1});
+  CHECK(order() == "p");
+}
+
+TEST_CASE_METHOD(fixture, "waiting arms, polls again, and only then sleeps") {
+  machine.before<called::get_cq_event>([&] { complete(7); });
+  CHECK(ids_of(queue.wait(batch)) == ids{7});
+  CHECK(order() == "papwkp");
+  CHECK(machine.unacknowledged(queue.native_handle()) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a completion that arrives just before the arming is not slept over") {
+  machine.before<called::req_notify_cq>([&] { complete(7); });
+  CHECK(ids_of(queue.wait(batch)) == ids{7});
+  CHECK(order() == "pap");
+}
+
+TEST_CASE_METHOD(fixture, "an event left over from an earlier round only makes it look again") {
+  machine.announce(queue.native_handle());
+  int sleeps = 0;
+  machine.before<called::get_cq_event>([&] {
+    if (++sleeps == 2) complete(7);
+  });
+  CHECK(ids_of(queue.wait(batch)) == ids{7});
+  CHECK(order() == "papwkpapwkp");
+  CHECK(machine.unacknowledged(queue.native_handle()) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "an interrupted wait returns none, without an error") {
+  machine.fail<called::get_cq_event>(EINTR);
+  std::error_code code;
+  CHECK(queue.wait(batch, code).empty());
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "waiting on a non-blocking channel returns none, and leaves the queue armed") {
+  channel.set_non_blocking(true);
+  std::error_code code;
+  CHECK(queue.wait(batch, code).empty());
+  CHECK_FALSE(code);
+  complete(7);
+  CHECK(channel.next_event()->native_handle() == queue.native_handle());
+  CHECK(ids_of(queue.wait(batch)) == ids{7});
+}
+
+TEST_CASE_METHOD(fixture, "a wait reports the step that failed, and goes no further") {
+  const auto wait = [&](auto&&... policy) {
+    const bool none = queue.wait(batch, policy...).empty();
+    CHECK(none);
+  };
+  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); }, wait).verb() == "ibv_poll_cq");
+  CHECK(order() == "ppp");
+  machine.forget_calls();
+  CHECK(reported([&] { machine.fail<called::req_notify_cq>(EIO); }, wait).verb() ==
+        "ibv_req_notify_cq");
+  CHECK(order() == "papapa");
+  machine.forget_calls();
+  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO, 2); }, wait).verb() == "ibv_poll_cq");
+  CHECK(order() == "pappappap");
+  machine.forget_calls();
+  CHECK(reported([&] { machine.fail<called::get_cq_event>(EIO); }, wait).verb() ==
+        "ibv_get_cq_event");
+  CHECK(order() == "papwpapwpapw");
+}
+
+TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not a hang") {
+  const adverb::completion_queue polled{context, 16};
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const bool none = polled.wait(batch, policy...).empty();
+    CHECK(none);
+  });
+  CHECK(std::string{why.what()} ==
+        "completion_queue::wait on fake0 cq 2: EINVAL (Invalid argument); "
+        "the queue was made without a channel");
+  CHECK(order().empty());
+}
+
+TEST_CASE_METHOD(fixture, "waiting or draining without room for completions is an error, not a hang") {
+  complete(1);
+  const std::span<adverb::completion> nothing;
+  CHECK(reported([&](auto&&... policy) { (void)queue.wait(nothing, policy...); }).explanation() ==
+        "there is no room for completions: the span is empty");
+  CHECK(reported([&](auto&&... policy) { queue.arm_and_drain(nothing, collect(), policy...); })
+            .code() == std::errc::invalid_argument);
+  CHECK(order().empty());
+}
+
+TEST_CASE_METHOD(fixture, "arming drains before and after, so that nothing is left behind") {
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  machine.before<called::req_notify_cq>([&] { complete(4); });
+  queue.arm_and_drain(batch, collect());
+  CHECK(seen == ids{1, 2, 3, 4});
+  CHECK(order() == "pppapp");
+
+  complete(5);
+  CHECK(channel.next_event()->native_handle() == queue.native_handle());
+  machine.before<called::req_notify_cq>([] {});
+  queue.arm_and_drain(batch, collect());
+  CHECK(seen == ids{1, 2, 3, 4, 5});
+}
+
+TEST_CASE_METHOD(fixture, "arming reports the step that failed, and goes no further") {
+  const auto arm = [&](auto&&... policy) { queue.arm_and_drain(batch, collect(), policy...); };
+  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); }, arm).verb() == "ibv_poll_cq");
+  CHECK(order() == "ppp");
+  machine.forget_calls();
+  CHECK(reported([&] { machine.fail<called::req_notify_cq>(EIO); }, arm).verb() ==
+        "ibv_req_notify_cq");
+  CHECK(order() == "papapa");
+  machine.forget_calls();
+  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO, 2); }, arm).verb() == "ibv_poll_cq");
+  CHECK(order() == "pappappap");
+}
+
+TEST_CASE_METHOD(fixture, "a reference polls and waits as its owner does") {
+  const adverb::completion_queue_ref reference = queue;
+  complete(1);
+  CHECK(ids_of(reference.poll(batch)) == ids{1});
+  complete(2);
+  CHECK(ids_of(reference.wait(batch)) == ids{2});
+  CHECK(reference.capacity() == 16);
+}
+
+TEST_CASE_METHOD(fixture, "assigning a queue destroys the one before, at once") {
+  adverb::completion_queue other{context, 16};
+  ibv_cq* const replaced = queue.native_handle();
+  queue = std::move(other);
+  REQUIRE(machine.count<called::destroy_cq>() == 1);
+  CHECK(machine.calls<called::destroy_cq>()[0].queue == replaced);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Destroying what is in use, and destroys that fail.
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/memory_region.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using names = std::vector<std::string>;
+
+std::array<std::byte, 64> memory;
+
+}  // namespace
+
+TEST_CASE("a context with live children is reported and not closed") {
+  fake::machine machine;
+  const told_failures told;
+  std::optional<adverb::context> context = adverb::open_device();
+  adverb::protection_domain domain{*context};
+  const adverb::completion_queue queue{*context, 16};
+  const adverb::completion_queue other{*context, 16};
+
+  CHECK(std::string{reported([&](auto&&... policy) { context->close(policy...); }).what()} ==
+        "ibv_close_device on fake0: EBUSY (Device or resource busy); still in use by "
+        "1 protection domain, 2 completion queues; destroy these first");
+  CHECK(*context);
+
+  context.reset();
+  CHECK(machine.count<called::close_device>() == 0);
+  CHECK(told.messages().size() == 1);
+  domain.close();
+  CHECK(machine.count<called::dealloc_pd>() == 1);
+}
+
+TEST_CASE("each kind of parent names its children") {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  const adverb::memory_region region{domain, memory};
+  CHECK(reported([&](auto&&... policy) { domain.close(policy...); }).explanation() ==
+        "still in use by 1 memory region; destroy these first");
+
+  adverb::completion_channel channel{context};
+  const adverb::completion_queue queue{context, 16, {.channel = channel}};
+  CHECK(reported([&](auto&&... policy) { channel.close(policy...); }).explanation() ==
+        "still in use by 1 completion queue; destroy these first");
+}
+
+TEST_CASE("an object of C that was adopted counts as a child, and a released one no longer") {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain adopted{adverb::adopt, ibv_alloc_pd(context.native_handle())};
+  std::error_code code;
+  context.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+
+  ibv_pd* const native = adopted.release();
+  context.close(code);
+  CHECK_FALSE(code);
+  CHECK(ibv_dealloc_pd(native) == 0);
+}
+
+TEST_CASE("a destroy that is refused leaves the object, to be closed again") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  adverb::completion_queue queue{context, 16};
+  const adverb::failure why = reported([&] { machine.fail<called::destroy_cq>(EBUSY); },
+                                       [&](auto&&... policy) { queue.close(policy...); });
+  CHECK(std::string{why.what()} == "ibv_destroy_cq on fake0 cq " +
+                                       std::to_string(queue.native_handle()->handle) +
+                                       ": EBUSY (Device or resource busy)");
+  CHECK(queue);
+  queue.close();
+  CHECK_FALSE(queue);
+  CHECK(machine.count<called::destroy_cq>() == 4);
+}
+
+TEST_CASE("every kind of object is named when its destroy fails") {
+  fake::machine machine;
+  const told_failures told;
+  const adverb::context context = adverb::open_device();
+  {
+    const adverb::protection_domain domain{context};
+    machine.fail<called::dealloc_pd>(EBUSY);
+    const adverb::completion_channel channel{context};
+    machine.fail<called::destroy_comp_channel>(EBUSY);
+  }
+  const adverb::protection_domain domain{context};
+  {
+    const adverb::memory_region region{domain, memory};
+    machine.fail<called::dereg_mr>(EINVAL);
+  }
+  CHECK(told.messages() == names{"ibv_destroy_comp_channel on fake0 completion channel: "
+                                 "EBUSY (Device or resource busy)",
+                                 "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
+                                 "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument)"});
+  CHECK(machine.live_objects() == 5);
+  adverb::set_failure_hook([](const adverb::failure&) noexcept {});
+}

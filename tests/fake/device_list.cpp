@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Device lists, and opening what is in them.
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <adverb/device/context.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace called = fake::called;
+
+TEST_CASE("a list is a range of the devices, by position and by name") {
+  fake::machine machine;
+  machine.devices.push_back(fake::roce_device("fake1"));
+  const adverb::device_list devices;
+  CHECK(devices.size() == 2);
+  CHECK_FALSE(devices.empty());
+
+  std::vector<std::string> names;
+  for (const adverb::device_ref device : devices) names.emplace_back(device.name());
+  CHECK(names == std::vector<std::string>{"fake0", "fake1"});
+
+  CHECK(devices[1].name() == "fake1");
+  CHECK(devices.find("fake1") == devices[1]);
+  CHECK_FALSE(devices.find("fake2"));
+  CHECK(devices[1].character_device() == "uverbs1");
+  CHECK(devices[1].transport_type() == adverb::transport_type::infiniband);
+  CHECK(devices[1].native_handle() != nullptr);
+
+  auto position = devices.begin();
+  CHECK((*position++).name() == "fake0");
+  CHECK((*position).name() == "fake1");
+  CHECK(++position == devices.end());
+}
+
+TEST_CASE("a list is freed once, wherever it was moved to") {
+  fake::machine machine;
+  {
+    adverb::device_list first;
+    const adverb::device_list second = std::move(first);
+    CHECK(first.empty());  // NOLINT(bugprone-use-after-move)
+    CHECK(first.begin() == first.end());
+    CHECK(second.size() == 1);
+  }
+  CHECK(machine.count<called::free_device_list>() == 1);
+  CHECK(machine.live_objects() == 0);
+}
+
+TEST_CASE("assigning a list frees the one before, at once") {
+  fake::machine machine;
+  adverb::device_list target;
+  adverb::device_list source;
+  target = std::move(source);
+  CHECK(machine.count<called::free_device_list>() == 1);
+  adverb::device_list& itself = target;
+  target = std::move(itself);
+  CHECK(target.size() == 1);
+  CHECK(machine.count<called::free_device_list>() == 1);
+}
+
+TEST_CASE("a machine without devices has an empty list") {
+  fake::machine machine;
+  machine.devices.clear();
+  const adverb::device_list devices;
+  CHECK(devices.empty());
+  CHECK(devices.begin() == devices.end());
+}
+
+TEST_CASE("a kernel without RDMA is an error that says so") {
+  fake::machine machine;
+  const adverb::failure why =
+      reported([&] { machine.fail<called::get_device_list>(ENOSYS); },
+               [](auto&&... policy) { const adverb::device_list devices{policy...}; });
+  CHECK(std::string{why.what()} ==
+        "ibv_get_device_list: ENOSYS (Function not implemented); "
+        "this kernel has no RDMA: load the driver of the device and ib_uverbs");
+  CHECK(machine.live_objects() == 0);
+
+  machine.fail<called::get_device_list>(EPERM);
+  std::error_code code;
+  CHECK(adverb::device_list{code}.empty());
+}
+
+TEST_CASE("a device is opened by its reference and closed with its owner") {
+  fake::machine machine;
+  {
+    const adverb::device_list devices;
+    const adverb::context context{devices[0]};
+    CHECK(context.device().name() == "fake0");
+    CHECK(context.completion_vectors() == 4);
+    CHECK(context.async_file_descriptor() == context.native_handle()->async_fd);
+  }
+  CHECK(machine.count<called::close_device>() == 1);
+  CHECK(machine.live_objects() == 0);
+}
+
+TEST_CASE("a device that cannot be opened is reported by its name") {
+  fake::machine machine;
+  const adverb::device_list devices;
+  const adverb::failure why =
+      reported([&] { machine.fail<called::open_device>(EACCES); },
+               [&](auto&&... policy) { const adverb::context context{devices[0], policy...}; });
+  CHECK(std::string{why.what()} ==
+        "ibv_open_device on fake0: EACCES (Permission denied); "
+        "no access to its device file in /dev/infiniband");
+}
+
+TEST_CASE("an empty device is reported, not handed to C") {
+  fake::machine machine;
+  const adverb::failure why = reported(
+      [&](auto&&... policy) { const adverb::context context{adverb::device_ref{}, policy...}; });
+  CHECK(std::string{why.what()} ==
+        "ibv_open_device: ENODEV (No such device); "
+        "the device is empty: not found, or its list is gone");
+  CHECK(machine.count<called::open_device>() == 0);
+}
+
+TEST_CASE("a device is opened by name, or the first without one") {
+  fake::machine machine;
+  machine.devices.push_back(fake::roce_device("fake1"));
+  CHECK(adverb::open_device("fake1").device().name() == "fake1");
+  CHECK(adverb::open_device().device().name() == "fake0");
+  CHECK(machine.live_objects() == 0);
+}
+
+TEST_CASE("a name that no device has is answered with those that there are") {
+  fake::machine machine;
+  machine.devices.push_back(fake::roce_device("fake1"));
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)adverb::open_device("mlx5_0", policy...); });
+  CHECK(std::string{why.what()} ==
+        "ibv_open_device on mlx5_0: ENODEV (No such device); there are: fake0, fake1");
+  CHECK(machine.live_objects() == 0);
+}
+
+TEST_CASE("a machine without devices is told how to get one") {
+  fake::machine machine;
+  machine.devices.clear();
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)adverb::open_device("", policy...); });
+  CHECK(std::string{why.what()} ==
+        "ibv_open_device: ENODEV (No such device); this machine has no RDMA device; "
+        "\"rdma link add rxe0 type rxe netdev IF\" makes a software one");
+}
+
+TEST_CASE("a list that cannot be had is why a device cannot be opened") {
+  fake::machine machine;
+  const adverb::failure why =
+      reported([&] { machine.fail<called::get_device_list>(ENOMEM); },
+               [](auto&&... policy) { (void)adverb::open_device("fake0", policy...); });
+  CHECK(why.verb() == "ibv_get_device_list");
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// A fake under the C ABI of libibverbs. A program that is linked with it and has a `fake::machine`
+// finds the devices of that machine; every call is recorded, can be made to fail, and is otherwise
+// answered as a well-behaved provider would.
+//
+//     fake::machine machine;
+//     machine.fail<fake::called::alloc_pd>(ENOMEM);
+//     …
+//     CHECK(machine.calls<fake::called::modify_qp>().at(0).mask == IBV_QP_STATE);
+//
+// Not thread safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "calls.hpp"
+
+namespace fake {
+
+struct port {
+  ibv_port_attr attributes;
+  std::vector<ibv_gid_entry> gids;
+  std::vector<std::uint16_t> pkeys;
+};
+
+struct device {
+  std::string name;
+  ibv_device_attr attributes;
+  std::vector<port> ports;
+  int completion_vectors = 4;
+  /// Off: a provider from before the extended verbs, which is asked through the old functions.
+  bool extended_queries = true;
+};
+
+/// A RoCE device with one active port, whose GID table holds a link-local v1 and v2 entry and a v2
+/// entry of an IPv4 address.
+device roce_device(std::string name);
+
+/// The address ::ffff:10.0.0.1 and the like.
+ibv_gid ipv4_gid(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
+
+/// How a post is answered that is not simply accepted.
+struct post_answer {
+  int result = 0;
+  /// Which request `bad_wr` is set to; not touched when there is none.
+  std::optional<std::size_t> bad_request = std::nullopt;
+};
+
+/// The state of the fake. There is one at a time, for as long as a test lives.
+class machine {
+ public:
+  /// With one device, "fake0".
+  machine();
+  /// Frees what was leaked, so that a leak shows once, in `live_objects`.
+  ~machine();
+  machine(const machine&) = delete;
+  machine& operator=(const machine&) = delete;
+
+  /// What the next device list holds, and what queries are answered from.
+  std::vector<device> devices;
+
+  // What was called.
+
+  template <class Call>
+  [[nodiscard]] std::vector<Call> calls() const {
+    std::vector<Call> found;
+    for (const call& each : log())
+      if (const Call* const match = std::get_if<Call>(&each)) found.push_back(*match);
+    return found;
+  }
+  template <class Call>
+  [[nodiscard]] std::size_t count() const {
+    return calls<Call>().size();
+  }
+  /// Every call, in order.
+  [[nodiscard]] const std::vector<call>& log() const;
+  void forget_calls();
+
+  /// How many things were made and not destroyed: contexts, domains and so on, and device lists.
+  [[nodiscard]] std::size_t live_objects() const;
+
+  // What will be answered.
+
+  /// Makes the `nth` call of this kind from now on fail, in the way in which that function fails.
+  template <class Call>
+  void fail(int error, std::size_t nth = 1) {
+    fail_kind(index_of<Call>(), error, nth);
+  }
+  /// Makes the `nth` call of any kind from now on fail. Calls that cannot fail do not count.
+  void fail_any(int error, std::size_t nth);
+  /// Takes back the failures that were asked for and have not happened yet.
+  void fail_nothing();
+
+  /// Answers the next post so.
+  void answer_post(post_answer answer);
+
+  /// Runs `action` at the start of each call of this kind, until it is replaced.
+  template <class Call>
+  void before(std::function<void()> action) {
+    set_before(index_of<Call>(), std::move(action));
+  }
+
+  // What happens on its own.
+
+  /// Queues a completion, and announces it when the queue is armed for it.
+  void complete(ibv_cq* queue, const ibv_wc& completion, bool solicited = false);
+  /// Puts an event on the queue's channel, whether it was armed or not.
+  void announce(ibv_cq* queue);
+  /// How many events of this queue were taken and not acknowledged.
+  [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
+
+  /// The attributes that the pair was given by all modifications so far.
+  [[nodiscard]] const ibv_qp_attr& attributes(ibv_qp* pair) const;
+
+  struct state;
+  [[nodiscard]] state& internals() noexcept { return *state_; }
+
+ private:
+  template <class Call>
+  [[nodiscard]] static std::size_t index_of() {
+    return call{Call{}}.index();
+  }
+  void fail_kind(std::size_t kind, int error, std::size_t nth);
+  void set_before(std::size_t kind, std::function<void()> action);
+
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace fake

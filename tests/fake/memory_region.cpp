@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Registering memory, and cutting buffers from it.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <adverb/memory/memory_region.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::access_right;
+using adverb::access_rights;
+using adverb::memory_region;
+
+constexpr access_rights everything = access_right::local_write | access_right::remote_read |
+                                     access_right::remote_write | access_right::remote_atomic;
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  alignas(8) std::array<std::byte, 64> memory{};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "memory is registered with its address, length and rights") {
+  std::vector<std::uint32_t> numbers(16);
+  const memory_region region{domain, numbers, everything};
+
+  const auto calls = machine.calls<called::reg_mr>();
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0].domain == domain.native_handle());
+  CHECK(calls[0].memory == numbers.data());
+  CHECK(calls[0].length == 64);
+  CHECK(calls[0].device_address == address_of(numbers.data()));
+  CHECK(calls[0].access == everything.bits());
+
+  CHECK(region.size() == 64);
+  CHECK(region.device_address() == address_of(numbers.data()));
+  CHECK(region.rights() == everything);
+  CHECK(region.lkey() == adverb::lkey{region.native_handle()->lkey});
+  CHECK(region.rkey() == adverb::rkey{region.native_handle()->rkey});
+}
+
+TEST_CASE_METHOD(fixture, "local_write is what a region gets when nothing is said") {
+  const memory_region region{domain, memory};
+  CHECK(region.rights() == access_right::local_write);
+  CHECK(machine.calls<called::reg_mr>().at(0).access == IBV_ACCESS_LOCAL_WRITE);
+
+  adverb::failure why;
+  const memory_region with_policy{domain, memory, why};
+  CHECK(with_policy.rights() == access_right::local_write);
+}
+
+TEST_CASE_METHOD(fixture, "arrays, spans and strings can be registered") {
+  int plain[4] = {};
+  CHECK(memory_region{domain, plain}.size() == sizeof plain);
+  CHECK(memory_region{domain, std::span{memory}.first(10)}.size() == 10);
+  std::string text = "hello";
+  CHECK(memory_region{domain, text}.size() == 5);
+}
+
+TEST_CASE_METHOD(fixture, "const memory can be registered to be read, and not to be written") {
+  const std::vector<std::byte> constant(64);
+  const memory_region region{domain, constant, access_right::remote_read};
+  CHECK(region.const_buffer().address() == address_of(constant.data()));
+
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const memory_region refused{domain, constant,
+                                access_right::remote_read | access_right::local_write, policy...};
+  });
+  CHECK(std::string{why.what()} ==
+        "ibv_reg_mr on fake0: EINVAL (Invalid argument); "
+        "the memory is const, and local_write would change it");
+  CHECK(machine.count<called::reg_mr>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "the device may be given other addresses than the process") {
+  const memory_region region =
+      memory_region::with_device_address(domain, memory, 0x10000, access_right::local_write);
+  CHECK(machine.calls<called::reg_mr>().at(0).device_address == 0x10000);
+  CHECK(machine.calls<called::reg_mr>().at(0).memory == memory.data());
+  CHECK(region.device_address() == 0x10000);
+  CHECK(region.slice(8, 8).address() == 0x10008);
+}
+
+TEST_CASE_METHOD(fixture, "a registration that fails is reported and explained") {
+  CHECK(std::string{reported([&] { machine.fail<called::reg_mr>(EFAULT); },
+                             [&](auto&&... policy) {
+                               const memory_region region{domain, memory, access_right::local_write,
+                                                          policy...};
+                             })
+                        .what()} ==
+        "ibv_reg_mr on fake0: EFAULT (Bad address); "
+        "a part of the range is not mapped, or not writable");
+  CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
+                 [&](auto&&... policy) {
+                   (void)memory_region::with_device_address(domain, memory, 0,
+                                                            access_right::remote_write, policy...);
+                 })
+            .explanation() == "remote_write needs local_write too");
+}
+
+TEST_CASE_METHOD(fixture, "a region is not made in an empty domain") {
+  const adverb::protection_domain none;
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const memory_region region{none, memory, access_right::local_write, policy...};
+  });
+  CHECK(why.explanation() == "the protection domain is empty: moved from, closed, or never made");
+  CHECK(machine.count<called::reg_mr>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a slice has its own address and length, and the region's key") {
+  const memory_region region{domain, memory};
+  const adverb::mutable_buffer slice = region.slice(16, 8);
+  CHECK(slice.address() == address_of(memory.data() + 16));
+  CHECK(slice.size() == 8);
+  CHECK(slice.key() == region.lkey());
+  CHECK(region.const_slice(16, 8).address() == slice.address());
+  CHECK(region.buffer().size() == 64);
+  CHECK(region.const_buffer().size() == 64);
+  CHECK(region.slice(64, 0).size() == 0);
+  CHECK(region.unchecked_slice(16, 8).address() == slice.address());
+  CHECK(region.unchecked_slice(16, 8).size() == 8);
+}
+
+TEST_CASE_METHOD(fixture, "a slice that is not inside is refused") {
+  const memory_region region{domain, memory};
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)region.slice(60, 5, policy...); });
+  CHECK(std::string{why.what()} == "memory_region::slice on fake0 mr " +
+                                       std::string{to_text(region.lkey()).view()} +
+                                       ": ERANGE (Numerical result out of range); "
+                                       "5 bytes from 60 are not inside the 64 bytes of the region");
+  std::error_code code;
+  CHECK(region.slice(65, 0, code).size() == 0);
+  CHECK(code == std::errc::result_out_of_range);
+  CHECK(region.slice(1, SIZE_MAX, code).size() == 0);
+  CHECK(code == std::errc::result_out_of_range);
+  CHECK(region.const_slice(SIZE_MAX, 1, code).size() == 0);
+  CHECK(code == std::errc::result_out_of_range);
+  CHECK(region.slice(0, 64, code).size() == 64);
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "nothing is received into a region without the right to write") {
+  const memory_region region{domain, memory, access_right::remote_read};
+  CHECK(reported([&](auto&&... policy) { (void)region.buffer(policy...); }).explanation() ==
+        "the region was registered without local_write: nothing can be received into it");
+  CHECK(region.const_buffer().size() == 64);
+}
+
+TEST_CASE_METHOD(fixture, "a length of more than 32 bits is refused, never truncated") {
+  const std::size_t huge = (std::size_t{1} << 32) + 8;
+  // Only its address is used.
+  const memory_region region{domain, std::span{memory.data(), huge}};
+  CHECK(reported([&](auto&&... policy) { (void)region.buffer(policy...); }).explanation() ==
+        "4294967304 bytes are more than one buffer can hold (4 GiB - 1)");
+  CHECK(region.slice(8, huge - 9).size() == UINT32_MAX);
+}
+
+TEST_CASE_METHOD(fixture, "blocks number the region from its beginning") {
+  const memory_region region{domain, memory};
+  const auto blocks = region.blocks(24);
+  REQUIRE(blocks.size() == 2);
+  CHECK(blocks.block_size() == 24);
+  CHECK(blocks[0].address() == address_of(memory.data()));
+  CHECK(blocks[1].address() == address_of(memory.data() + 24));
+  CHECK(blocks[1].size() == 24);
+  CHECK(blocks[1].key() == region.lkey());
+  CHECK(adverb::buffer_blocks<adverb::mutable_buffer>{}.size() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "blocks of no bytes are refused") {
+  const memory_region region{domain, memory};
+  CHECK(reported([&](auto&&... policy) { (void)region.blocks(0, policy...); }).explanation() ==
+        "blocks need at least one byte");
+}
+
+TEST_CASE_METHOD(fixture, "a block that is not there is refused") {
+  const memory_region region{domain, memory};
+  const auto blocks = region.blocks(24);
+  try {
+    (void)blocks[2];
+    FAIL("nothing was thrown");
+  } catch (const adverb::error& error) {
+    CHECK(std::string{error.what()} ==
+          "buffer_blocks::operator[]: ERANGE (Numerical result out of range); block 2 of 2");
+  }
+  CHECK(reported([&](auto&&... policy) { (void)region.blocks(65, policy...); }).code() ==
+        std::errc::result_out_of_range);
+}
+
+TEST_CASE_METHOD(fixture, "a region hands out what it was registered for") {
+  const memory_region region{domain, memory, everything};
+  const auto whole = region.remote();
+  CHECK(whole.address() == address_of(memory.data()));
+  CHECK(whole.size() == 64);
+  CHECK(whole.key() == region.rkey());
+
+  const auto numbers = region.remote<std::uint64_t, access_right::remote_atomic>();
+  CHECK(numbers.size() == 8);
+  CHECK(numbers.size_bytes() == 64);
+}
+
+TEST_CASE_METHOD(fixture, "rights that a region was not registered with are not handed out") {
+  const memory_region region{domain, memory, access_right::local_write | access_right::remote_read};
+  const adverb::failure why = reported([&](auto&&... policy) { (void)region.remote(policy...); });
+  CHECK(why.code() == std::errc::permission_denied);
+  CHECK(why.explanation() ==
+        "the region was registered with local_write|remote_read, "
+        "which does not grant remote_write");
+  CHECK(region.remote<std::byte, access_right::remote_read>().size() == 64);
+}
+
+TEST_CASE_METHOD(fixture, "memory at which no atomic operation works is not handed out for them") {
+  const memory_region region{domain, std::span{memory}.subspan(4), everything};
+  const adverb::failure why = reported([&](auto&&... policy) {
+    (void)region.remote<std::uint64_t, access_right::remote_atomic>(policy...);
+  });
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "atomic operations need an address that is a multiple of 8");
+  CHECK(region.remote().size() == 60);
+}
+
+TEST_CASE_METHOD(fixture, "a region of C is taken over, with what C does not tell") {
+  const int rights = IBV_ACCESS_LOCAL_WRITE;
+  ibv_mr* const native = ibv_reg_mr(domain.native_handle(), memory.data(), memory.size(), rights);
+  {
+    memory_region region{adverb::adopt, native, access_right::local_write};
+    CHECK(region.device_address() == address_of(memory.data()));
+    CHECK(region.buffer().size() == 64);
+    const memory_region shifted{adverb::adopt, region.release(), access_right::local_write, 0x40};
+    CHECK(shifted.buffer().address() == 0x40);
+  }
+  CHECK(machine.count<called::dereg_mr>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "assigning a region deregisters the one before, at once") {
+  memory_region target{domain, memory};
+  memory_region source{domain, memory, everything};
+  ibv_mr* const kept = source.native_handle();
+  target = std::move(source);
+  CHECK(machine.count<called::dereg_mr>() == 1);
+  CHECK(target.native_handle() == kept);
+  CHECK(target.rights() == everything);
+  CHECK_FALSE(source);  // NOLINT(bugprone-use-after-move)
+}

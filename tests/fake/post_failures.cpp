@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// The ways in which posts fail, each as a provider really does it.
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+
+namespace {
+
+struct failing_bench : test_bench {
+  queue_pair<transport::rc> pair = ready<transport::rc>();
+
+  /// The outcome of three sends that are answered so.
+  [[nodiscard]] post_result sent(const fake::post_answer& answer) {
+    machine.answer_post(answer);
+    return pair.post(send(), send(), send());
+  }
+  [[nodiscard]] post_result received(const fake::post_answer& answer) {
+    machine.answer_post(answer);
+    return pair.post(receive(), receive());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A post that fails says how many requests were accepted before") {
+  failing_bench bench;
+  for (std::size_t bad = 0; bad < 3; ++bad) {
+    const post_result result = bench.sent({.result = EINVAL, .bad_request = bad});
+    CHECK(!result);
+    CHECK(result.code() == std::errc::invalid_argument);
+    CHECK(result.accepted() == bad);
+  }
+  const post_result result = bench.received({.result = ENOMEM, .bad_request = 1});
+  CHECK(!result);
+  CHECK(result.code() == std::errc::not_enough_memory);
+  CHECK(result.accepted() == 1U);
+}
+
+TEST_CASE("A negative errno, as siw, cxgb4 and qedr return it, means the same") {
+  failing_bench bench;
+  const post_result result = bench.sent({.result = -EINVAL, .bad_request = 2});
+  CHECK(!result);
+  CHECK(result.code() == std::errc::invalid_argument);
+  CHECK(result.accepted() == 2U);
+  CHECK(bench.received({.result = -ENOMEM, .bad_request = 0}).code() ==
+        std::errc::not_enough_memory);
+}
+
+TEST_CASE("An error without a bad request, as rxe reports it, leaves the count unknown") {
+  failing_bench bench;
+  const post_result result = bench.sent({.result = EIO});
+  CHECK(!result);
+  CHECK(result.code() == std::errc::io_error);
+  CHECK(!result.accepted().has_value());
+}
+
+TEST_CASE("A result of 0 with a bad request, as siw returns it, is a failure") {
+  failing_bench bench;
+  const post_result result = bench.sent({.result = 0, .bad_request = 1});
+  CHECK(!result);
+  CHECK(result.code() == std::errc::io_error);
+  CHECK(result.accepted() == 1U);
+  CHECK(!bench.received({.result = 0, .bad_request = 0}));
+}
+
+TEST_CASE("A post that succeeds is no failure for any policy") {
+  failing_bench bench;
+  const post_result result = bench.sent({});
+  CHECK(result);
+  CHECK(result.accepted() == 3U);
+  CHECK(!result.code());
+  CHECK_NOTHROW(result.check());
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  result.check(code);
+  CHECK(!code);
+}
+
+TEST_CASE("A failed post explains itself") {
+  failing_bench bench;
+  const auto explained = [](const post_result& result) {
+    return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
+  };
+  CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
+        "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted");
+  CHECK(explained(bench.received({.result = EIO})) ==
+        "ibv_post_recv on fake0 qp 0x11: EIO (Input/output error); it is unknown how many requests "
+        "were accepted");
+  CHECK(explained(bench.sent({.result = ENOMEM, .bad_request = 1})) ==
+        "ibv_post_send on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
+        "the queue is full, or the next request has too many elements or too much inline data for "
+        "it");
+}

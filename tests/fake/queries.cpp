@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// What an open device can be asked.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <adverb/device/context.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::gid_index;
+using adverb::pkey_index;
+using adverb::port_number;
+
+}  // namespace
+
+TEST_CASE("the limits of a device are asked for through the extended call") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  CHECK(context.query_device().max_queue_pairs() == 1024);
+  REQUIRE(machine.count<called::query_device>() == 1);
+  CHECK(machine.calls<called::query_device>()[0].extended);
+}
+
+TEST_CASE("an old provider is asked through the old calls") {
+  fake::machine machine;
+  machine.devices[0].extended_queries = false;
+  const adverb::context context = adverb::open_device();
+  CHECK(context.query_device().max_queue_pairs() == 1024);
+  CHECK_FALSE(machine.calls<called::query_device>().at(0).extended);
+  CHECK(context.query_port(port_number{1}).active_mtu() == adverb::mtu::bytes_1024);
+  CHECK(context.query_port(port_number{1}).is_ethernet());
+  CHECK_FALSE(machine.calls<called::query_port>().at(0).extended);
+}
+
+TEST_CASE("a provider without the extended call of a device is asked through the old one") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  machine.fail<called::query_device>(EOPNOTSUPP);
+  CHECK(context.query_device().max_queue_pairs() == 1024);
+  CHECK(machine.count<called::query_device>() == 2);
+}
+
+TEST_CASE("a query of a device that fails is reported") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::failure why =
+      reported([&] { machine.fail<called::query_device>(ENODEV); },
+               [&](auto&&... policy) { (void)context.query_device(policy...); });
+  CHECK(std::string{why.what()} == "ibv_query_device_ex on fake0: ENODEV (No such device)");
+}
+
+TEST_CASE("a port is asked by its number") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::port_attributes port = context.query_port(port_number{1});
+  CHECK(port.state() == adverb::port_state::active);
+  CHECK(port.active_mtu() == adverb::mtu::bytes_1024);
+  CHECK(machine.calls<called::query_port>().at(0).port == 1);
+}
+
+TEST_CASE("a port that is not there is reported with those that are") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const auto query = [&](auto&&... policy) { (void)context.query_port(port_number{3}, policy...); };
+  CHECK(std::string{reported(query).what()} ==
+        "ibv_query_port on fake0:3: EINVAL (Invalid argument); "
+        "the device has one port, number 1");
+  machine.devices[0].attributes.phys_port_cnt = 2;
+  CHECK(reported(query).explanation() == "the device has ports 1 to 2");
+}
+
+TEST_CASE("a port that is there is not explained away") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::failure why =
+      reported([&] { machine.fail<called::query_port>(EIO); },
+               [&](auto&&... policy) { (void)context.query_port(port_number{1}, policy...); });
+  CHECK(std::string{why.what()} == "ibv_query_port on fake0:1: EIO (Input/output error)");
+}
+
+TEST_CASE("a gid is read by port and index, and an empty place is the empty gid") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  CHECK(context.gid(port_number{1}, gid_index{2}) == adverb::gid{fake::ipv4_gid(10, 0, 0, 1)});
+  CHECK(context.gid(port_number{1}, gid_index{5}).is_empty());
+  CHECK(machine.calls<called::query_gid>().at(0).port == 1);
+  CHECK(machine.calls<called::query_gid>().at(0).index == 2);
+}
+
+TEST_CASE("a gid beyond the table is reported") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const bool empty = context.gid(port_number{1}, gid_index{8}, policy...).is_empty();
+    CHECK(empty);
+  });
+  CHECK(std::string{why.what()} == "ibv_query_gid on fake0:1: EINVAL (Invalid argument)");
+}
+
+TEST_CASE("an entry of the gid table is a value, and none is none") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const auto entry = context.gid_entry(port_number{1}, gid_index{2});
+  REQUIRE(entry);
+  CHECK(entry->type() == adverb::gid_type::roce_v2);
+  CHECK(entry->index() == gid_index{2});
+
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(context.gid_entry(port_number{1}, gid_index{5}, code));
+  CHECK_FALSE(code);
+  machine.fail<called::query_gid_ex>(-ENODATA);
+  CHECK_FALSE(context.gid_entry(port_number{1}, gid_index{2}));
+
+  const adverb::failure why = reported(
+      [&](auto&&... policy) { (void)context.gid_entry(port_number{2}, gid_index{0}, policy...); });
+  CHECK(std::string{why.what()} == "ibv_query_gid_ex on fake0:2: EINVAL (Invalid argument)");
+}
+
+TEST_CASE("the gid table has the entries of all ports") {
+  fake::machine machine;
+  fake::device& device = machine.devices[0];
+  device.ports.push_back(device.ports[0]);
+  for (ibv_gid_entry& entry : device.ports[1].gids) entry.port_num = 2;
+  device.attributes.phys_port_cnt = 2;
+  const adverb::context context = adverb::open_device();
+
+  const std::vector<adverb::gid_entry> table = context.gid_table();
+  REQUIRE(table.size() == 6);
+  CHECK(table[0].port() == port_number{1});
+  CHECK(table[5].port() == port_number{2});
+  CHECK(table[5].gid().is_ipv4_mapped());
+  CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 16);
+}
+
+TEST_CASE("a gid table that cannot be read is reported") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const auto read = [&](auto&&... policy) {
+    const bool empty = context.gid_table(policy...).empty();
+    CHECK(empty);
+  };
+  CHECK(
+      std::string{reported([&] { machine.fail<called::query_gid_table>(ENOMEM); }, read).what()} ==
+      "ibv_query_gid_table on fake0: ENOMEM (Cannot allocate memory)");
+  CHECK(reported([&] { machine.fail<called::query_device>(EIO); }, read).verb() ==
+        "ibv_query_device_ex");
+  CHECK(reported([&] { machine.fail<called::query_port>(EIO); }, read).verb() == "ibv_query_port");
+}
+
+TEST_CASE("a partition key comes in host byte order") {
+  fake::machine machine;
+  machine.devices[0].ports[0].pkeys = {0xffff, 0x8123};
+  const adverb::context context = adverb::open_device();
+  CHECK(context.pkey(port_number{1}, pkey_index{1}) == adverb::pkey{0x8123});
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const adverb::pkey none = context.pkey(port_number{1}, pkey_index{2}, policy...);
+    CHECK(none == adverb::pkey{0});
+  });
+  CHECK(std::string{why.what()} == "ibv_query_pkey on fake0:1: EINVAL (Invalid argument)");
+}
+
+TEST_CASE("a reference can be asked what its owner can") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::context_ref reference = context;
+  CHECK(reference.device() == context.device());
+  CHECK(reference.query_device().physical_ports() == 1);
+  CHECK(adverb::context_ref{context.native_handle()}.completion_vectors() == 4);
+}

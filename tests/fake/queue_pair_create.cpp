@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+// Making, adopting, referring to, asking and destroying queue pairs.
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::create_qp;
+using fake::called::destroy_qp;
+
+namespace {
+
+std::string explanation(test_bench& bench, const queue_pair_options& options) {
+  bench.machine.fail<create_qp>(EINVAL);
+  failure why;
+  const auto pair = queue_pair<transport::rc>::create(bench.domain, options, why);
+  CHECK(!pair);
+  REQUIRE(why.verb() == "ibv_create_qp");
+  CHECK(why.object() == "fake0");
+  return std::string{why.explanation()};
+}
+
+}  // namespace
+
+TEST_CASE("A queue pair is made with exactly its options") {
+  test_bench bench;
+  const completion_queue receives{bench.context, 4};
+  int user = 0;
+  const auto pair = queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue,
+                                                                     .recv_cq = receives,
+                                                                     .max_send_wr = 7,
+                                                                     .max_recv_wr = 6,
+                                                                     .max_send_sge = 5,
+                                                                     .max_recv_sge = 4,
+                                                                     .max_inline_data = 64,
+                                                                     .signal_all_sends = true,
+                                                                     .user_context = &user});
+  const auto call = bench.machine.calls<create_qp>().at(0);
+  CHECK(call.domain == bench.domain.native_handle());
+  CHECK(call.attributes.qp_type == IBV_QPT_RC);
+  CHECK(call.attributes.send_cq == bench.queue.native_handle());
+  CHECK(call.attributes.recv_cq == receives.native_handle());
+  CHECK(call.attributes.srq == nullptr);
+  CHECK(call.attributes.cap.max_send_wr == 7);
+  CHECK(call.attributes.cap.max_recv_wr == 6);
+  CHECK(call.attributes.cap.max_send_sge == 5);
+  CHECK(call.attributes.cap.max_recv_sge == 4);
+  CHECK(call.attributes.cap.max_inline_data == 64);
+  CHECK(call.attributes.sq_sig_all == 1);
+  CHECK(call.attributes.qp_context == &user);
+
+  CHECK(pair.number() == static_cast<qp_number>(pair.native_handle()->qp_num));
+  CHECK(pair.context().native_handle() == bench.context.native_handle());
+  CHECK(pair.protection_domain().native_handle() == bench.domain.native_handle());
+  CHECK(pair.send_completion_queue().native_handle() == bench.queue.native_handle());
+  CHECK(pair.receive_completion_queue().native_handle() == receives.native_handle());
+  CHECK(pair.user_context() == &user);
+}
+
+TEST_CASE("A queue pair is made with modest defaults, of its transport") {
+  test_bench bench;
+  const auto check = [&](ibv_qp_type type) {
+    const auto attributes = bench.machine.calls<create_qp>().back().attributes;
+    CHECK(attributes.qp_type == type);
+    CHECK(attributes.cap.max_send_wr == 1);
+    CHECK(attributes.cap.max_recv_wr == 1);
+    CHECK(attributes.cap.max_send_sge == 1);
+    CHECK(attributes.cap.max_recv_sge == 1);
+    CHECK(attributes.cap.max_inline_data == 0);
+    CHECK(attributes.sq_sig_all == 0);
+    CHECK(attributes.qp_context == nullptr);
+  };
+  const auto rc = bench.fresh<transport::rc>();
+  check(IBV_QPT_RC);
+  const auto uc = bench.fresh<transport::uc>();
+  check(IBV_QPT_UC);
+  const auto ud = bench.fresh<transport::ud>();
+  check(IBV_QPT_UD);
+}
+
+TEST_CASE("A limit that a queue pair goes beyond is named with both numbers") {
+  test_bench bench;
+  const queue_pair_options fine{.send_cq = bench.queue, .recv_cq = bench.queue};
+  queue_pair_options options = fine;
+  options.max_send_wr = 4097;
+  CHECK(explanation(bench, options) == "max_send_wr is 4097, the device allows 4096");
+  options = fine;
+  options.max_recv_wr = 5000;
+  CHECK(explanation(bench, options) == "max_recv_wr is 5000, the device allows 4096");
+  options = fine;
+  options.max_send_sge = 17;
+  CHECK(explanation(bench, options) == "max_send_sge is 17, the device allows 16");
+  options = fine;
+  options.max_recv_sge = 17;
+  options.max_send_wr = 4097;
+  CHECK(explanation(bench, options) ==
+        "max_send_wr is 4097, the device allows 4096; max_recv_sge is 17, the device allows 16");
+  options = fine;
+  options.max_inline_data = 4096;
+  CHECK(explanation(bench, options) ==
+        "max_inline_data is 4096, which may be more than the device allows");
+  CHECK(explanation(bench, fine) == "");
+}
+
+TEST_CASE("A queue pair that cannot be made is reported by every policy") {
+  test_bench bench;
+  const failure why =
+      reported([&] { bench.machine.fail<create_qp>(ENOMEM); },
+               [&](auto&&... policy) {
+                 const auto pair = queue_pair<transport::ud>::create(
+                     bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue}, policy...);
+                 CHECK(!pair);
+               });
+  CHECK(std::string{why.what()} == "ibv_create_qp on fake0: ENOMEM (Cannot allocate memory)");
+}
+
+TEST_CASE("What a queue pair needs and is not given is reported without a call") {
+  test_bench bench;
+  const protection_domain no_domain;
+  const auto said = [&](protection_domain_ref domain, const queue_pair_options& options) {
+    return std::string{reported([&](auto&&... policy) {
+                         const auto pair =
+                             queue_pair<transport::rc>::create(domain, options, policy...);
+                         CHECK(!pair);
+                       }).what()};
+  };
+  CHECK(said(bench.domain, {.send_cq = bench.queue}) ==
+        "ibv_create_qp: EINVAL (Invalid argument); the completion queue is empty: moved from, "
+        "closed, or never made");
+  CHECK(said(bench.domain, {.recv_cq = bench.queue}) ==
+        "ibv_create_qp: EINVAL (Invalid argument); the completion queue is empty: moved from, "
+        "closed, or never made");
+  CHECK(said(no_domain, {.send_cq = bench.queue, .recv_cq = bench.queue}) ==
+        "ibv_create_qp: EINVAL (Invalid argument); the protection domain is empty: moved from, "
+        "closed, or never made");
+  CHECK(bench.machine.count<create_qp>() == 0);
+}
+
+TEST_CASE("A queue pair is destroyed once, by its last owner") {
+  test_bench bench;
+  {
+    auto first = bench.fresh<transport::rc>();
+    auto second = std::move(first);
+    CHECK(!first);
+    CHECK(second);
+    first = std::move(second);
+    CHECK(bench.machine.count<destroy_qp>() == 0);
+  }
+  CHECK(bench.machine.count<destroy_qp>() == 1);
+}
+
+TEST_CASE("Move assignment destroys what it replaces, at once; self-move does nothing") {
+  test_bench bench;
+  auto kept = bench.waiting<transport::rc>();
+  auto given = bench.waiting<transport::rc>();
+  ibv_qp* const replaced = kept.native_handle();
+  ibv_qp* const remaining = given.native_handle();
+  kept = std::move(given);
+  REQUIRE(bench.machine.count<destroy_qp>() == 1);
+  CHECK(bench.machine.calls<destroy_qp>()[0].pair == replaced);
+  auto& itself = kept;
+  kept = std::move(itself);
+  CHECK(kept.native_handle() == remaining);
+  CHECK(kept.announced().sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(bench.machine.count<destroy_qp>() == 1);
+}
+
+TEST_CASE("Moving a pair takes its announcement along") {
+  test_bench bench;
+  auto first = bench.waiting<transport::rc>();
+  const announcement announced = first.announced();
+  auto second = std::move(first);
+  CHECK(second.announced() == announced);
+  queue_pair<transport::rc, qp_state::any> any = std::move(second);
+  auto again = any.assume<qp_state::init>();
+  CHECK(again.announced() == announced);
+  CHECK(!any);
+}
+
+TEST_CASE("A pair of any state can be viewed and taken back in the state that is known") {
+  test_bench bench;
+  queue_pair<transport::rc, qp_state::any> member = bench.ready<transport::rc>();
+  ibv_qp* const native = member.native_handle();
+  CHECK(member.as<qp_state::rts>().post(send()));
+  const queue_pair<transport::rc> pair = member.assume<qp_state::rts>();
+  CHECK(pair.native_handle() == native);
+  CHECK(!member);
+}
+
+TEST_CASE("Adoption refuses a pair of another transport or in another state, and leaves it alone") {
+  test_bench bench;
+  auto ready = bench.ready<transport::rc>();
+  ibv_qp* const native = ready.release();
+  CHECK(std::string{reported([&](auto&&... policy) {
+                      const queue_pair<transport::uc> pair{adopt, native, policy...};
+                      CHECK(!pair);
+                    }).what()} ==
+        "queue pair adoption on fake0 qp 0x11: EINVAL (Invalid argument); it is RC in RTS, the "
+        "type says UC in RTS");
+  CHECK(std::string{reported([&](auto&&... policy) {
+                      const queue_pair<transport::rc, qp_state::rtr> pair{
+                          adopt, native, announcement{}, policy...};
+                      CHECK(!pair);
+                    }).what()} ==
+        "queue pair adoption on fake0 qp 0x11: EINVAL (Invalid argument); it is RC in RTS, the "
+        "type says RC in RTR");
+  CHECK(bench.machine.count<destroy_qp>() == 0);
+  const queue_pair<transport::rc> adopted{adopt, native};
+  CHECK(adopted);
+}
+
+TEST_CASE("A null pointer cannot be adopted as a queue pair") {
+  const fake::machine machine;
+  std::error_code code;
+  const queue_pair<transport::rc> pair{adopt, nullptr, code};
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(!pair);
+  const queue_pair_ref<transport::rc> reference{adopt, nullptr, code};
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(!reference);
+}
+
+TEST_CASE("A reference views a pair of the C API, if it is of its transport and in its state") {
+  test_bench bench;
+  const auto ready = bench.ready<transport::uc>();
+  const queue_pair_ref<transport::uc> reference{adopt, ready.native_handle()};
+  CHECK(reference.number() == ready.number());
+  std::error_code code;
+  const queue_pair_ref<transport::uc, qp_state::init> wrong{adopt, ready.native_handle(), code};
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(!wrong);
+}
+
+TEST_CASE("An adopted pair in INIT uses what is said to have been announced") {
+  test_bench bench;
+  auto made = bench.waiting<transport::rc>();
+  const announcement said{.sequence_number = packet_sequence_number{0x42},
+                          .source_gid = gid_index{1},
+                          .port = port_number{1}};
+  queue_pair<transport::rc, qp_state::init> adopted{adopt, made.release(), said};
+  auto receiving = adopted.rtr().remote(test_bench::peer).apply();
+  CHECK(bench.modification().attributes.ah_attr.grh.sgid_index == 1);
+  const auto pair = receiving.rts().apply();
+  CHECK(bench.modification().attributes.sq_psn == 0x42);
+}
+
+TEST_CASE("query gives back what the pair was set to") {
+  test_bench bench;
+  auto fresh = bench.fresh<transport::rc>();
+  auto waiting = fresh.init()
+                     .port(port_number{1})
+                     .allow(access_right::remote_read)
+                     .sequence_number(packet_sequence_number{0x777})
+                     .apply();
+  auto receiving = waiting.rtr().remote(test_bench::peer).apply();
+  const auto pair = receiving.rts().apply();
+  const queue_pair_attributes found = pair.query();
+  CHECK(found.state() == qp_state::rts);
+  CHECK(found.port() == port_number{1});
+  CHECK(found.pkey_index() == pkey_index{0});
+  CHECK(found.allowed() == access_rights{access_right::remote_read});
+  CHECK(found.path_mtu() == mtu::bytes_1024);
+  CHECK(found.remote_queue_pair() == qp_number{0x77});
+  CHECK(found.send_sequence_number() == packet_sequence_number{0x777});
+  CHECK(found.receive_sequence_number() == packet_sequence_number{0x123456});
+  CHECK(found.max_destination_read_atomic() == 8);
+  CHECK(found.max_initiator_read_atomic() == 4);
+  CHECK(found.receiver_not_ready_timer().code() == 12);
+  CHECK(found.acknowledge_timeout().code() == 14);
+  CHECK(found.retry_count() == 6);
+  CHECK(found.receiver_not_ready_retry_count() == 7);
+  CHECK(found.max_send_wr() == 1);
+  CHECK(found.max_recv_wr() == 1);
+  CHECK(found.max_send_sge() == 1);
+  CHECK(found.max_recv_sge() == 1);
+  CHECK(found.max_inline_data() == 0);
+  CHECK(!found.signals_all_sends());
+}
+
+TEST_CASE("A pair that cannot be asked is reported by every policy") {
+  test_bench bench;
+  const auto pair = bench.ready<transport::rc>();
+  const failure why = reported([&] { bench.machine.fail<fake::called::query_qp>(EIO); },
+                               [&](auto&&... policy) { (void)pair.query(policy...); });
+  CHECK(std::string{why.what()} == "ibv_query_qp on fake0 qp 0x11: EIO (Input/output error)");
+  const queue_pair<transport::rc> none;
+  std::error_code code;
+  (void)none.query(code);
+  CHECK(code == std::errc::invalid_argument);
+}
+
+TEST_CASE("A domain and a completion queue that pairs use are kept, and the pairs named") {
+  test_bench bench;
+  const auto first = bench.fresh<transport::rc>();
+  const auto second = bench.fresh<transport::ud>();
+  failure why;
+  bench.domain.close(why);
+  CHECK(why.explanation() == "still in use by 2 queue pairs; destroy these first");
+  bench.queue.close(why);
+  CHECK(why.explanation() == "still in use by 2 queue pairs; destroy these first");
+  CHECK(bench.domain);
+  CHECK(bench.queue);
+}

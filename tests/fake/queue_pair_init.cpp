@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// From RESET to INIT: the exact call, and what is announced from then on.
+#include <set>
+
+#include <support/catch.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+
+namespace {
+
+gid_index chosen(const test_bench& bench) {
+  return bench.waiting<transport::rc>().announced().source_gid;
+}
+
+}  // namespace
+
+TEST_CASE("INIT of a connection passes the mask of the specification, with rights to nobody") {
+  test_bench bench;
+  const auto check = [&](const auto& pair) {
+    const auto call = bench.modification();
+    CHECK(call.pair == pair.native_handle());
+    CHECK(call.mask == (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+    CHECK(call.attributes.qp_state == IBV_QPS_INIT);
+    CHECK(call.attributes.port_num == 1);
+    CHECK(call.attributes.pkey_index == 0);
+    CHECK(call.attributes.qp_access_flags == 0);
+  };
+  auto rc = bench.fresh<transport::rc>();
+  check(rc.init().port(port_number{1}).apply());
+  auto uc = bench.fresh<transport::uc>();
+  check(uc.init().port(port_number{1}).apply());
+}
+
+TEST_CASE("INIT of datagrams passes the mask of the specification") {
+  test_bench bench;
+  auto fresh = bench.fresh<transport::ud>();
+  const auto waiting = fresh.init().port(port_number{1}).queue_key(queue_key{0x8001'0002}).apply();
+  const auto call = bench.modification();
+  CHECK(call.pair == waiting.native_handle());
+  CHECK(call.mask == (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+  CHECK(call.attributes.qp_state == IBV_QPS_INIT);
+  CHECK(call.attributes.port_num == 1);
+  CHECK(call.attributes.pkey_index == 0);
+  CHECK(call.attributes.qkey == 0x8001'0002);
+}
+
+TEST_CASE("INIT passes what it was given") {
+  test_bench bench;
+  bench.machine.devices[0].ports.push_back(bench.port());
+  auto fresh = bench.fresh<transport::rc>();
+  const auto waiting = fresh.init()
+                           .allow(access_right::remote_read | access_right::remote_atomic)
+                           .pkey_index(pkey_index{3})
+                           .gid(gid_index{1})
+                           .sequence_number(packet_sequence_number{0x1abcdef})
+                           .port(port_number{2})
+                           .apply();
+  const auto call = bench.modification();
+  CHECK(call.mask == (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+  CHECK(call.attributes.port_num == 2);
+  CHECK(call.attributes.pkey_index == 3);
+  CHECK(call.attributes.qp_access_flags == (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC));
+  CHECK(waiting.announced().port == port_number{2});
+  CHECK(waiting.announced().source_gid == gid_index{1});
+  CHECK(waiting.announced().sequence_number == packet_sequence_number{0xabcdef});
+}
+
+TEST_CASE("A sequence number that is not given is random") {
+  test_bench bench;
+  std::set<std::uint32_t> numbers;
+  for (int repetition = 0; repetition < 8; ++repetition) {
+    auto fresh = bench.fresh<transport::uc>();
+    const auto waiting = fresh.init().port(port_number{1}).apply();
+    numbers.insert(waiting.announced().sequence_number.value());
+  }
+  CHECK(numbers.size() > 6);
+  CHECK(*numbers.rbegin() <= 0xff'ffff);
+}
+
+TEST_CASE("The GID is chosen by type and address, wherever it stands in the table") {
+  test_bench bench;
+  auto& gids = bench.port().gids;
+  const ibv_gid_entry v1_local = table_entry(link_local_gid(1), 0, IBV_GID_TYPE_ROCE_V1);
+  const ibv_gid_entry v2_local = table_entry(link_local_gid(1), 1, IBV_GID_TYPE_ROCE_V2);
+  const ibv_gid_entry v1_ipv4 = table_entry(fake::ipv4_gid(10, 0, 0, 1), 2, IBV_GID_TYPE_ROCE_V1);
+  const ibv_gid_entry v2_ipv6 = table_entry(global_gid(1), 3, IBV_GID_TYPE_ROCE_V2);
+  const ibv_gid_entry v2_ipv4 = table_entry(fake::ipv4_gid(10, 0, 0, 1), 4, IBV_GID_TYPE_ROCE_V2);
+  const ibv_gid_entry empty = table_entry({}, 5, IBV_GID_TYPE_ROCE_V2);
+
+  SECTION("RoCE v2 over IPv4 comes first") {
+    gids = {empty, v1_local, v2_local, v1_ipv4, v2_ipv6, v2_ipv4};
+    CHECK(chosen(bench) == gid_index{4});
+    gids = {v2_ipv4, v2_ipv6, v1_ipv4, v2_local, v1_local, empty};
+    CHECK(chosen(bench) == gid_index{4});
+  }
+  SECTION("then RoCE v2 over IPv6") {
+    gids = {v1_ipv4, v1_local, v2_local, v2_ipv6, empty};
+    CHECK(chosen(bench) == gid_index{3});
+  }
+  SECTION("then RoCE v1, if its address is not link-local") {
+    gids = {v2_local, v1_local, v1_ipv4};
+    CHECK(chosen(bench) == gid_index{2});
+  }
+  SECTION("then a link-local one, again v2 before v1") {
+    gids = {v1_local, v2_local};
+    CHECK(chosen(bench) == gid_index{1});
+    gids = {empty, v1_local};
+    CHECK(chosen(bench) == gid_index{0});
+  }
+  SECTION("among equals the first") {
+    gids = {v2_ipv4, table_entry(fake::ipv4_gid(10, 0, 0, 9), 6, IBV_GID_TYPE_ROCE_V2)};
+    CHECK(chosen(bench) == gid_index{4});
+  }
+  SECTION("never one of another port") {
+    gids = {table_entry(fake::ipv4_gid(10, 0, 0, 9), 6, IBV_GID_TYPE_ROCE_V2, 2), v1_local};
+    CHECK(chosen(bench) == gid_index{0});
+  }
+}
+
+TEST_CASE("On InfiniBand the first GID is chosen, be it link-local or not") {
+  test_bench bench;
+  make_infiniband(bench.port());
+  bench.port().gids = {table_entry(link_local_gid(1), 0, IBV_GID_TYPE_IB),
+                       table_entry(global_gid(1), 1, IBV_GID_TYPE_IB)};
+  CHECK(chosen(bench) == gid_index{0});
+}
+
+TEST_CASE("A port without any GID can still be put into INIT") {
+  test_bench bench;
+  bench.port().gids.clear();
+  CHECK(chosen(bench) == gid_index{0});
+}
+
+TEST_CASE("A GID that was given is not looked for") {
+  test_bench bench;
+  auto fresh = bench.fresh<transport::rc>();
+  bench.machine.forget_calls();
+  const auto waiting = fresh.init().port(port_number{1}).gid(gid_index{7}).apply();
+  CHECK(waiting.announced().source_gid == gid_index{7});
+  CHECK(bench.machine.log().size() == 1);
+}
+
+TEST_CASE("A GID table that cannot be read is reported, and the pair stays in RESET") {
+  test_bench bench;
+  auto fresh = bench.fresh<transport::rc>();
+  bench.machine.fail<fake::called::query_gid_table>(EIO);
+  failure why;
+  const auto waiting = fresh.init().port(port_number{1}).apply(why);
+  CHECK(!waiting);
+  CHECK(why.verb() == "ibv_query_gid_table");
+  CHECK(bench.machine.count<fake::called::modify_qp>() == 0);
+  CHECK(fresh.init().port(port_number{1}).apply(why));
+  CHECK(!why);
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// A fake device with all that a queue pair stands on, and queue pairs brought up on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/adverb.hpp>
+
+#include "fake.hpp"
+
+class test_bench {
+ public:
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  adverb::completion_queue queue{context, 16};
+
+  /// The one port, and the limits of the one device, as the next queries see them.
+  [[nodiscard]] fake::port& port() { return machine.devices[0].ports[0]; }
+  [[nodiscard]] ibv_device_attr& limits() { return machine.devices[0].attributes; }
+
+  /// A peer on the same Ethernet, whose limits lie below and above those of the device.
+  static inline const adverb::endpoint peer{
+      .number = adverb::qp_number{0x77},
+      .sequence_number = adverb::packet_sequence_number{0x123456},
+      .lid = adverb::lid{0},
+      .gid = adverb::gid{fake::ipv4_gid(10, 0, 0, 2)},
+      .mtu = adverb::mtu::bytes_4096,
+      .max_destination_read_atomic = 4,
+      .max_initiator_read_atomic = 8};
+
+  template <adverb::transport Transport>
+  [[nodiscard]] auto fresh() const {
+    return adverb::queue_pair<Transport>::create(domain, {.send_cq = queue, .recv_cq = queue});
+  }
+  /// In INIT, with sequence number 0xabcdef.
+  template <adverb::transport Transport>
+  [[nodiscard]] auto waiting() const {
+    auto pair = fresh<Transport>();
+    const auto init = pair.init()
+                          .port(adverb::port_number{1})
+                          .sequence_number(adverb::packet_sequence_number{0xabcdef});
+    if constexpr (Transport == adverb::transport::ud)
+      return init.queue_key(adverb::queue_key{0x1111}).apply();
+    else
+      return init.apply();
+  }
+  template <adverb::transport Transport>
+  [[nodiscard]] auto receiving() const {
+    auto pair = waiting<Transport>();
+    if constexpr (Transport == adverb::transport::ud)
+      return pair.rtr().apply();
+    else
+      return pair.rtr().remote(peer).apply();
+  }
+  template <adverb::transport Transport>
+  [[nodiscard]] auto ready() const {
+    auto pair = receiving<Transport>();
+    return pair.rts().apply();
+  }
+
+  /// The last call of ibv_modify_qp.
+  [[nodiscard]] fake::called::modify_qp modification() const {
+    return machine.calls<fake::called::modify_qp>().back();
+  }
+};
+
+/// Runs the test for each transport.
+template <class Test>
+void for_each_transport(const Test& test) {
+  using adverb::transport;
+  test(std::integral_constant<transport, transport::rc>{});
+  test(std::integral_constant<transport, transport::uc>{});
+  test(std::integral_constant<transport, transport::ud>{});
+}
+
+[[nodiscard]] inline ibv_gid_entry table_entry(const ibv_gid& gid, std::uint32_t index,
+                                               std::uint32_t type, std::uint32_t port = 1) {
+  ibv_gid_entry entry{};
+  entry.gid = gid;
+  entry.gid_index = index;
+  entry.port_num = port;
+  entry.gid_type = type;
+  return entry;
+}
+
+/// The link-local address fe80::LAST, and the global one PREFIX::LAST.
+[[nodiscard]] inline ibv_gid link_local_gid(std::uint8_t last) {
+  return {.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last}};
+}
+[[nodiscard]] inline ibv_gid global_gid(std::uint8_t last, std::uint8_t prefix = 1) {
+  return {.raw = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, prefix, 0, 0, 0, 0, 0, 0, 0, last}};
+}
+
+/// Makes the port one of InfiniBand, with a LID and one GID.
+inline void make_infiniband(fake::port& port) {
+  port.attributes.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  port.attributes.lid = 0x21;
+  port.gids = {table_entry(global_gid(1), 0, IBV_GID_TYPE_IB)};
+}

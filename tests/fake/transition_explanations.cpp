@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Every sentence with which a failed transition explains itself.
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::modify_qp;
+
+namespace {
+
+/// The explanation of an attempt that ibv_modify_qp refuses.
+template <class Attempt>
+std::string explanation(test_bench& bench, const Attempt& attempt, int error = EINVAL) {
+  bench.machine.fail<modify_qp>(error);
+  failure why;
+  attempt(why);
+  REQUIRE(why.verb() == "ibv_modify_qp");
+  return std::string{why.explanation()};
+}
+
+std::string explanation_of_init(test_bench& bench, pkey_index index = pkey_index{0}) {
+  auto pair = bench.fresh<transport::rc>();
+  return explanation(bench, [&](failure& why) {
+    CHECK(!pair.init().port(port_number{1}).pkey_index(index).apply(why));
+  });
+}
+
+std::string explanation_of_rtr(test_bench& bench, const endpoint& peer = test_bench::peer,
+                               int error = EINVAL) {
+  auto pair = bench.waiting<transport::rc>();
+  return explanation(
+      bench, [&](failure& why) { CHECK(!pair.rtr().remote(peer).apply(why)); }, error);
+}
+
+std::string explanation_of_address(test_bench& bench, const address& way, int error = EINVAL) {
+  auto pair = bench.waiting<transport::uc>();
+  return explanation(
+      bench,
+      [&](failure& why) {
+        CHECK(!pair.rtr()
+                   .address(way)
+                   .remote_queue_pair(qp_number{1})
+                   .remote_sequence_number(packet_sequence_number{1})
+                   .apply(why));
+      },
+      error);
+}
+
+const std::string usable =
+    "usable: 0 (RoCE v1, fe80::5054:ff:fe12:3456), "
+    "1 (RoCE v2, fe80::5054:ff:fe12:3456), 2 (RoCE v2, ::ffff:10.0.0.1)";
+
+}  // namespace
+
+TEST_CASE("A failed transition names states, device, port, pair, errno and cause") {
+  test_bench bench;
+  auto pair = bench.waiting<transport::rc>();
+  bench.port().gids.pop_back();
+  bench.machine.fail<modify_qp>(EINVAL);
+  failure why;
+  CHECK(!pair.rtr().remote(test_bench::peer).apply(why));
+  CHECK(std::string{why.what()} ==
+        "ibv_modify_qp INIT->RTR on fake0:1 qp 0x11: EINVAL (Invalid argument); sgid index 2 is "
+        "empty; usable: 0 (RoCE v1, fe80::5054:ff:fe12:3456), 1 (RoCE v2, "
+        "fe80::5054:ff:fe12:3456)");
+  CHECK(why.object() == "fake0:1 qp 0x11");
+}
+
+TEST_CASE("Where nothing is known to be wrong, nothing is said") {
+  test_bench bench;
+  CHECK(explanation_of_init(bench) == "");
+  auto receiving = bench.receiving<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) { CHECK(!receiving.rts().apply(why)); }) == "");
+}
+
+TEST_CASE("Attributes that are missing or forbidden are named") {
+  test_bench bench;
+  const auto pair = bench.waiting<transport::rc>();
+  const auto said = [&](qp_attributes mask) {
+    const ibv_qp_attr values{};
+    const failure why{
+        {EINVAL, std::generic_category()}, "ibv_modify_qp", [&](failure_description& description) {
+          detail::explain_transition(description, pair.native_handle(), transport::uc,
+                                     qp_state::init, qp_state::rtr, values, mask, port_number{});
+        }};
+    CHECK(why.object() == "fake0 qp 0x11");
+    return std::string{why.explanation()};
+  };
+  using enum qp_attribute;
+  const qp_attributes complete =
+      state | address | path_mtu | remote_queue_pair | receive_sequence_number;
+  CHECK(said(complete - qp_attributes{path_mtu}) == "missing: path_mtu");
+  CHECK(said(complete - (path_mtu | remote_queue_pair)) == "missing: path_mtu|remote_queue_pair");
+  CHECK(said(complete | retry_count) == "not allowed here: retry_count");
+  CHECK(said((complete - qp_attributes{address}) | queue_key | retry_count) ==
+        "missing: address; not allowed here: queue_key|retry_count");
+}
+
+TEST_CASE("Reads and atomics over the limit of the device are named with both numbers") {
+  test_bench bench;
+  auto waiting = bench.waiting<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!waiting.rtr().remote(test_bench::peer).max_destination_read_atomic(17).apply(why));
+        }) == "max_destination_read_atomic is 17, the device allows 16");
+
+  bench.limits().max_qp_init_rd_atom = 8;
+  auto receiving = bench.receiving<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!receiving.rts().max_initiator_read_atomic(9).apply(why));
+        }) == "max_initiator_read_atomic is 9, the device allows 8");
+}
+
+TEST_CASE("A P_Key index beyond the table is named with the size of the table") {
+  test_bench bench;
+  CHECK(explanation_of_init(bench, pkey_index{1}) == "P_Key index 1 is not in the table of 1");
+}
+
+TEST_CASE("A path MTU over that of the port is named with both") {
+  test_bench bench;
+  auto waiting = bench.waiting<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!waiting.rtr().remote(test_bench::peer).path_mtu(mtu::bytes_2048).apply(why));
+        }) == "path MTU is 2048 bytes, the active MTU of the port 1024 bytes");
+}
+
+TEST_CASE("A port that is not active is named with its state") {
+  test_bench bench;
+  bench.port().attributes.state = IBV_PORT_DOWN;
+  CHECK(explanation_of_init(bench) == "port 1 is down");
+  CHECK(explanation_of_rtr(bench) == "port 1 is down");
+  bench.port().attributes.state = IBV_PORT_INIT;
+  CHECK(explanation_of_rtr(bench) == "port 1 is initializing");
+  auto receiving = bench.receiving<transport::uc>();
+  CHECK(explanation(bench, [&](failure& why) { CHECK(!receiving.rts().apply(why)); }) ==
+        "port 1 is initializing");
+}
+
+TEST_CASE("A port that does not exist is explained by those that do") {
+  test_bench bench;
+  auto pair = bench.fresh<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!pair.init().port(port_number{2}).gid(gid_index{0}).apply(why));
+        }) == "the device has one port, number 1");
+}
+
+TEST_CASE("An address without a global route is explained on Ethernet, and fine on InfiniBand") {
+  test_bench bench;
+  CHECK(explanation_of_address(bench, {.destination = lid{7}}) ==
+        "the address has no global route (GRH), which Ethernet links need");
+  make_infiniband(bench.port());
+  CHECK(explanation_of_address(bench, {.destination = lid{7}}) == "");
+}
+
+TEST_CASE("An empty source GID is explained with those that can be used") {
+  test_bench bench;
+  CHECK(explanation_of_address(bench, {.route = global_route{.destination = test_bench::peer.gid,
+                                                             .source = gid_index{5}}}) ==
+        "sgid index 5 is empty; " + usable);
+  // Beyond the table.
+  CHECK(explanation_of_address(bench, {.route = global_route{.destination = test_bench::peer.gid,
+                                                             .source = gid_index{200}}}) ==
+        "sgid index 200 is empty; " + usable);
+}
+
+TEST_CASE("A port without any GID is explained by what to do") {
+  test_bench bench;
+  bench.port().gids.clear();
+  CHECK(explanation_of_rtr(bench) ==
+        "sgid index 0 is empty; port 1 has none: give its network interface an address");
+}
+
+TEST_CASE("An empty destination is named") {
+  test_bench bench;
+  endpoint peer = test_bench::peer;
+  peer.gid = gid{};
+  CHECK(explanation_of_rtr(bench, peer) == "the destination GID is empty");
+}
+
+TEST_CASE("Ends of different address families are both named, with what else could be used") {
+  test_bench bench;
+  endpoint peer = test_bench::peer;
+  peer.gid = gid{global_gid(2)};
+  CHECK(explanation_of_rtr(bench, peer) ==
+        "sgid index 2 is ::ffff:10.0.0.1, of another address family than the peer's "
+        "2001:db8:0:1::2; " +
+            usable);
+}
+
+TEST_CASE("A peer to which no way was found is named with the way that was tried") {
+  test_bench bench;
+  const std::string no_way =
+      "no way was found from ::ffff:10.0.0.1 (sgid index 2) to "
+      "::ffff:10.0.0.2: check the route, the peer's address, and that its "
+      "interface is up";
+  CHECK(explanation_of_rtr(bench, test_bench::peer, ENETUNREACH) == no_way);
+  CHECK(explanation_of_rtr(bench, test_bench::peer, EHOSTUNREACH) == no_way);
+  CHECK(explanation_of_rtr(bench, test_bench::peer, ETIMEDOUT) == no_way);
+  CHECK(explanation_of_rtr(bench, test_bench::peer, EINVAL) == no_way);
+}
+
+TEST_CASE("Several things that are wrong are all named") {
+  test_bench bench;
+  bench.port().attributes.state = IBV_PORT_DOWN;
+  auto pair = bench.waiting<transport::rc>();
+  endpoint peer = test_bench::peer;
+  peer.gid = gid{};
+  CHECK(explanation(bench,
+                    [&](failure& why) {
+                      CHECK(!pair.rtr()
+                                 .remote(peer)
+                                 .path_mtu(mtu::bytes_2048)
+                                 .pkey_index(pkey_index{9})
+                                 .max_destination_read_atomic(99)
+                                 .apply(why));
+                    }) ==
+        "port 1 is down; max_destination_read_atomic is 99, the device allows 16; P_Key index "
+        "9 is not in the table of 1; path MTU is 2048 bytes, the active MTU of the port 1024 "
+        "bytes; the destination GID is empty");
+}
+
+TEST_CASE("An explanation that cannot be found out about is left out, not invented") {
+  test_bench bench;
+  auto pair = bench.waiting<transport::rc>();
+  bench.machine.before<modify_qp>([&] { bench.machine.fail<fake::called::query_port>(EIO); });
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!pair.rtr().remote(test_bench::peer).apply(why));
+        }) == "");
+}

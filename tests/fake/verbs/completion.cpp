@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Completion channels and queues. A channel is a pipe, so that waiting on it and its non-blocking
+// mode are real.
+#include <cstdio>
+#include <cstdlib>
+
+#include <unistd.h>
+
+#include "state.hpp"
+
+using fake::current;
+using fake::errno_of;
+using fake::record;
+using fake::refused;
+namespace called = fake::called;
+
+ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
+  if (refused(called::create_comp_channel{context})) return nullptr;
+  int ends[2];
+  if (::pipe(ends) != 0) return nullptr;
+  auto made = std::make_unique<fake::channel>();
+  made->native = {context, ends[0], 0};
+  made->writing_end = ends[1];
+  ibv_comp_channel* const native = &made->native;
+  current().internals().channels.add(std::move(made), native);
+  return native;
+}
+
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  if (const int error = errno_of(called::destroy_comp_channel{channel})) return error;
+  auto& channels = current().internals().channels;
+  ::close(channel->fd);
+  ::close(channels.at(channel).writing_end);
+  channels.remove(channel);
+  return 0;
+}
+
+int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user_context) {
+  if (refused(called::get_cq_event{channel})) return -1;
+  ibv_cq* named = nullptr;
+  if (::read(channel->fd, &named, sizeof named) != sizeof named) return -1;
+  ++current().internals().queues.at(named).taken_events;
+  *queue = named;
+  *user_context = named->cq_context;
+  return 0;
+}
+
+void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
+  record(called::ack_cq_events{queue, count});
+  current().internals().queues.at(queue).acknowledged_events += count;
+}
+
+ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* user_context,
+                      ibv_comp_channel* channel, int vector) {
+  if (refused(called::create_cq{context, entries, user_context, channel, vector})) return nullptr;
+  if (entries < 1 || entries > fake::device_of(context).attributes.max_cqe || vector < 0 ||
+      vector >= context->num_comp_vectors) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto& state = current().internals();
+  auto made = std::make_unique<fake::completion_queue>();
+  made->native.context = context;
+  made->native.channel = channel;
+  made->native.cq_context = user_context;
+  made->native.handle = ++state.last_handle;
+  // Providers round up.
+  made->native.cqe = 1;
+  while (made->native.cqe < entries) made->native.cqe *= 2;
+  ibv_cq* const native = &made->native;
+  state.queues.add(std::move(made), native);
+  return native;
+}
+
+int ibv_destroy_cq(ibv_cq* queue) {
+  if (const int error = errno_of(called::destroy_cq{queue})) return error;
+  if (current().unacknowledged(queue) != 0) {
+    std::fputs("fake: ibv_destroy_cq would wait for ever for an event to be acknowledged\n",
+               stderr);
+    std::abort();
+  }
+  current().internals().queues.remove(queue);
+  return 0;
+}
+
+namespace fake {
+
+int poll_cq(ibv_cq* queue, int count, ibv_wc* out) {
+  if (const int error = errno_of(called::poll_cq{queue, count})) return -error;
+  auto& entries = current().internals().queues.at(queue).entries;
+  int taken = 0;
+  for (; taken < count && !entries.empty(); ++taken) {
+    out[taken] = entries.front();
+    entries.pop_front();
+  }
+  return taken;
+}
+
+int req_notify_cq(ibv_cq* queue, int solicited_only) {
+  if (const int error = errno_of(called::req_notify_cq{queue, solicited_only != 0})) return error;
+  using arming = completion_queue::arming;
+  current().internals().queues.at(queue).armed =
+      solicited_only != 0 ? arming::solicited : arming::any;
+  return 0;
+}
+
+void machine::complete(ibv_cq* queue, const ibv_wc& completion, bool solicited) {
+  using arming = completion_queue::arming;
+  completion_queue& found = state_->queues.at(queue);
+  found.entries.push_back(completion);
+  const bool wanted =
+      found.armed == arming::any ||
+      (found.armed == arming::solicited && (solicited || completion.status != IBV_WC_SUCCESS));
+  if (!wanted) return;
+  found.armed = arming::none;
+  if (queue->channel != nullptr) announce(queue);
+}
+
+void machine::announce(ibv_cq* queue) {
+  const int end = state_->channels.at(queue->channel).writing_end;
+  if (::write(end, &queue, sizeof queue) != sizeof queue) std::abort();
+}
+
+}  // namespace fake

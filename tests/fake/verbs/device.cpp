@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Device lists, contexts, and what they are asked.
+#include <algorithm>
+#include <cstring>
+
+#include <endian.h>
+
+#include "state.hpp"
+
+#undef ibv_query_port
+
+using fake::current;
+using fake::errno_of;
+using fake::record;
+using fake::refused;
+namespace called = fake::called;
+
+ibv_device** ibv_get_device_list(int* count) {
+  if (count != nullptr) *count = 0;
+  if (refused(called::get_device_list{})) return nullptr;
+  auto& state = current().internals();
+  const auto& devices = current().devices;
+  auto list = std::make_unique<std::vector<ibv_device*>>();
+  for (std::size_t index = 0; index < devices.size(); ++index) {
+    if (index == state.natives.size()) state.natives.push_back(std::make_unique<ibv_device>());
+    ibv_device& native = *state.natives[index];
+    native.node_type = IBV_NODE_CA;
+    native.transport_type = IBV_TRANSPORT_IB;
+    std::strncpy(native.name, devices[index].name.c_str(), sizeof native.name - 1);
+    std::strncpy(native.dev_name, ("uverbs" + std::to_string(index)).c_str(),
+                 sizeof native.dev_name - 1);
+    list->push_back(&native);
+  }
+  list->push_back(nullptr);
+  if (count != nullptr) *count = static_cast<int>(devices.size());
+  ibv_device** const first = list->data();
+  state.lists.add(std::move(list), first);
+  return first;
+}
+
+void ibv_free_device_list(ibv_device** list) {
+  record(called::free_device_list{});
+  current().internals().lists.remove(list);
+}
+
+const char* ibv_get_device_name(ibv_device* device) { return device->name; }
+
+ibv_context* ibv_open_device(ibv_device* device) {
+  if (refused(called::open_device{device->name})) return nullptr;
+  auto& state = current().internals();
+  std::size_t index = 0;
+  while (state.natives.at(index).get() != device) ++index;
+
+  auto opened = std::make_unique<fake::open_context>();
+  opened->device = index;
+  opened->native.sz = sizeof opened->native;
+  opened->native.query_device_ex = fake::query_device_ex;
+  opened->native.query_port = fake::query_port;
+  ibv_context& context = opened->native.context;
+  context.device = device;
+  context.cmd_fd = -1;
+  context.async_fd = -1;
+  context.num_comp_vectors = current().devices.at(index).completion_vectors;
+  // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
+  if (current().devices.at(index).extended_queries)
+    context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
+  context.ops.poll_cq = fake::poll_cq;
+  context.ops.req_notify_cq = fake::req_notify_cq;
+  context.ops.post_send = fake::post_send;
+  context.ops.post_recv = fake::post_recv;
+  state.contexts.add(std::move(opened), &context);
+  return &context;
+}
+
+int ibv_close_device(ibv_context* context) {
+  record(called::close_device{context});
+  current().internals().contexts.remove(context);
+  return 0;
+}
+
+int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
+  if (const int error = errno_of(called::query_device{false})) return error;
+  *attributes = fake::device_of(context).attributes;
+  return 0;
+}
+
+int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_attr* attributes) {
+  if (const int error = errno_of(called::query_port{number, false})) return error;
+  const fake::port* const port = fake::port_of(context, number);
+  if (port == nullptr) return EINVAL;
+  // What the old layout ends before.
+  std::memcpy(attributes, &port->attributes, offsetof(ibv_port_attr, flags));
+  return 0;
+}
+
+int ibv_query_gid(ibv_context* context, std::uint8_t number, int index, ibv_gid* gid) {
+  if (refused(called::query_gid{number, index})) return -1;
+  const fake::port* const port = fake::port_of(context, number);
+  if (port == nullptr || index < 0 || index >= port->attributes.gid_tbl_len) {
+    errno = EINVAL;
+    return -1;
+  }
+  *gid = {};
+  for (const ibv_gid_entry& entry : port->gids)
+    if (entry.gid_index == static_cast<std::uint32_t>(index)) *gid = entry.gid;
+  return 0;
+}
+
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t number, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t, std::size_t) {
+  if (const int error = errno_of(called::query_gid_ex{number, index})) return error;
+  const fake::port* const port = fake::port_of(context, number);
+  if (port == nullptr || index >= static_cast<std::uint32_t>(port->attributes.gid_tbl_len))
+    return EINVAL;
+  for (const ibv_gid_entry& candidate : port->gids) {
+    if (candidate.gid_index != index) continue;
+    *entry = candidate;
+    return 0;
+  }
+  return ENODATA;
+}
+
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
+                             std::uint32_t, std::size_t) {
+  if (const int error = errno_of(called::query_gid_table{max_entries})) return -error;
+  std::size_t count = 0;
+  for (const fake::port& port : fake::device_of(context).ports)
+    for (const ibv_gid_entry& entry : port.gids) {
+      if (count == max_entries) return -EINVAL;
+      entries[count++] = entry;
+    }
+  return static_cast<ssize_t>(count);
+}
+
+int ibv_query_pkey(ibv_context* context, std::uint8_t number, int index, __be16* pkey) {
+  if (refused(called::query_pkey{number, index})) return -1;
+  const fake::port* const port = fake::port_of(context, number);
+  if (port == nullptr || index < 0 || static_cast<std::size_t>(index) >= port->pkeys.size()) {
+    errno = EINVAL;
+    return -1;
+  }
+  *pkey = htobe16(port->pkeys[static_cast<std::size_t>(index)]);
+  return 0;
+}
+
+namespace fake {
+
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
+                    ibv_device_attr_ex* attributes, std::size_t size) {
+  if (const int error = errno_of(called::query_device{true})) return error;
+  std::memset(attributes, 0, size);
+  attributes->orig_attr = device_of(context).attributes;
+  return 0;
+}
+
+int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attributes, std::size_t) {
+  if (const int error = errno_of(called::query_port{number, true})) return error;
+  const port* const found = port_of(context, number);
+  if (found == nullptr) return EINVAL;
+  *attributes = found->attributes;
+  return 0;
+}
+
+}  // namespace fake

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Protection domains and memory regions.
+#include "state.hpp"
+
+// These are macros that choose among the functions below.
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+using fake::current;
+using fake::errno_of;
+using fake::refused;
+namespace called = fake::called;
+
+ibv_pd* ibv_alloc_pd(ibv_context* context) {
+  if (refused(called::alloc_pd{context})) return nullptr;
+  auto& state = current().internals();
+  auto made = std::make_unique<ibv_pd>(ibv_pd{context, ++state.last_handle});
+  ibv_pd* const native = made.get();
+  state.domains.add(std::move(made), native);
+  return native;
+}
+
+int ibv_dealloc_pd(ibv_pd* domain) {
+  if (const int error = errno_of(called::dealloc_pd{domain})) return error;
+  current().internals().domains.remove(domain);
+  return 0;
+}
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
+                         std::uint64_t device_address, unsigned access) {
+  if (refused(called::reg_mr{domain, memory, length, device_address, access})) return nullptr;
+  auto& state = current().internals();
+  auto made = std::make_unique<ibv_mr>();
+  made->context = domain->context;
+  made->pd = domain;
+  made->addr = memory;
+  made->length = length;
+  made->handle = ++state.last_handle;
+  made->lkey = 0x1000 + made->handle;
+  made->rkey = 0x2000 + made->handle;
+  ibv_mr* const native = made.get();
+  state.regions.add(std::move(made), native);
+  return native;
+}
+
+ibv_mr* ibv_reg_mr_iova(ibv_pd* domain, void* memory, std::size_t length,
+                        std::uint64_t device_address, int access) {
+  return ibv_reg_mr_iova2(domain, memory, length, device_address, static_cast<unsigned>(access));
+}
+
+ibv_mr* ibv_reg_mr(ibv_pd* domain, void* memory, std::size_t length, int access) {
+  return ibv_reg_mr_iova(domain, memory, length, reinterpret_cast<std::uintptr_t>(memory), access);
+}
+
+int ibv_dereg_mr(ibv_mr* region) {
+  if (const int error = errno_of(called::dereg_mr{region})) return error;
+  current().internals().regions.remove(region);
+  return 0;
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Address handles and queue pairs.
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "state.hpp"
+
+using fake::current;
+using fake::errno_of;
+using fake::refused;
+namespace called = fake::called;
+
+ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
+  if (refused(called::create_ah{domain, *attributes})) return nullptr;
+  auto& state = current().internals();
+  auto made = std::make_unique<ibv_ah>(ibv_ah{domain->context, domain, ++state.last_handle});
+  ibv_ah* const native = made.get();
+  state.address_handles.add(std::move(made), native);
+  return native;
+}
+
+int ibv_destroy_ah(ibv_ah* handle) {
+  if (const int error = errno_of(called::destroy_ah{handle})) return error;
+  current().internals().address_handles.remove(handle);
+  return 0;
+}
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  if (refused(called::create_qp{domain, *attributes})) return nullptr;
+  auto& state = current().internals();
+  auto made = std::make_unique<fake::queue_pair>();
+  made->init_attributes = *attributes;
+  ibv_qp& native = made->native;
+  native.context = domain->context;
+  native.qp_context = attributes->qp_context;
+  native.pd = domain;
+  native.send_cq = attributes->send_cq;
+  native.recv_cq = attributes->recv_cq;
+  native.srq = attributes->srq;
+  native.handle = ++state.last_handle;
+  native.qp_num = ++state.last_qp_number;
+  native.state = IBV_QPS_RESET;
+  native.qp_type = attributes->qp_type;
+  state.pairs.add(std::move(made), &native);
+  return &native;
+}
+
+int ibv_destroy_qp(ibv_qp* pair) {
+  if (const int error = errno_of(called::destroy_qp{pair})) return error;
+  current().internals().pairs.remove(pair);
+  return 0;
+}
+
+int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* given, int mask) {
+  if (const int error = errno_of(called::modify_qp{pair, *given, mask})) return error;
+  ibv_qp_attr& known = current().internals().pairs.at(pair).attributes;
+  const auto take = [&](int bit, auto member) {
+    if ((mask & bit) != 0) known.*member = given->*member;
+  };
+  take(IBV_QP_STATE, &ibv_qp_attr::qp_state);
+  take(IBV_QP_CUR_STATE, &ibv_qp_attr::cur_qp_state);
+  take(IBV_QP_EN_SQD_ASYNC_NOTIFY, &ibv_qp_attr::en_sqd_async_notify);
+  take(IBV_QP_ACCESS_FLAGS, &ibv_qp_attr::qp_access_flags);
+  take(IBV_QP_PKEY_INDEX, &ibv_qp_attr::pkey_index);
+  take(IBV_QP_PORT, &ibv_qp_attr::port_num);
+  take(IBV_QP_QKEY, &ibv_qp_attr::qkey);
+  take(IBV_QP_AV, &ibv_qp_attr::ah_attr);
+  take(IBV_QP_PATH_MTU, &ibv_qp_attr::path_mtu);
+  take(IBV_QP_TIMEOUT, &ibv_qp_attr::timeout);
+  take(IBV_QP_RETRY_CNT, &ibv_qp_attr::retry_cnt);
+  take(IBV_QP_RNR_RETRY, &ibv_qp_attr::rnr_retry);
+  take(IBV_QP_RQ_PSN, &ibv_qp_attr::rq_psn);
+  take(IBV_QP_MAX_QP_RD_ATOMIC, &ibv_qp_attr::max_rd_atomic);
+  take(IBV_QP_ALT_PATH, &ibv_qp_attr::alt_ah_attr);
+  take(IBV_QP_ALT_PATH, &ibv_qp_attr::alt_pkey_index);
+  take(IBV_QP_ALT_PATH, &ibv_qp_attr::alt_port_num);
+  take(IBV_QP_ALT_PATH, &ibv_qp_attr::alt_timeout);
+  take(IBV_QP_MIN_RNR_TIMER, &ibv_qp_attr::min_rnr_timer);
+  take(IBV_QP_SQ_PSN, &ibv_qp_attr::sq_psn);
+  take(IBV_QP_MAX_DEST_RD_ATOMIC, &ibv_qp_attr::max_dest_rd_atomic);
+  take(IBV_QP_PATH_MIG_STATE, &ibv_qp_attr::path_mig_state);
+  take(IBV_QP_CAP, &ibv_qp_attr::cap);
+  take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
+  take(IBV_QP_RATE_LIMIT, &ibv_qp_attr::rate_limit);
+  if ((mask & IBV_QP_STATE) != 0) pair->state = given->qp_state;
+  return 0;
+}
+
+int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init) {
+  if (const int error = errno_of(called::query_qp{pair, mask})) return error;
+  const fake::queue_pair& found = current().internals().pairs.at(pair);
+  *attributes = found.attributes;
+  attributes->qp_state = pair->state;
+  attributes->cap = found.init_attributes.cap;
+  *init = found.init_attributes;
+  return 0;
+}
+
+namespace fake {
+namespace {
+
+template <class Native>
+std::vector<posted<Native>> copy_of(const Native* first) {
+  std::vector<posted<Native>> requests;
+  for (const Native* each = first; each != nullptr; each = each->next) {
+    posted<Native> copy{*each, {each->sg_list, each->sg_list + each->num_sge}, {}};
+    if constexpr (std::is_same_v<Native, ibv_send_wr>)
+      if ((each->send_flags & IBV_SEND_INLINE) != 0)
+        for (const ibv_sge& element : copy.elements)
+          copy.inline_bytes.append(reinterpret_cast<const char*>(element.addr), element.length);
+    copy.wr.sg_list = nullptr;
+    copy.wr.next = nullptr;
+    requests.push_back(std::move(copy));
+  }
+  return requests;
+}
+
+template <class Call, class Native>
+int post(ibv_qp* pair, Native* first, Native** bad) {
+  if (const int error = errno_of(Call{pair, copy_of(first)})) {
+    *bad = first;
+    return error;
+  }
+  const post_answer answer = next_post_answer();
+  if (answer.bad_request) {
+    *bad = first;
+    for (std::size_t i = 0; i < *answer.bad_request; ++i) *bad = (*bad)->next;
+  }
+  return answer.result;
+}
+
+}  // namespace
+
+int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
+  return post<called::post_send>(pair, first, bad);
+}
+int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
+  return post<called::post_recv>(pair, first, bad);
+}
+
+}  // namespace fake

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What the fake keeps, for the files that answer the calls.
+#pragma once
+
+#include <cerrno>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "../fake.hpp"
+
+namespace fake {
+
+/// An open device, laid out as providers do: the C struct is the last member.
+struct open_context {
+  std::size_t device;
+  verbs_context native;
+};
+
+struct channel {
+  ibv_comp_channel native;
+  int writing_end;
+};
+
+struct completion_queue {
+  ibv_cq native;
+  std::deque<ibv_wc> entries;
+  enum class arming { none, solicited, any } armed;
+  std::size_t taken_events;
+  std::size_t acknowledged_events;
+};
+
+struct queue_pair {
+  ibv_qp native;
+  ibv_qp_attr attributes;
+  ibv_qp_init_attr init_attributes;
+};
+
+/// The objects of one kind, by the pointer that the C API knows them by.
+template <class Native, class Fake = Native>
+class objects {
+ public:
+  Fake& add(std::unique_ptr<Fake> object, Native* native) {
+    return *(objects_[native] = std::move(object));
+  }
+  Fake& at(const Native* native) { return *objects_.at(native); }
+  const Fake& at(const Native* native) const { return *objects_.at(native); }
+  void remove(const Native* native) { objects_.erase(native); }
+  [[nodiscard]] std::size_t size() const { return objects_.size(); }
+  [[nodiscard]] bool contains(const Native* native) const { return objects_.contains(native); }
+
+  auto begin() { return objects_.begin(); }
+  auto end() { return objects_.end(); }
+
+ private:
+  std::map<const Native*, std::unique_ptr<Fake>> objects_;
+};
+
+struct machine::state {
+  struct planned_failure {
+    std::size_t nth;
+    int error;
+  };
+
+  std::vector<call> log;
+  std::map<std::size_t, planned_failure> failures;
+  std::optional<planned_failure> failure_of_any;
+  std::map<std::size_t, std::function<void()>> actions;
+  std::deque<post_answer> post_answers;
+
+  std::uint32_t last_handle = 0;
+  std::uint32_t last_qp_number = 0x10;
+
+  std::vector<std::unique_ptr<ibv_device>> natives;
+  objects<ibv_device*, std::vector<ibv_device*>> lists;
+  objects<ibv_context, open_context> contexts;
+  objects<ibv_pd> domains;
+  objects<ibv_mr> regions;
+  objects<ibv_comp_channel, channel> channels;
+  objects<ibv_cq, completion_queue> queues;
+  objects<ibv_ah> address_handles;
+  objects<ibv_qp, queue_pair> pairs;
+};
+
+/// The machine of the running test; the program ends when there is none.
+machine& current();
+
+/// Records a call of a function that cannot fail.
+void record(call what);
+
+/// Records a call and returns the errno it is to fail with, or 0.
+[[nodiscard]] int errno_of(call what);
+
+/// The same for functions that make an object: sets errno. True when the call is to fail.
+[[nodiscard]] inline bool refused(call what) {
+  const int error = errno_of(std::move(what));
+  if (error != 0) errno = error;
+  return error != 0;
+}
+
+/// The device that a context is open on.
+device& device_of(const ibv_context* context);
+/// A port of it, or null.
+port* port_of(const ibv_context* context, std::uint32_t number);
+
+/// The next post's answer, or that everything was accepted.
+[[nodiscard]] post_answer next_post_answer();
+
+// The operations of a context.
+int query_device_ex(ibv_context*, const ibv_query_device_ex_input*, ibv_device_attr_ex*,
+                    std::size_t);
+int query_port(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t);
+int poll_cq(ibv_cq*, int, ibv_wc*);
+int req_notify_cq(ibv_cq*, int);
+int post_send(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
+int post_recv(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
+
+}  // namespace fake

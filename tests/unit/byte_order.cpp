@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <endian.h>
+
+#include <adverb/core/byte_order.hpp>
+#include <support/catch.hpp>
+
+using namespace adverb::detail;
+
+TEST_CASE("network order is what the system's own functions make") {
+  CHECK(swap_network_order(0x0102'0304) == htobe32(0x0102'0304));
+  const std::uint32_t number = swap_network_order(0x0102'0304);
+  unsigned char bytes[4];
+  std::memcpy(bytes, &number, sizeof bytes);
+  CHECK(bytes[0] == 1);
+  CHECK(bytes[3] == 4);
+}
+
+TEST_CASE("little-endian numbers start with their lowest byte") {
+  std::array<std::byte, 8> bytes{};
+  store_little_endian<std::uint64_t>(bytes, 0x0102'0304'0506'0708);
+  CHECK(std::to_integer<int>(bytes[0]) == 8);
+  CHECK(std::to_integer<int>(bytes[7]) == 1);
+  CHECK(load_little_endian<std::uint64_t>(bytes) == 0x0102'0304'0506'0708);
+}
+
+TEST_CASE("numbers of any width survive the trip") {
+  std::array<std::byte, 2> two{};
+  store_little_endian<std::uint16_t>(two, 0xfffe);
+  CHECK(std::to_integer<int>(two[0]) == 0xfe);
+  CHECK(load_little_endian<std::uint16_t>(two) == 0xfffe);
+
+  std::array<std::byte, 4> four{};
+  store_little_endian<std::uint32_t>(four, 0x8000'0001);
+  CHECK(load_little_endian<std::uint32_t>(four) == 0x8000'0001);
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The failure conventions of the C libraries.
+#include <cerrno>
+#include <climits>
+#include <system_error>
+
+#include <adverb/core/check.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using namespace adverb::detail;
+
+const auto undescribed = [](adverb::failure_description&) {};
+
+/// A C function that sets errno, unless that is 0, and returns.
+template <class Result>
+auto returns(Result result, int error) {
+  return [=] {
+    if (error != 0) errno = error;
+    return result;
+  };
+}
+
+int object = 0;
+
+}  // namespace
+
+TEST_CASE("an errno that is returned is reported, negated or not") {
+  std::error_code code;
+  CHECK(check_returned(code, "verb", 0, undescribed));
+  CHECK_FALSE(code);
+  CHECK_FALSE(check_returned(code, "verb", EINVAL, undescribed));
+  CHECK(code == std::errc::invalid_argument);
+  CHECK_FALSE(check_returned(code, "verb", -EBUSY, undescribed));
+  CHECK(code == std::errc::device_or_resource_busy);
+}
+
+TEST_CASE("a null pointer is reported with the errno of the call") {
+  std::error_code code;
+  CHECK(check_pointer(code, "verb", returns(&object, 0), undescribed) == &object);
+  CHECK_FALSE(code);
+  CHECK(check_pointer(code, "verb", returns(static_cast<int*>(nullptr), ENOMEM), undescribed) ==
+        nullptr);
+  CHECK(code == std::errc::not_enough_memory);
+}
+
+TEST_CASE("a pointer is a success, whatever errno says") {
+  std::error_code code;
+  CHECK(check_pointer(code, "verb", returns(&object, EINTR), undescribed) == &object);
+  CHECK_FALSE(code);
+}
+
+TEST_CASE("a failed call that leaves no errno is reported as EIO, not with a stale one") {
+  std::error_code code;
+  errno = ENOENT;
+  check_pointer(code, "verb", returns(static_cast<int*>(nullptr), 0), undescribed);
+  CHECK(code == std::errc::io_error);
+  errno = ENOENT;
+  CHECK_FALSE(check_minus_one(code, "verb", returns(-1, 0), undescribed));
+  CHECK(code == std::errc::io_error);
+}
+
+TEST_CASE("minus one is reported with the errno of the call") {
+  std::error_code code;
+  CHECK_FALSE(check_minus_one(code, "verb", returns(-1, EAGAIN), undescribed));
+  CHECK(code == std::errc::resource_unavailable_try_again);
+  CHECK(check_minus_one(code, "verb", returns(0, 0), undescribed));
+  CHECK_FALSE(code);
+  CHECK(check_minus_one(code, "verb", returns(7, 0), undescribed));
+}
+
+TEST_CASE("a negative count is reported: an errno, or EIO where there is none") {
+  std::error_code code;
+  CHECK(check_count(code, "verb", 0, undescribed) == 0);
+  CHECK_FALSE(code);
+  CHECK(check_count(code, "verb", 3, undescribed) == 3);
+  CHECK_FALSE(code);
+  CHECK(check_count(code, "verb", -EINVAL, undescribed) == 0);
+  CHECK(code == std::errc::invalid_argument);
+  CHECK(check_count(code, "verb", -1, undescribed) == 0);
+  CHECK(code == std::errc::io_error);
+}
+
+TEST_CASE("an errno becomes a code of the generic category") {
+  CHECK(errno_code(EINVAL) == std::errc::invalid_argument);
+  CHECK(errno_code(EINVAL).category() == std::generic_category());
+  CHECK(errno_code(0) == std::errc::io_error);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Completions, from C structs that a test has filled in.
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <endian.h>
+
+#include <adverb/completion/completion.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+namespace {
+
+using adverb::completion;
+using adverb::completion_opcode;
+using adverb::completion_status;
+
+ibv_wc received() {
+  ibv_wc native{};
+  native.wr_id = 42;
+  native.status = IBV_WC_SUCCESS;
+  native.opcode = IBV_WC_RECV;
+  native.byte_len = 100;
+  native.qp_num = 0x11;
+  native.src_qp = 0x22;
+  native.pkey_index = 3;
+  native.slid = 4;
+  native.sl = 5;
+  native.dlid_path_bits = 6;
+  return native;
+}
+
+ibv_wc failed(ibv_wc_status status) {
+  ibv_wc native{};
+  native.wr_id = 42;
+  native.status = status;
+  native.qp_num = 0x11;
+  // What providers leave here is not to be looked at.
+  native.opcode = IBV_WC_RECV;
+  native.byte_len = 0xdead;
+  native.wc_flags = IBV_WC_WITH_IMM;
+  return native;
+}
+
+}  // namespace
+
+TEST_CASE("a received message has every field of the C struct") {
+  const completion done{received()};
+  CHECK(done.id() == 42);
+  CHECK(done.status() == completion_status::success);
+  CHECK(done.queue_pair() == adverb::qp_number{0x11});
+  CHECK(done.native().wr_id == 42);
+
+  const auto success = done.success();
+  REQUIRE(success);
+  CHECK(success.opcode() == completion_opcode::receive);
+  const auto message = success.receive();
+  REQUIRE(message);
+  CHECK(message.length() == 100);
+  CHECK(message.source_queue_pair() == adverb::qp_number{0x22});
+  CHECK(message.pkey_index() == adverb::pkey_index{3});
+  CHECK(message.source_lid() == adverb::lid{4});
+  CHECK(message.service_level() == adverb::service_level{5});
+  CHECK(message.path_bits() == 6);
+  CHECK_FALSE(message.has_grh());
+  CHECK_FALSE(message.immediate());
+  CHECK_FALSE(message.invalidated_key());
+  CHECK_FALSE(message.announces_write());
+}
+
+TEST_CASE("immediate data comes in host byte order") {
+  ibv_wc native = received();
+  native.wc_flags = IBV_WC_WITH_IMM;
+  native.imm_data = htobe32(0x0102'0304);
+  const completion done{native};
+  const auto message = done.success().receive();
+  REQUIRE(message.immediate());
+  CHECK(*message.immediate() == adverb::immediate{0x0102'0304});
+  CHECK_FALSE(message.invalidated_key());
+}
+
+TEST_CASE("an invalidated key comes as it is") {
+  ibv_wc native = received();
+  native.wc_flags = IBV_WC_WITH_INV | IBV_WC_GRH;
+  native.invalidated_rkey = 0x0102'0304;
+  const completion done{native};
+  const auto message = done.success().receive();
+  REQUIRE(message.invalidated_key());
+  CHECK(*message.invalidated_key() == adverb::rkey{0x0102'0304});
+  CHECK_FALSE(message.immediate());
+  CHECK(message.has_grh());
+}
+
+TEST_CASE("a peer's write with immediate is a receive that announces it") {
+  ibv_wc native = received();
+  native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+  const completion done{native};
+  CHECK(done.success().opcode() == completion_opcode::receive_write_with_immediate);
+  CHECK(done.success().receive().announces_write());
+}
+
+TEST_CASE("what was sent has no message") {
+  for (const ibv_wc_opcode opcode : {IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
+                                     IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, IBV_WC_BIND_MW}) {
+    ibv_wc native = received();
+    native.opcode = opcode;
+    const completion done{native};
+    const auto success = done.success();
+    REQUIRE(success);
+    CHECK_FALSE(success.receive());
+    CHECK(success.length() == 100);
+    CHECK(static_cast<int>(success.opcode()) == opcode);
+  }
+}
+
+TEST_CASE("a failure has neither success nor message") {
+  const completion done{failed(IBV_WC_REM_ACCESS_ERR)};
+  CHECK_FALSE(done.success());
+  CHECK(done.id() == 42);
+  CHECK(done.status() == completion_status::remote_access_error);
+  CHECK(done.queue_pair() == adverb::qp_number{0x11});
+}
+
+TEST_CASE("an id comes back as the pointer that it was") {
+  int target = 0;
+  ibv_wc native = received();
+  native.wr_id = reinterpret_cast<std::uintptr_t>(&target);
+  CHECK(completion{native}.pointer<int>() == &target);
+}
+
+TEST_CASE("checking a success reports nothing") {
+  const completion done{received()};
+  CHECK_NOTHROW(done.check());
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  done.check(code);
+  CHECK_FALSE(code);
+}
+
+TEST_CASE("checking a failure reports its status, pair, id and hint") {
+  const completion done{failed(IBV_WC_RNR_RETRY_EXC_ERR)};
+  const adverb::failure why = reported([&](auto&&... policy) { done.check(policy...); });
+  CHECK(why.code() == completion_status::receiver_not_ready_retries_exceeded);
+  CHECK(std::string{why.what()} ==
+        "work request on qp 0x11 id 42: receiver-not-ready retries exceeded; "
+        "the peer has no receive posted");
+}
+
+TEST_CASE("the provider's own code is told, with the hint or without") {
+  ibv_wc native = failed(IBV_WC_GENERAL_ERR);
+  native.vendor_err = 0x81;
+  const completion hinted{native};
+  CHECK(hinted.vendor_error() == 0x81);
+  adverb::failure why;
+  hinted.check(why);
+  CHECK(why.explanation() == "the provider knows more: see the vendor error; vendor error 0x81");
+
+  native.status = IBV_WC_LOC_RDD_VIOL_ERR;
+  completion{native}.check(why);
+  CHECK(why.explanation() == "vendor error 0x81");
+}
+
+TEST_CASE("completions are polled into as C structs") {
+  std::vector<completion> batch(2);
+  ibv_wc* const native = adverb::detail::native_completions(batch.data());
+  native[0] = received();
+  native[1] = received();
+  native[1].wr_id = 43;
+  CHECK(batch[0].id() == 42);
+  CHECK(batch[1].id() == 43);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// The three spellings of an error, on an operation that does nothing but fail or succeed.
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include <adverb/core/check.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+namespace {
+
+int descriptions = 0;
+
+const auto describe = [](adverb::failure_description& description) {
+  ++descriptions;
+  description.explain("because");
+};
+
+template <adverb::error_policy Policy = adverb::throwing>
+bool operate(int result, Policy&& policy = {}) {
+  return adverb::detail::check_returned(std::forward<Policy>(policy), "verb", result, describe);
+}
+
+}  // namespace
+
+TEST_CASE("all three spellings report the same") {
+  const adverb::failure why = reported([](auto&&... policy) { operate(EBUSY, policy...); });
+  CHECK(std::string{why.what()} == "verb: EBUSY (Device or resource busy); because");
+}
+
+TEST_CASE("the default throws a std::system_error") {
+  CHECK_THROWS_AS(operate(EINVAL), std::system_error);
+  CHECK_NOTHROW(operate(0));
+}
+
+TEST_CASE("a thrown error knows everything") {
+  try {
+    operate(EINVAL);
+    FAIL("nothing was thrown");
+  } catch (const adverb::error& thrown) {
+    CHECK(thrown.code() == std::errc::invalid_argument);
+    CHECK(thrown.failure().verb() == "verb");
+    CHECK(thrown.failure().explanation() == "because");
+    CHECK(std::string{thrown.what()} == "verb: EINVAL (Invalid argument); because");
+  }
+}
+
+TEST_CASE("an error code is set on failure and cleared on success") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(operate(0, code));
+  CHECK_FALSE(code);
+  CHECK_FALSE(operate(EINVAL, code));
+  CHECK(code == std::errc::invalid_argument);
+}
+
+TEST_CASE("a failure is set on failure and cleared on success") {
+  adverb::failure why;
+  CHECK_FALSE(operate(EINVAL, why));
+  CHECK(why.explanation() == "because");
+  CHECK(operate(0, why));
+  CHECK_FALSE(why);
+  CHECK(std::string{why.what()}.empty());
+}
+
+TEST_CASE("nothing is explained to those who want only a code, nor on success") {
+  descriptions = 0;
+  std::error_code code;
+  operate(EINVAL, code);
+  operate(0);
+  CHECK(descriptions == 0);
+  adverb::failure why;
+  operate(EINVAL, why);
+  CHECK(descriptions == 1);
+}
+
+TEST_CASE("what has no caller to report to is told to the failure hook") {
+  const told_failures told;
+  adverb::detail::check_returned(adverb::detail::telling{}, "verb", EBUSY, describe);
+  CHECK(told.messages() ==
+        std::vector<std::string>{"verb: EBUSY (Device or resource busy); because"});
+}
+
+TEST_CASE("a step can ask whether the one before it failed") {
+  using adverb::detail::failed;
+  std::error_code code;
+  CHECK_FALSE(failed(code));
+  CHECK_FALSE(failed(adverb::throwing{}));
+  adverb::failure why;
+  CHECK_FALSE(failed(why));
+  operate(EINVAL, code);
+  operate(EINVAL, why);
+  CHECK(failed(code));
+  CHECK(failed(why));
+}

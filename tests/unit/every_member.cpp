@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Every public member of the lower floors compiles and links, for each error policy, through owners
+// and references alike. Nothing of it is run: that is the work of the other tests.
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/durations.hpp>
+#include <adverb/memory/memory_region.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using namespace adverb;
+
+/// Uses values, so that nothing is discarded.
+template <class... Value>
+void use(const Value&...) {}
+
+template <class Owner>
+void call_handle(Owner& owner) {
+  Owner moved = std::move(owner);
+  owner = std::move(moved);
+  use(owner.native_handle(), static_cast<bool>(owner));
+  owner = Owner{};
+  std::error_code code;
+  failure why;
+  owner.close();
+  owner.close(code);
+  owner.close(why);
+  use(owner.release());
+}
+
+template <class Owner, class Reference>
+void call_owner(Owner& owner) {
+  const Reference reference = owner;
+  const Reference from_native = owner.native_handle();
+  use(reference.native_handle(), static_cast<bool>(from_native), Reference{});
+  use(Owner{adopt, owner.native_handle()});
+  call_handle(owner);
+}
+
+template <class Context, class... Policy>
+void call_context(const Context& context, Policy&... policy) {
+  use(context.device(), context.async_file_descriptor(), context.completion_vectors());
+  use(context.query_device(policy...), context.query_port(port_number{1}, policy...));
+  use(context.gid(port_number{1}, gid_index{0}, policy...));
+  use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
+  use(context.pkey(port_number{1}, pkey_index{0}, policy...));
+}
+
+template <class... Policy>
+void call_devices(Policy&... policy) {
+  device_list devices{policy...};
+  device_list moved = std::move(devices);
+  devices = std::move(moved);
+  use(devices.begin(), devices.end(), devices.size(), devices.empty(), devices.find("rxe0"));
+  const device_ref device = devices[0];
+  use(device.name(), device.character_device(), device.transport_type(), device.native_handle());
+  use(static_cast<bool>(device), device == device_ref{device.native_handle()});
+  use(context{device, policy...}, open_device("rxe0", policy...));
+}
+
+void call_attributes(const device_attributes& device, const port_attributes& port) {
+  use(device.firmware_version(), device.node_guid(), device.system_image_guid());
+  use(device.vendor_id(), device.vendor_part_id(), device.hardware_version());
+  use(device.physical_ports(), device.capabilities(), device.max_memory_region_size());
+  use(device.page_sizes(), device.max_memory_regions(), device.max_memory_windows());
+  use(device.max_protection_domains(), device.max_queue_pairs(), device.max_work_requests());
+  use(device.max_sge(), device.max_sge_of_read(), device.max_destination_read_atomic());
+  use(device.max_initiator_read_atomic(), device.max_responder_resources(), device.atomicity());
+  use(device.max_completion_queues(), device.max_completion_queue_entries());
+  use(device.max_shared_receive_queues(), device.max_shared_receive_queue_requests());
+  use(device.max_shared_receive_queue_sge(), device.max_address_handles());
+  use(device.max_multicast_groups(), device.max_queue_pairs_per_multicast_group());
+  use(device.max_multicast_attachments(), device.max_pkeys());
+  use(device.local_acknowledge_delay_code(), device.native());
+  use(device_attributes{}, device_attributes{device.native()});
+
+  use(port.state(), port.link_layer(), port.is_ethernet(), port.active_mtu(), port.max_mtu());
+  use(port.lid(), port.lid_mask_control(), port.subnet_manager_lid());
+  use(port.subnet_manager_service_level(), port.gid_table_length(), port.pkey_table_length());
+  use(port.max_message_size(), port.bad_pkey_counter(), port.queue_key_violation_counter());
+  use(port.virtual_lanes(), port.active_lanes(), port.lane_rate(), port.capability_bits());
+  use(port.native(), port_attributes{}, port_attributes{port.native()});
+}
+
+void call_addresses(const gid& address, const gid_entry& entry) {
+  use(address.bytes(), address.native(), address.is_empty(), address.is_link_local());
+  use(address.is_ipv4_mapped(), address.same_subnet(address), gid{address.bytes()});
+  use(gid{address.native()}, address == gid{}, to_text(address));
+  use(entry.gid(), entry.index(), entry.port(), entry.type(), entry.network_interface());
+  use(entry.native(), gid_entry{}, gid_entry{entry.native()}, to_text(entry));
+}
+
+template <class... Policy>
+void call_memory(const protection_domain_ref& domain, Policy&... policy) {
+  std::vector<std::uint64_t> numbers(8);
+  memory_region region{domain, numbers, access_right::local_write, policy...};
+  use(memory_region{domain, numbers}, domain.context());
+  use(memory_region::with_device_address(domain, numbers, 0, access_right::local_write, policy...));
+  use(memory_region{adopt, region.native_handle(), access_right::local_write});
+  use(memory_region{adopt, region.native_handle(), access_right::local_write, 0x1000});
+  use(region.lkey(), region.rkey(), region.size(), region.device_address(), region.rights());
+  use(region.slice(0, 8, policy...), region.const_slice(0, 8, policy...));
+  use(region.buffer(policy...), region.const_buffer(policy...), region.unchecked_slice(0, 8));
+  const buffer_blocks<mutable_buffer> blocks = region.blocks(8, policy...);
+  use(blocks.size(), blocks.block_size(), blocks[0], buffer_blocks<mutable_buffer>{});
+  use(buffer_blocks<mutable_buffer>{adopt, 0, lkey{}, 8, 1});
+
+  const auto remote = region.remote<std::uint64_t>(policy...);
+  use(remote.address(), remote.size(), remote.size_bytes(), remote.empty(), remote.key());
+  use(remote.slice(0, 1, policy...), remote.at(0, policy...), remote.template as<std::byte>());
+  use(decltype(remote)::decode(remote.encode(), policy...), remote == remote);
+  call_handle(region);
+
+  const mutable_buffer target;
+  const const_buffer source = target;
+  use(target.address(), target.size(), target.key(), target.native());
+  use(source.address(), source.size(), source.key(), source.native());
+}
+
+template <class Channel, class... Policy>
+void call_channel(const Channel& channel, Policy&... policy) {
+  use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
+  channel.set_non_blocking(true, policy...);
+}
+
+template <class Queue, class... Policy>
+void call_queue(const Queue& queue, Policy&... policy) {
+  std::array<completion, 4> batch;
+  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+  use(queue.poll(batch, policy...), queue.wait(batch, policy...));
+  queue.request_notification(false, policy...);
+  queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
+}
+
+template <class... Policy>
+void call_completion(const completion& done, Policy&... policy) {
+  use(done.id(), done.pointer<int>(), done.status(), done.queue_pair(), done.vendor_error());
+  use(done.native(), completion{done.native()});
+  done.check(policy...);
+  const successful_completion success = done.success();
+  use(static_cast<bool>(success), success.opcode(), success.length());
+  const received_message message = success.receive();
+  use(static_cast<bool>(message), message.length(), message.immediate());
+  use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
+  use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
+  use(message.pkey_index());
+  use(to_text(done.status()), class_of(done.status()), hint_for(done.status()));
+  use(make_error_code(done.status()), completion_category());
+}
+
+void call_values() {
+  using namespace std::chrono_literals;
+  const acknowledge_timeout timeout = 67ms;
+  use(timeout.code(), timeout.is_endless(), timeout.as<std::chrono::microseconds>());
+  use(acknowledge_timeout::endless(), acknowledge_timeout::from_code(14), to_text(timeout));
+  const receiver_not_ready_timer timer = 640us;
+  use(timer.code(), timer.as<std::chrono::microseconds>(), to_text(timer));
+  use(receiver_not_ready_timer::from_code(12));
+
+  access_rights rights = access_right::local_write;
+  rights |= access_right::remote_read;
+  rights &= access_right::remote_read;
+  rights -= access_right::remote_read;
+  use(rights.bits(), rights.empty(), rights.contains(rights), rights.intersects(rights));
+  use(to_text(rights), to_string(rights), access_rights::from_bits(1));
+
+  use(packet_sequence_number{1}.value(), packet_sequence_number{1} + 1);
+  use(bytes_of(mtu::bytes_256), name_of(object_kind::context));
+
+  std::array<char, 8> characters{};
+  text_writer writer{characters};
+  use(writer.put("a").decimal(1).hexadecimal(2, 2).put(rkey{3}).size());
+  const text<8> written{[](text_writer& out) { out.put("a"); }};
+  use(written.view(), std::string_view{written});
+}
+
+template <class... Policy>
+void call_everything_with(Policy&... policy) {
+  call_devices(policy...);
+  context opened = open_device({}, policy...);
+  call_context(opened, policy...);
+  call_context(context_ref{opened}, policy...);
+  call_attributes(opened.query_device(), opened.query_port(port_number{1}));
+  call_addresses(gid{}, gid_entry{});
+
+  protection_domain domain{opened, policy...};
+  use(domain.context());
+  call_memory(domain, policy...);
+
+  completion_channel channel{opened, policy...};
+  call_channel(channel, policy...);
+  call_channel(completion_channel_ref{channel}, policy...);
+
+  completion_queue queue{
+      opened, 16, {.channel = channel, .vector = 0, .user_context = nullptr}, policy...};
+  use(completion_queue{opened, 16, policy...});
+  call_queue(queue, policy...);
+  call_queue(completion_queue_ref{queue}, policy...);
+  call_completion(completion{ibv_wc{}}, policy...);
+
+  call_owner<completion_queue, completion_queue_ref>(queue);
+  call_owner<completion_channel, completion_channel_ref>(channel);
+  call_owner<protection_domain, protection_domain_ref>(domain);
+  call_owner<context, context_ref>(opened);
+}
+
+void call_everything() {
+  std::error_code code;
+  failure why;
+  call_everything_with();
+  call_everything_with(code);
+  call_everything_with(why);
+  call_values();
+
+  use(why.code(), why.verb(), why.object(), why.explanation(), why.what(), static_cast<bool>(why));
+  const failure described{code, "verb", [](failure_description& description) {
+                            use(description.code());
+                            description.detail("detail")
+                                .object([](text_writer& out) { out.put("object"); })
+                                .explain("why")
+                                .explain([](text_writer& out) { out.put("why"); });
+                            description.finish();
+                          }};
+  const error thrown{described};
+  use(thrown.failure(), thrown.code(), thrown.what());
+  use(set_failure_hook(&print_failure));
+}
+
+}  // namespace
+
+TEST_CASE("every public member compiles and links") {
+  volatile bool run = false;
+  if (run) call_everything();
+  SUCCEED();
+}

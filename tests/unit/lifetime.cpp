@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The table of live children.
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <adverb/core/lifetime.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using adverb::object_kind;
+using adverb::detail::child_counts;
+using adverb::detail::lifetime_registry;
+
+std::string text_of(const child_counts& counts) {
+  return std::string{
+      adverb::text<200>{[&](adverb::text_writer& out) { counts.write_to(out); }}.view()};
+}
+
+}  // namespace
+
+TEST_CASE("children are counted by parent and kind") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const int parent = 0;
+  const int other = 0;
+  CHECK(registry.children_of(&parent).none());
+
+  registry.add_child(&parent, object_kind::memory_region);
+  registry.add_child(&parent, object_kind::queue_pair);
+  registry.add_child(&parent, object_kind::queue_pair);
+  CHECK(text_of(registry.children_of(&parent)) == "1 memory region, 2 queue pairs");
+  CHECK(registry.children_of(&other).none());
+
+  registry.remove_child(&parent, object_kind::queue_pair);
+  registry.remove_child(&parent, object_kind::memory_region);
+  CHECK(text_of(registry.children_of(&parent)) == "1 queue pair");
+  registry.remove_child(&parent, object_kind::queue_pair);
+  CHECK(registry.children_of(&parent).none());
+}
+
+TEST_CASE("removing a child that was never added changes nothing") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const int parent = 0;
+  registry.remove_child(&parent, object_kind::queue_pair);
+  CHECK(registry.children_of(&parent).none());
+}
+
+TEST_CASE("children are counted from several threads at once") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const int parent = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const int own = 0;
+      for (int round = 0; round < 1000; ++round) {
+        registry.add_child(&parent, object_kind::memory_region);
+        registry.add_child(&own, object_kind::memory_region);
+        registry.remove_child(&own, object_kind::memory_region);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(text_of(registry.children_of(&parent)) == "4000 memory regions");
+  for (int i = 0; i < 4000; ++i) registry.remove_child(&parent, object_kind::memory_region);
+  CHECK(registry.children_of(&parent).none());
+}

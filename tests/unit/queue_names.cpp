@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// How transports, states and attributes are called in messages.
+#include <string>
+
+#include <adverb/queue/attribute.hpp>
+#include <adverb/queue/transport.hpp>
+#include <support/catch.hpp>
+
+using namespace adverb;
+
+TEST_CASE("Transports and states have the field's names, unknown ones their number") {
+  CHECK(to_string(transport::rc) == "RC");
+  CHECK(to_string(transport::uc) == "UC");
+  CHECK(to_string(transport::ud) == "UD");
+  CHECK(to_string(static_cast<transport>(255)) == "unknown (255)");
+  CHECK(to_string(qp_state::reset) == "RESET");
+  CHECK(to_string(qp_state::init) == "INIT");
+  CHECK(to_string(qp_state::rtr) == "RTR");
+  CHECK(to_string(qp_state::rts) == "RTS");
+  CHECK(to_string(qp_state::sqd) == "SQD");
+  CHECK(to_string(qp_state::sqe) == "SQE");
+  CHECK(to_string(qp_state::error) == "ERR");
+  CHECK(to_string(qp_state::any) == "any");
+  CHECK(to_string(static_cast<qp_state>(77)) == "unknown (77)");
+}
+
+TEST_CASE("Every attribute has the name of its setter") {
+  using enum qp_attribute;
+  CHECK(to_string(qp_attributes{state} | current_state | access | pkey_index | port | queue_key) ==
+        "state|current_state|access|pkey_index|port|queue_key");
+  CHECK(to_string(address | path_mtu | acknowledge_timeout | retry_count |
+                  receiver_not_ready_retry_count) ==
+        "address|path_mtu|acknowledge_timeout|retry_count|receiver_not_ready_retry_count");
+  CHECK(to_string(receive_sequence_number | max_initiator_read_atomic | alternate_path |
+                  receiver_not_ready_timer) ==
+        "receive_sequence_number|max_initiator_read_atomic|alternate_path|"
+        "receiver_not_ready_timer");
+  CHECK(to_string(send_sequence_number | max_destination_read_atomic | path_migration_state |
+                  remote_queue_pair | source_gid) ==
+        "send_sequence_number|max_destination_read_atomic|path_migration_state|"
+        "remote_queue_pair|source_gid");
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Why memory could not be registered.
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include <sys/resource.h>
+
+#include <adverb/memory/explain_registration.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using adverb::access_right;
+using adverb::access_rights;
+
+std::string explanation(int error, std::size_t length, access_rights rights) {
+  const adverb::failure why{std::error_code{error, std::generic_category()}, "ibv_reg_mr",
+                            [&](adverb::failure_description& description) {
+                              adverb::detail::explain_registration(description, length, rights);
+                            }};
+  return std::string{why.explanation()};
+}
+
+/// Another limit on locked memory for as long as it lives.
+class memlock_limit {
+ public:
+  explicit memlock_limit(rlim_t bytes) {
+    REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before_) == 0);
+    const rlimit changed{bytes, before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_MEMLOCK, &changed) == 0);
+  }
+  ~memlock_limit() { setrlimit(RLIMIT_MEMLOCK, &before_); }
+  memlock_limit(const memlock_limit&) = delete;
+  memlock_limit& operator=(const memlock_limit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("an empty range has nothing to register") {
+  CHECK(explanation(EINVAL, 0, access_right::local_write) == "there are no bytes to register");
+}
+
+TEST_CASE("rights of peers to write need the local one too") {
+  CHECK(explanation(EINVAL, 64, access_right::remote_write) ==
+        "remote_write needs local_write too");
+  CHECK(explanation(EINVAL, 64, access_right::remote_atomic | access_right::remote_read) ==
+        "remote_atomic needs local_write too");
+  CHECK(explanation(EINVAL, 64, access_right::remote_read).empty());
+  CHECK(explanation(EINVAL, 64, access_right::remote_write | access_right::local_write).empty());
+}
+
+TEST_CASE("a limit on locked memory is named, with what to do about it") {
+  const memlock_limit limit{4096};
+  const std::string expected =
+      "8192 bytes were asked for, and this process may lock 4096 in all: raise the limit with "
+      "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity";
+  CHECK(explanation(ENOMEM, 8192, access_right::local_write) == expected);
+  CHECK(explanation(EPERM, 8192, access_right::local_write) == expected);
+  CHECK(explanation(EINVAL, 8192, access_right::local_write).empty());
+}
+
+TEST_CASE("memory that is not there is named as the reason") {
+  CHECK(explanation(EFAULT, 64, access_right::local_write) ==
+        "a part of the range is not mapped, or not writable");
+}

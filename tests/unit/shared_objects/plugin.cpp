@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A shared object with an adverb of its own inside.
+#include "plugin.hpp"
+
+#include <cerrno>
+
+#include <adverb/completion/status.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/core/lifetime.hpp>
+
+#define EXPORTED extern "C" [[gnu::visibility("default")]]
+
+namespace {
+const adverb::failure some_failure{std::error_code{EBUSY, std::generic_category()}, "plugin",
+                                   [](adverb::failure_description&) {}};
+}  // namespace
+
+EXPORTED void tell_failure_hook() { adverb::detail::tell_failure_hook(some_failure); }
+
+EXPORTED adverb::failure_hook set_failure_hook(adverb::failure_hook hook) {
+  return adverb::set_failure_hook(hook);
+}
+
+EXPORTED void add_child(const void* parent) {
+  adverb::detail::lifetime_registry::instance().add_child(parent, adverb::object_kind::queue_pair);
+}
+EXPORTED void remove_child(const void* parent) {
+  adverb::detail::lifetime_registry::instance().remove_child(parent,
+                                                             adverb::object_kind::queue_pair);
+}
+
+EXPORTED const std::error_category* completion_category() { return &adverb::completion_category(); }
+
+EXPORTED void throw_error() { adverb::detail::fail(some_failure); }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Loads a plugin that has adverb inside, and shares with it what there must be one of.
+#include <string>
+#include <system_error>
+
+#include <dlfcn.h>
+
+#include <adverb/completion/status.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/core/lifetime.hpp>
+#include <support/catch.hpp>
+#include <support/told_failures.hpp>
+
+#include "plugin.hpp"
+
+namespace {
+
+template <class Function>
+Function* from_plugin(const char* name) {
+  static void* const plugin = ::dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  INFO((plugin == nullptr ? ::dlerror() : PLUGIN));
+  REQUIRE(plugin != nullptr);
+  void* const function = ::dlsym(plugin, name);
+  REQUIRE(function != nullptr);
+  return reinterpret_cast<Function*>(function);
+}
+
+void ignore(const adverb::failure&) noexcept {}
+
+}  // namespace
+
+TEST_CASE("a plugin tells the program's failure hook") {
+  const told_failures told;
+  from_plugin<plugin_tell_failure_hook>("tell_failure_hook")();
+  CHECK(told.messages() == std::vector<std::string>{"plugin: EBUSY (Device or resource busy)"});
+}
+
+TEST_CASE("a hook that the plugin sets is the program's") {
+  auto* const set = from_plugin<plugin_set_failure_hook>("set_failure_hook");
+  const adverb::failure_hook before = set(&ignore);
+  CHECK(before == &adverb::print_failure);
+  CHECK(adverb::set_failure_hook(before) == &ignore);
+}
+
+TEST_CASE("a child that the plugin made counts in the program") {
+  const int parent = 0;
+  const auto has_children = [&] {
+    return !adverb::detail::lifetime_registry::instance().children_of(&parent).none();
+  };
+  from_plugin<plugin_add_child>("add_child")(&parent);
+  CHECK(has_children());
+  from_plugin<plugin_remove_child>("remove_child")(&parent);
+  CHECK_FALSE(has_children());
+}
+
+TEST_CASE("a status from the plugin compares with one of the program") {
+  CHECK(from_plugin<plugin_completion_category>("completion_category")() ==
+        &adverb::completion_category());
+}
+
+TEST_CASE("an error thrown by the plugin is caught as what it is") {
+  CHECK_THROWS_AS(from_plugin<plugin_throw_error>("throw_error")(), adverb::error);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include <string>
+#include <string_view>
+
+#include <adverb/core/ids.hpp>
+#include <adverb/core/text.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+template <std::size_t Capacity>
+std::string written(std::string_view first, std::string_view second) {
+  return std::string{
+      adverb::text<Capacity>{[&](adverb::text_writer& out) { out.put(first).put(second); }}.view()};
+}
+
+template <class Write>
+std::string long_text(const Write& write) {
+  return std::string{adverb::text<64>{write}.view()};
+}
+
+}  // namespace
+
+TEST_CASE("a text holds what fits") {
+  CHECK(written<8>("", "").empty());
+  CHECK(written<8>("abcd", "efg") == "abcdefg");
+  CHECK(written<8>("abcd", "efgh") == "abcdefgh");
+}
+
+TEST_CASE("what does not fit is cut off, and the cut shows") {
+  CHECK(written<8>("abcd", "efghi") == "abcde...");
+  CHECK(written<8>("abcdefghi", "") == "abcde...");
+  CHECK(written<8>("abcdefghi", "jkl") == "abcde...");
+  CHECK(written<2>("abc", "") == "..");
+}
+
+TEST_CASE("nothing is written outside the buffer") {
+  char buffer[] = "________";
+  adverb::text_writer out{std::span{buffer}.subspan(2, 4)};
+  out.put("abcdefgh").decimal(12345);
+  CHECK(std::string{buffer} == "__a...__");
+  CHECK(out.size() == 4);
+
+  adverb::text_writer nowhere{std::span<char>{}};
+  CHECK(nowhere.put("a").size() == 0);
+}
+
+TEST_CASE("numbers are written whole, in either base") {
+  CHECK(long_text([](adverb::text_writer& out) { out.decimal(0); }) == "0");
+  CHECK(long_text([](adverb::text_writer& out) { out.decimal(UINT64_MAX); }) ==
+        "18446744073709551615");
+  CHECK(long_text([](adverb::text_writer& out) { out.hexadecimal(0); }) == "0");
+  CHECK(long_text([](adverb::text_writer& out) { out.hexadecimal(0xab, 4); }) == "00ab");
+  CHECK(long_text([](adverb::text_writer& out) { out.hexadecimal(0xabcde, 4); }) == "abcde");
+  CHECK(long_text([](adverb::text_writer& out) { out.hexadecimal(UINT64_MAX); }) ==
+        "ffffffffffffffff");
+}
+
+TEST_CASE("a type with a text can be written, and becomes a string") {
+  CHECK(long_text([](adverb::text_writer& out) {
+          out.put("key ").put(adverb::rkey{0x12}).put(", port ").put(adverb::port_number{2});
+        }) == "key 0x12, port 2");
+  CHECK(to_string(adverb::lid{7}) == "0x0007");
+}
+
+TEST_CASE("an enumerator without a name shows its number") {
+  CHECK(std::string_view{adverb::detail::name_or_number("active", 4)} == "active");
+  CHECK(std::string_view{adverb::detail::name_or_number("", 4)} == "unknown (4)");
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Owners and references, over C objects that a test has made itself.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/handle.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+namespace {
+
+using adverb::adopt;
+using adverb::text_writer;
+
+std::vector<std::string> destroyed;
+int destroy_result = 0;
+
+// A domain, and regions that are its children.
+struct domain_traits {
+  using native_type = ibv_pd;
+  static constexpr std::string_view destroy_verb = "destroy_domain";
+  static int destroy(ibv_pd* domain) noexcept {
+    destroyed.push_back("domain " + std::to_string(domain->handle));
+    return destroy_result;
+  }
+  template <class Function>
+  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+    function(domain->context);
+  }
+  static void describe(const ibv_pd* domain, text_writer& out) noexcept {
+    out.put("domain ").decimal(domain->handle);
+  }
+};
+struct region_traits {
+  using native_type = ibv_mr;
+  static constexpr std::string_view destroy_verb = "destroy_region";
+  static int destroy(ibv_mr* region) noexcept {
+    destroyed.push_back("region " + std::to_string(region->handle));
+    return 0;
+  }
+  template <class Function>
+  static void for_each_parent(const ibv_mr* region, const Function& function) noexcept {
+    function(region->pd);
+  }
+  static void describe(const ibv_mr* region, text_writer& out) noexcept {
+    out.put("region ").decimal(region->handle);
+  }
+};
+
+using domain = adverb::unique_handle<domain_traits>;
+using region = adverb::unique_handle<region_traits>;
+using domain_ref = adverb::reference<ibv_pd>;
+
+/// The C objects of one test.
+struct world {
+  ibv_context context{};
+  ibv_pd first{&context, 1};
+  ibv_pd second{&context, 2};
+  ibv_mr inside_first{};
+  told_failures told;
+
+  world() {
+    inside_first.pd = &first;
+    inside_first.handle = 3;
+    destroyed.clear();
+    destroy_result = 0;
+  }
+
+  [[nodiscard]] bool has_children(const void* parent) const {
+    return !adverb::detail::lifetime_registry::instance().children_of(parent).none();
+  }
+};
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("an owner destroys what it holds, once") {
+  const world world;
+  {
+    ibv_pd native = world.first;
+    const domain owner{adopt, &native};
+    CHECK(owner);
+    CHECK(owner.native_handle() == &native);
+    CHECK(destroyed.empty());
+  }
+  CHECK(destroyed == names{"domain 1"});
+}
+
+TEST_CASE("an empty owner is false and destroys nothing") {
+  const world world;
+  {
+    const domain empty;
+    const domain adopted_null{adopt, nullptr};
+    CHECK_FALSE(empty);
+    CHECK_FALSE(adopted_null);
+    CHECK(empty.native_handle() == nullptr);
+  }
+  CHECK(destroyed.empty());
+}
+
+TEST_CASE("moving leaves the source empty and destroys nothing") {
+  world world;
+  {
+    domain source{adopt, &world.first};
+    const domain target{std::move(source)};
+    CHECK_FALSE(source);  // NOLINT(bugprone-use-after-move)
+    CHECK(target.native_handle() == &world.first);
+    CHECK(destroyed.empty());
+  }
+  CHECK(destroyed == names{"domain 1"});
+}
+
+TEST_CASE("move assignment destroys what was held, at once") {
+  world world;
+  domain target{adopt, &world.first};
+  domain source{adopt, &world.second};
+  target = std::move(source);
+  CHECK(destroyed == names{"domain 1"});
+  CHECK(target.native_handle() == &world.second);
+  CHECK_FALSE(source);  // NOLINT(bugprone-use-after-move)
+  target = domain{};
+  CHECK(destroyed == names{"domain 1", "domain 2"});
+  CHECK_FALSE(target);
+}
+
+TEST_CASE("moving an owner to itself changes nothing") {
+  world world;
+  domain owner{adopt, &world.first};
+  domain& itself = owner;
+  owner = std::move(itself);
+  CHECK(owner.native_handle() == &world.first);
+  CHECK(destroyed.empty());
+}
+
+TEST_CASE("an owner that was moved from can be used again") {
+  world world;
+  domain first{adopt, &world.first};
+  domain other = std::move(first);
+  first = domain{adopt, &world.second};
+  CHECK(first.native_handle() == &world.second);
+  CHECK(other.native_handle() == &world.first);
+}
+
+TEST_CASE("release gives the object up without destroying it") {
+  world world;
+  {
+    domain owner{adopt, &world.first};
+    CHECK(owner.release() == &world.first);
+    CHECK_FALSE(owner);
+    CHECK(owner.release() == nullptr);
+    CHECK_FALSE(world.has_children(&world.context));
+  }
+  CHECK(destroyed.empty());
+}
+
+TEST_CASE("an owner counts as a child of its parent for as long as it owns") {
+  world world;
+  domain owner{adopt, &world.first};
+  CHECK(world.has_children(&world.context));
+  domain other = std::move(owner);
+  CHECK(world.has_children(&world.context));
+  other.close();
+  CHECK_FALSE(world.has_children(&world.context));
+}
+
+TEST_CASE("close destroys at once, and closing again does nothing") {
+  world world;
+  domain owner{adopt, &world.first};
+  owner.close();
+  CHECK_FALSE(owner);
+  CHECK(destroyed == names{"domain 1"});
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  owner.close(code);
+  CHECK_FALSE(code);
+  CHECK(destroyed.size() == 1);
+}
+
+TEST_CASE("close is refused while children live, and says which") {
+  world world;
+  domain parent{adopt, &world.first};
+  region child{adopt, &world.inside_first};
+
+  const adverb::failure why = reported([&](auto&&... policy) { parent.close(policy...); });
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(std::string{why.what()} ==
+        "destroy_domain on domain 1: EBUSY (Device or resource busy); "
+        "still in use by 1 memory region; destroy these first");
+  CHECK(parent);
+  CHECK(destroyed.empty());
+
+  child.close();
+  parent.close();
+  CHECK(destroyed == names{"region 3", "domain 1"});
+}
+
+TEST_CASE("a parent that dies before its child is left alone and named") {
+  world world;
+  {
+    const region child = [&] {
+      const domain parent{adopt, &world.first};
+      return region{adopt, &world.inside_first};
+    }();
+    CHECK(destroyed.empty());
+  }
+  CHECK(destroyed == names{"region 3"});
+  CHECK(world.told.messages() ==
+        names{"destroy_domain on domain 1: EBUSY (Device or resource busy); "
+              "still in use by 1 memory region; destroy these first"});
+  // The domain was leaked for the child's sake, and still counts.
+  adverb::detail::lifetime_registry::instance().remove_child(
+      &world.context, adverb::object_kind::protection_domain);
+}
+
+TEST_CASE("an owner that is replaced before its child dies is left alone and named") {
+  world world;
+  domain parent{adopt, &world.first};
+  region child{adopt, &world.inside_first};
+  parent = domain{adopt, &world.second};
+  CHECK(parent.native_handle() == &world.second);
+  CHECK(destroyed.empty());
+  CHECK(world.told.messages().size() == 1);
+  adverb::detail::lifetime_registry::instance().remove_child(
+      &world.context, adverb::object_kind::protection_domain);
+}
+
+TEST_CASE("a failed close reports the errno and leaves the owner whole") {
+  world world;
+  domain owner{adopt, &world.first};
+  destroy_result = EBUSY;
+  const adverb::failure why = reported([&](auto&&... policy) { owner.close(policy...); });
+  CHECK(std::string{why.what()} == "destroy_domain on domain 1: EBUSY (Device or resource busy)");
+  CHECK(owner.native_handle() == &world.first);
+  CHECK(world.has_children(&world.context));
+
+  destroy_result = 0;
+  owner.close();
+  CHECK_FALSE(owner);
+  CHECK_FALSE(world.has_children(&world.context));
+}
+
+TEST_CASE("a negated errno of a destroy is understood") {
+  world world;
+  domain owner{adopt, &world.first};
+  destroy_result = -EBUSY;
+  std::error_code code;
+  owner.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+  destroy_result = 0;
+}
+
+TEST_CASE("a destroy that fails in a destructor is told to the hook") {
+  world world;
+  {
+    const domain owner{adopt, &world.first};
+    destroy_result = EBUSY;
+  }
+  CHECK(world.told.messages() ==
+        names{"destroy_domain on domain 1: EBUSY (Device or resource busy)"});
+  adverb::detail::lifetime_registry::instance().remove_child(
+      &world.context, adverb::object_kind::protection_domain);
+}
+
+TEST_CASE("a reference sees the object of an owner, of C, or none") {
+  world world;
+  const domain owner{adopt, &world.first};
+  const domain_ref to_owner = owner;
+  const domain_ref to_native = &world.second;
+  CHECK(to_owner.native_handle() == &world.first);
+  CHECK(to_native.native_handle() == &world.second);
+  CHECK(to_owner);
+  CHECK_FALSE(domain_ref{});
+  CHECK_FALSE(domain_ref{domain{}.native_handle()});
+}
+
+TEST_CASE("a reference destroys nothing") {
+  world world;
+  {
+    const domain_ref reference = &world.first;
+    CHECK(reference);
+  }
+  CHECK(destroyed.empty());
+}
+
+TEST_CASE("an object is not made from an empty parent") {
+  const world world;
+  bool called = false;
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const auto make = [&](auto&& given) {
+      return adverb::detail::make_handle<region>(
+          std::forward<decltype(given)>(given), "make_region",
+          [&]() -> ibv_mr* {
+            called = true;
+            return nullptr;
+          },
+          [](adverb::failure_description&) {}, domain_ref{});
+    };
+    if constexpr (sizeof...(policy) == 0)
+      (void)make(adverb::throwing{});
+    else
+      (void)make(policy...);
+  });
+  CHECK(std::string{why.what()} ==
+        "make_region: EINVAL (Invalid argument); "
+        "the protection domain is empty: moved from, closed, or never made");
+  CHECK_FALSE(called);
+}
