@@ -26,4 +26,10 @@ void fail(const adverb::completion_queue& queue, std::span<adverb::completion> b
 #elif defined(ADVERB_EXPECT_IGNORED_EVENT)
 // expect: ignoring return value
 void fail(const adverb::completion_channel& channel) { channel.next_event(); }
+#elif defined(ADVERB_EXPECT_VIEW_OF_A_TEMPORARY)
+// expect(clang): temporary whose address is used as value of local variable 'view'
+void fail(const adverb::completion_queue& queue, std::span<adverb::completion> batch) {
+  const auto view = adverb::completion{queue.poll(batch).front()}.success();
+  (void)view;
+}
 #endif

@@ -16,6 +16,8 @@ namespace {
 const address to_peer{
     .route = global_route{.destination = test_bench::peer.gid, .source = gid_index{2}}};
 
+const address without_route{.destination = lid{7}};
+
 std::string explanation(test_bench& bench, const address& way) {
   bench.machine.fail<create_ah>(EINVAL);
   failure why;
@@ -57,11 +59,12 @@ TEST_CASE("An address reaches the C call field by field") {
 
 TEST_CASE("An address handle that cannot be made says why") {
   test_bench bench;
-  const failure why = reported([&] { bench.machine.fail<create_ah>(EINVAL); },
-                               [&](auto&&... policy) {
-                                 const address_handle handle{bench.domain, address{}, policy...};
-                                 CHECK(!handle);
-                               });
+  const failure why =
+      reported([&] { bench.machine.fail<create_ah>(EINVAL); },
+               [&](auto&&... policy) {
+                 const address_handle handle{bench.domain, without_route, policy...};
+                 CHECK(!handle);
+               });
   CHECK(std::string{why.what()} ==
         "ibv_create_ah on fake0:1: EINVAL (Invalid argument); the address has no global route "
         "(GRH), which Ethernet links need");

@@ -220,13 +220,15 @@ TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not
   CHECK(order().empty());
 }
 
-TEST_CASE_METHOD(fixture, "waiting or draining without room for completions is an error, not a hang") {
+TEST_CASE_METHOD(fixture,
+                 "waiting or draining without room for completions is an error, not a hang") {
   complete(1);
   const std::span<adverb::completion> nothing;
   CHECK(reported([&](auto&&... policy) { (void)queue.wait(nothing, policy...); }).explanation() ==
         "there is no room for completions: the span is empty");
-  CHECK(reported([&](auto&&... policy) { queue.arm_and_drain(nothing, collect(), policy...); })
-            .code() == std::errc::invalid_argument);
+  CHECK(reported([&](auto&&... policy) {
+          queue.arm_and_drain(nothing, collect(), policy...);
+        }).code() == std::errc::invalid_argument);
   CHECK(order().empty());
 }
 

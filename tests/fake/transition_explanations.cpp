@@ -202,6 +202,12 @@ TEST_CASE("A peer to which no way was found is named with the way that was tried
   CHECK(explanation_of_rtr(bench, test_bench::peer, EINVAL) == no_way);
 }
 
+TEST_CASE("An error that has nothing to do with the way to the peer is not blamed on it") {
+  test_bench bench;
+  CHECK(explanation_of_rtr(bench, test_bench::peer, ENOMEM) == "");
+  CHECK(explanation_of_rtr(bench, test_bench::peer, EPERM) == "");
+}
+
 TEST_CASE("Several things that are wrong are all named") {
   test_bench bench;
   bench.port().attributes.state = IBV_PORT_DOWN;

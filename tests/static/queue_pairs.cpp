@@ -10,22 +10,21 @@ using namespace adverb;
 namespace {
 
 template <transport Transport>
-constexpr bool sizes_are_right = sizeof(queue_pair<Transport, qp_state::reset>) == sizeof(void*) &&
-                                 sizeof(queue_pair<Transport, qp_state::init>) ==
-                                     2 * sizeof(void*) &&
-                                 sizeof(queue_pair<Transport, qp_state::rtr>) ==
-                                     2 * sizeof(void*) &&
-                                 sizeof(queue_pair<Transport, qp_state::rts>) == sizeof(void*) &&
-                                 sizeof(queue_pair<Transport, qp_state::error>) == sizeof(void*) &&
-                                 sizeof(queue_pair<Transport, qp_state::any>) == 2 * sizeof(void*);
+constexpr bool sizes_are_right =
+    sizeof(queue_pair<Transport, qp_state::reset>) == sizeof(void*) &&
+    sizeof(queue_pair<Transport, qp_state::init>) == 2 * sizeof(void*) &&
+    sizeof(queue_pair<Transport, qp_state::rtr>) == 2 * sizeof(void*) &&
+    sizeof(queue_pair<Transport, qp_state::rts>) == sizeof(void*) &&
+    sizeof(queue_pair<Transport, qp_state::error>) == sizeof(void*) &&
+    sizeof(queue_pair<Transport, qp_state::any>) == 2 * sizeof(void*);
 static_assert(sizes_are_right<transport::rc> && sizes_are_right<transport::uc> &&
               sizes_are_right<transport::ud>);
 
 template <class Pair>
 constexpr bool moves_and_does_not_copy =
-    std::is_nothrow_default_constructible_v<Pair>&& std::is_nothrow_move_constructible_v<Pair>&&
-        std::is_nothrow_move_assignable_v<Pair> &&
-    !std::is_copy_constructible_v<Pair> && !std::is_copy_assignable_v<Pair>;
+    std::is_nothrow_default_constructible_v<Pair> && std::is_nothrow_move_constructible_v<Pair> &&
+    std::is_nothrow_move_assignable_v<Pair> && !std::is_copy_constructible_v<Pair> &&
+    !std::is_copy_assignable_v<Pair>;
 static_assert(moves_and_does_not_copy<queue_pair<transport::rc, qp_state::reset>>);
 static_assert(moves_and_does_not_copy<queue_pair<transport::uc, qp_state::init>>);
 static_assert(moves_and_does_not_copy<queue_pair<transport::ud, qp_state::rtr>>);

@@ -29,7 +29,8 @@ endmacro()
 # adverb_add_device_test(FOLDER NAME COMMAND...): the same for a test that needs an RDMA device.
 macro(adverb_add_device_test folder name)
   adverb_add_guest_test(
-    ${folder} ${name} "${PROJECT_SOURCE_DIR}/scripts/on_device" --quiet --timeout 100 -- ${ARGN})
+    ${folder} ${name} "${PROJECT_SOURCE_DIR}/scripts/on_device" --quiet --timeout 280 -- ${ARGN})
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 300)
 endmacro()
 
 # adverb_add_build_test(FOLDER NAME TARGET): the same for a test that consists in building a target.

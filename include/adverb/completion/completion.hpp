@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/status.hpp>
+#include <adverb/core/attributes.hpp>
 #include <adverb/core/byte_order.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/handle.hpp>
@@ -47,7 +48,8 @@ enum class completion_opcode : std::uint32_t {
       case completion_opcode::flush: return "flush";
       case completion_opcode::atomic_write: return "atomic write";
       case completion_opcode::receive: return "receive";
-      case completion_opcode::receive_write_with_immediate: return "receive of write with immediate";
+      case completion_opcode::receive_write_with_immediate:
+        return "receive of write with immediate";
     }
     return {};
   };
@@ -148,8 +150,9 @@ class completion {
   /// The provider's own code for what went wrong.
   [[nodiscard]] std::uint32_t vendor_error() const noexcept { return native_.vendor_err; }
 
-  /// The view of a success; false when it was none.
-  [[nodiscard]] successful_completion success() const noexcept {
+  /// The view of a success; false when it was none. It refers to this completion: one that is a
+  /// temporary can be looked at in the same expression, and has to be named for anything else.
+  [[nodiscard]] successful_completion success() const noexcept ADVERB_LIFETIME_BOUND {
     return successful_completion{native_.status == IBV_WC_SUCCESS ? &native_ : nullptr};
   }
 

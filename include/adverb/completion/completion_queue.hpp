@@ -56,11 +56,11 @@ class completion_queue_operations : public Storage {
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> poll(std::span<completion> out, Policy&& policy = {}) const {
     ibv_cq* const queue = this->native_handle();
-    const int count = ibv_poll_cq(queue, static_cast<int>(out.size()),
-                                  detail::native_completions(out.data()));
+    const int count =
+        ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
     detail::after_poll_of(queue);
-    return out.first(detail::check_count(std::forward<Policy>(policy), "ibv_poll_cq", count,
-                                         on_queue()));
+    return out.first(
+        detail::check_count(std::forward<Policy>(policy), "ibv_poll_cq", count, on_queue()));
   }
 
   /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the

@@ -87,7 +87,8 @@ struct completion_status_description {
       return {"memory window bind error", kind::local,
               "the window cannot be bound to that range with these rights"};
     case bad_response_error:
-      return {"bad response", kind::transport, "the responder sent what the request does not allow"};
+      return {"bad response", kind::transport,
+              "the responder sent what the request does not allow"};
     case local_access_error:
       return {"local access error", kind::local,
               "a peer's request was not allowed by the protection of local memory"};
@@ -106,20 +107,14 @@ struct completion_status_description {
     case receiver_not_ready_retries_exceeded:
       return {"receiver-not-ready retries exceeded", kind::remote,
               "the peer has no receive posted"};
-    case local_rdd_violation_error:
-      return {"local RDD violation", kind::local, ""};
-    case remote_invalid_rd_request:
-      return {"remote invalid RD request", kind::remote, ""};
-    case remote_aborted:
-      return {"remote aborted", kind::remote, "the peer gave the operation up"};
-    case invalid_ee_context_number:
-      return {"invalid EE context number", kind::transport, ""};
-    case invalid_ee_context_state:
-      return {"invalid EE context state", kind::transport, ""};
+    case local_rdd_violation_error: return {"local RDD violation", kind::local, ""};
+    case remote_invalid_rd_request: return {"remote invalid RD request", kind::remote, ""};
+    case remote_aborted: return {"remote aborted", kind::remote, "the peer gave the operation up"};
+    case invalid_ee_context_number: return {"invalid EE context number", kind::transport, ""};
+    case invalid_ee_context_state: return {"invalid EE context state", kind::transport, ""};
     case fatal_error:
       return {"fatal error", kind::transport, "the device failed and has to be opened again"};
-    case response_timeout:
-      return {"response timeout", kind::transport, "the peer does not answer"};
+    case response_timeout: return {"response timeout", kind::transport, "the peer does not answer"};
     case general_error:
       return {"general error", kind::transport, "the provider knows more: see the vendor error"};
     case tag_matching_error:

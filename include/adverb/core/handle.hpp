@@ -112,9 +112,8 @@ class [[nodiscard]] unique_handle {
       return;
     }
     register_with_parents();
-    detail::check_returned(
-        std::forward<Policy>(policy), Traits::destroy_verb, result,
-        detail::on_object<Traits>(object_));
+    detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
+                           detail::on_object<Traits>(object_));
   }
 
  private:
@@ -138,8 +137,8 @@ class [[nodiscard]] unique_handle {
 
 namespace detail {
 template <class Owner, class Native>
-concept owner_of = requires { typename Owner::owner_traits; } &&
-                   std::same_as<typename Owner::native_type, Native>;
+concept owner_of =
+    requires { typename Owner::owner_traits; } && std::same_as<typename Owner::native_type, Native>;
 }  // namespace detail
 
 /// Refers to a C object that something else keeps alive: as cheap as the pointer, to be passed by

@@ -49,8 +49,8 @@ class packet_sequence_number {
                                                     std::uint32_t count) noexcept {
     return packet_sequence_number{from.number_ + count};
   }
-  friend constexpr bool operator==(packet_sequence_number, packet_sequence_number) noexcept =
-      default;
+  friend constexpr bool operator==(packet_sequence_number,
+                                   packet_sequence_number) noexcept = default;
 
  private:
   static constexpr std::uint32_t mask = 0xff'ffff;
@@ -60,8 +60,7 @@ class packet_sequence_number {
 namespace detail {
 
 constexpr text<24> hexadecimal_text(std::uint64_t number, std::size_t digits = 1) noexcept {
-  return text<24>{
-      [&](text_writer& writer) { writer.put("0x").hexadecimal(number, digits); }};
+  return text<24>{[&](text_writer& writer) { writer.put("0x").hexadecimal(number, digits); }};
 }
 
 constexpr text<24> decimal_text(std::uint64_t number) noexcept {

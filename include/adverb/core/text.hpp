@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text in fixed buffers: how every adverb type is printed, without allocating and without <ostream>.
+// Text in fixed buffers: how every adverb type is printed, without allocating and without
+// <ostream>.
 #pragma once
 
 #include <concepts>

@@ -87,12 +87,11 @@ class context_operations : public Storage {
     ibv_port_attr attributes{};
     const int result =
         ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
-    if (!detail::check_returned(
-            std::forward<Policy>(policy), "ibv_query_port", result,
-            [&](failure_description& description) {
-              detail::on_port(this->native_handle(), port)(description);
-              explain_port(description, port);
-            }))
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port", result,
+                                [&](failure_description& description) {
+                                  detail::on_port(this->native_handle(), port)(description);
+                                  explain_port(description, port);
+                                }))
       return {};
     return port_attributes{attributes};
   }
@@ -120,9 +119,8 @@ class context_operations : public Storage {
                                                            Policy&& policy = {}) const {
     if (!present(std::forward<Policy>(policy), "ibv_query_gid_ex")) return std::nullopt;
     ibv_gid_entry native{};
-    const int result =
-        ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
-                         static_cast<std::uint32_t>(index), &native, 0);
+    const int result = ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
+                                        static_cast<std::uint32_t>(index), &native, 0);
     const bool empty = result == ENODATA || result == -ENODATA;
     if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_gid_ex",
                                 empty ? 0 : result, detail::on_port(this->native_handle(), port)) ||
@@ -202,8 +200,9 @@ struct context_traits {
 /// "there are: mlx5_0, rxe0", or what to do when there is none.
 inline void put_device_names(text_writer& writer, const device_list& devices) noexcept {
   if (devices.empty()) {
-    writer.put("this machine has no RDMA device; \"rdma link add rxe0 type rxe netdev IF\" makes a "
-               "software one");
+    writer.put(
+        "this machine has no RDMA device; \"rdma link add rxe0 type rxe netdev IF\" makes a "
+        "software one");
     return;
   }
   std::string_view separator = "there are: ";
@@ -216,8 +215,7 @@ inline void put_device_names(text_writer& writer, const device_list& devices) no
 }  // namespace detail
 
 /// An open device. Everything made from it has to be destroyed before it.
-class [[nodiscard]] context
-    : public context_operations<unique_handle<detail::context_traits>> {
+class [[nodiscard]] context : public context_operations<unique_handle<detail::context_traits>> {
  public:
   using context_operations::context_operations;
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
@@ -57,6 +58,9 @@ class mutable_buffer {
 };
 
 namespace detail {
+
+/// The longest element of a scatter/gather list.
+inline constexpr std::size_t max_buffer_size = std::numeric_limits<std::uint32_t>::max();
 
 template <class Buffer>
 inline constexpr bool is_element =

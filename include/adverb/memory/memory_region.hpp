@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -45,9 +44,6 @@ struct memory_region_traits {
     put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
   }
 };
-
-/// The longest buffer of a scatter/gather list.
-inline constexpr std::size_t max_buffer_size = std::numeric_limits<std::uint32_t>::max();
 
 /// A range of bytes that is about to become a buffer, checked.
 struct slice_request {
@@ -214,12 +210,12 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
                                                      Policy&& policy = {}) const {
     const mutable_buffer first = slice(0, block_size, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
-    const bool usable = detail::check_returned(
-        std::forward<Policy>(policy), "memory_region::blocks", block_size == 0 ? EINVAL : 0,
-        [&](failure_description& description) {
-          on_region()(description);
-          description.explain("blocks need at least one byte");
-        });
+    const bool usable =
+        detail::check_returned(std::forward<Policy>(policy), "memory_region::blocks",
+                               block_size == 0 ? EINVAL : 0, [&](failure_description& description) {
+                                 on_region()(description);
+                                 description.explain("blocks need at least one byte");
+                               });
     if (!usable) return {};
     return {adopt, first.address(), lkey(), first.native().length, size() / block_size};
   }

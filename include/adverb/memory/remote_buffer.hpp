@@ -118,8 +118,7 @@ class remote_buffer {
   template <error_policy Policy = throwing>
   [[nodiscard]] static constexpr remote_buffer decode(
       std::span<const std::byte, encoded_size> bytes, Policy&& policy = {}) {
-    const auto address =
-        detail::load_little_endian<std::uint64_t>(bytes.template subspan<0, 8>());
+    const auto address = detail::load_little_endian<std::uint64_t>(bytes.template subspan<0, 8>());
     const auto length = detail::load_little_endian<std::uint64_t>(bytes.template subspan<8, 8>());
     const auto key = detail::load_little_endian<std::uint32_t>(bytes.template subspan<16, 4>());
     const auto granted = access_rights::from_bits(
@@ -136,15 +135,14 @@ class remote_buffer {
       return {};
     }
     const std::string_view defect =
-        length % sizeof(T) != 0                            ? "the length is not a whole number of elements"
-        : address + length < address                       ? "the buffer wraps around the address space"
+        length % sizeof(T) != 0      ? "the length is not a whole number of elements"
+        : address + length < address ? "the buffer wraps around the address space"
         : Rights.contains(access_right::remote_atomic) && address % 8 != 0
             ? "the address is not a multiple of 8, which atomic operations need"
             : "";
     if (!defect.empty()) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EPROTO, "remote_buffer::decode",
-          [&](failure_description& description) { description.explain(defect); });
+      detail::report_errno(std::forward<Policy>(policy), EPROTO, "remote_buffer::decode",
+                           [&](failure_description& description) { description.explain(defect); });
       return {};
     }
     detail::clear(policy);

@@ -45,8 +45,8 @@ class [[nodiscard]] address_handle
   /// Wraps: ibv_create_ah(3).
   template <error_policy Policy = throwing>
   address_handle(protection_domain_ref domain, const address& destination, Policy&& policy = {})
-      : address_handle_operations{make(domain, destination.native(), std::forward<Policy>(policy))} {
-  }
+      : address_handle_operations{
+            make(domain, destination.native(), std::forward<Policy>(policy))} {}
 
  private:
   template <error_policy Policy>
@@ -61,7 +61,9 @@ class [[nodiscard]] address_handle
             detail::problem_list problems{writer};
             const auto port =
                 detail::explain_port(problems, domain.context(), port_number{native.port_num});
-            if (port) detail::explain_address(problems, domain.context(), *port, native);
+            if (port)
+              detail::explain_address(problems, description.code(), domain.context(), *port,
+                                      native);
           });
         },
         domain);

@@ -66,7 +66,7 @@ struct endpoint {
     store_little_endian(out.subspan<8, 4>(), sequence_number.value());
     store_little_endian(out.subspan<12, 4>(), static_cast<std::uint32_t>(queue_key));
     std::transform(gid.bytes().begin(), gid.bytes().end(), bytes.begin() + 16,
-                           [](std::uint8_t byte) { return std::byte{byte}; });
+                   [](std::uint8_t byte) { return std::byte{byte}; });
     out[32] = std::byte{max_destination_read_atomic};
     out[33] = std::byte{max_initiator_read_atomic};
     return bytes;
@@ -81,33 +81,31 @@ struct endpoint {
     const auto number = load_little_endian<std::uint32_t>(bytes.subspan<4, 4>());
     const auto sequence = load_little_endian<std::uint32_t>(bytes.subspan<8, 4>());
     const std::string_view defect =
-        bytes[0] != format_version              ? "not an endpoint, or one of a later version"
-        : bytes_of(size) == 0                   ? "the MTU is none of the five"
-        : number > 0xff'ffff                    ? "the queue pair number has more than 24 bits"
-        : sequence > 0xff'ffff                  ? "the packet sequence number has more than 24 bits"
-                                                : "";
+        bytes[0] != format_version ? "not an endpoint, or one of a later version"
+        : bytes_of(size) == 0      ? "the MTU is none of the five"
+        : number > 0xff'ffff       ? "the queue pair number has more than 24 bits"
+        : sequence > 0xff'ffff     ? "the packet sequence number has more than 24 bits"
+                                   : "";
     if (!defect.empty()) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EPROTO, "endpoint::decode",
-          [&](failure_description& description) { description.explain(defect); });
+      detail::report_errno(std::forward<Policy>(policy), EPROTO, "endpoint::decode",
+                           [&](failure_description& description) { description.explain(defect); });
       return {};
     }
     detail::clear(policy);
     std::array<std::uint8_t, 16> address{};
     const auto gid_bytes = bytes.subspan<16, 16>();
-    std::transform(gid_bytes.begin(), gid_bytes.end(), address.begin(), [](std::byte byte) {
-      return std::to_integer<std::uint8_t>(byte);
-    });
-    return {.number = static_cast<qp_number>(number),
-            .sequence_number = packet_sequence_number{sequence},
-            .lid = static_cast<adverb::lid>(
-                load_little_endian<std::uint16_t>(bytes.subspan<2, 2>())),
-            .gid = adverb::gid{address},
-            .mtu = size,
-            .max_destination_read_atomic = std::to_integer<std::uint8_t>(bytes[32]),
-            .max_initiator_read_atomic = std::to_integer<std::uint8_t>(bytes[33]),
-            .queue_key = static_cast<adverb::queue_key>(
-                load_little_endian<std::uint32_t>(bytes.subspan<12, 4>()))};
+    std::transform(gid_bytes.begin(), gid_bytes.end(), address.begin(),
+                   [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+    return {
+        .number = static_cast<qp_number>(number),
+        .sequence_number = packet_sequence_number{sequence},
+        .lid = static_cast<adverb::lid>(load_little_endian<std::uint16_t>(bytes.subspan<2, 2>())),
+        .gid = adverb::gid{address},
+        .mtu = size,
+        .max_destination_read_atomic = std::to_integer<std::uint8_t>(bytes[32]),
+        .max_initiator_read_atomic = std::to_integer<std::uint8_t>(bytes[33]),
+        .queue_key = static_cast<adverb::queue_key>(
+            load_little_endian<std::uint32_t>(bytes.subspan<12, 4>()))};
   }
 
  private:

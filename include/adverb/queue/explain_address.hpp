@@ -50,9 +50,15 @@ inline std::optional<port_attributes> explain_port(problem_list& problems, conte
   return attributes;
 }
 
+/// Whether an error can mean that no way to the peer was found.
+[[nodiscard]] inline bool is_about_routing(const std::error_code& code) noexcept {
+  return code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
+         code == std::errc::timed_out || code == std::errc::invalid_argument;
+}
+
 /// Adds what is wrong with the global route of an address.
-inline void explain_route(problem_list& problems, context_ref context, port_number port,
-                          const ibv_global_route& route) {
+inline void explain_route(problem_list& problems, const std::error_code& code, context_ref context,
+                          port_number port, const ibv_global_route& route) {
   std::error_code unknown;
   const gid_index source{route.sgid_index};
   const gid destination{route.dgid};
@@ -68,7 +74,7 @@ inline void explain_route(problem_list& problems, context_ref context, port_numb
       writer.put(", of another address family than the peer's ").put(destination).put("; ");
       put_usable_gids(writer, context, port);
     });
-  } else if (problems.empty()) {
+  } else if (problems.empty() && is_about_routing(code)) {
     problems.add([&](text_writer& writer) {
       writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
       writer.put(source).put(") to ").put(destination);
@@ -78,10 +84,11 @@ inline void explain_route(problem_list& problems, context_ref context, port_numb
 }
 
 /// Adds what is wrong with an address on a port.
-inline void explain_address(problem_list& problems, context_ref context,
-                            const port_attributes& port, const ibv_ah_attr& address) {
+inline void explain_address(problem_list& problems, const std::error_code& code,
+                            context_ref context, const port_attributes& port,
+                            const ibv_ah_attr& address) {
   if (address.is_global != 0)
-    explain_route(problems, context, port_number{address.port_num}, address.grh);
+    explain_route(problems, code, context, port_number{address.port_num}, address.grh);
   else if (port.is_ethernet())
     problems.add("the address has no global route (GRH), which Ethernet links need");
 }

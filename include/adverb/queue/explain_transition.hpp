@@ -71,7 +71,7 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
         if (!attributes) return;
         explain_values(problems, context, *attributes, values, mask);
         if (mask.contains(qp_attribute::address))
-          explain_address(problems, context, *attributes, values.ah_attr);
+          explain_address(problems, description.code(), context, *attributes, values.ah_attr);
       });
 }
 

@@ -174,11 +174,10 @@ template <class T, access_rights Rights, class Result>
                                               const compare_and_swap_values& values,
                                               const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
-  return send_request{
-      detail::atomic_operation<IBV_WR_ATOMIC_CMP_AND_SWP>{
-          remote.address(), values.expected, values.desired,
-          static_cast<std::uint32_t>(remote.key())},
-      detail::scatter(result)};
+  return send_request{detail::atomic_operation<IBV_WR_ATOMIC_CMP_AND_SWP>{
+                          remote.address(), values.expected, values.desired,
+                          static_cast<std::uint32_t>(remote.key())},
+                      detail::scatter(result)};
 }
 
 /// Adds to the first 64-bit number of the peer's memory; what was there before arrives in
@@ -187,10 +186,9 @@ template <class T, access_rights Rights, class Result>
 [[nodiscard]] constexpr auto fetch_and_add(const remote_buffer<T, Rights>& remote,
                                            std::uint64_t addend, const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
-  return send_request{
-      detail::atomic_operation<IBV_WR_ATOMIC_FETCH_AND_ADD>{
-          remote.address(), addend, 0, static_cast<std::uint32_t>(remote.key())},
-      detail::scatter(result)};
+  return send_request{detail::atomic_operation<IBV_WR_ATOMIC_FETCH_AND_ADD>{
+                          remote.address(), addend, 0, static_cast<std::uint32_t>(remote.key())},
+                      detail::scatter(result)};
 }
 
 /// Takes one message of a peer into local buffers.

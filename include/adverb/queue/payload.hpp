@@ -2,6 +2,7 @@
 // The local memory of a work request: what is gathered from, or scattered into.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -22,8 +23,7 @@ class inline_data {
   constexpr explicit inline_data(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
   template <class T, std::size_t Extent>
     requires std::is_trivially_copyable_v<T>
-  explicit inline_data(std::span<T, Extent> elements) noexcept
-      : bytes_{std::as_bytes(elements)} {}
+  explicit inline_data(std::span<T, Extent> elements) noexcept : bytes_{std::as_bytes(elements)} {}
 
   [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
@@ -95,8 +95,10 @@ template <buffer_list List>
     return listed_elements<mutable_buffer>{list};
 }
 [[nodiscard]] inline inline_element gather(const inline_data& data) noexcept {
-  return {{reinterpret_cast<std::uintptr_t>(data.bytes().data()),
-           static_cast<std::uint32_t>(data.bytes().size()), 0}};
+  // What does not fit into 32 bits is beyond every device, and has to be refused as such.
+  const std::size_t size = std::min(data.bytes().size(), max_buffer_size);
+  return {
+      {reinterpret_cast<std::uintptr_t>(data.bytes().data()), static_cast<std::uint32_t>(size), 0}};
 }
 
 /// The payload of a request that brings data: buffers, or one list of buffers, all mutable.

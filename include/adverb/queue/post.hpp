@@ -43,9 +43,9 @@ class [[nodiscard]] post_result {
   /// Reports a post that was not accepted whole.
   template <error_policy Policy = throwing>
   void check(Policy&& policy = {}) const {
-    detail::check_returned(
-        std::forward<Policy>(policy), is_receive() ? "ibv_post_recv" : "ibv_post_send", error_,
-        [&](failure_description& description) { describe(description); });
+    detail::check_returned(std::forward<Policy>(policy),
+                           is_receive() ? "ibv_post_recv" : "ibv_post_send", error_,
+                           [&](failure_description& description) { describe(description); });
   }
 
   /// The number of accepted requests when it is unknown.
@@ -70,8 +70,9 @@ class [[nodiscard]] post_result {
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
           if (error_ == ENOMEM)
-            writer.put("; the queue is full, or the next request has too many elements or too "
-                       "much inline data for it");
+            writer.put(
+                "; the queue is full, or the next request has too many elements or too "
+                "much inline data for it");
         });
   }
 
@@ -178,11 +179,9 @@ constexpr void check_postable() noexcept {
   } else {
     static_assert(can_send_in(State),
                   "sends can be posted when the queue pair is ready to send: finish rts() first");
-    static_assert(Transport != transport::ud ||
-                      carries(Transport, Request::operation_type::needs),
+    static_assert(Transport != transport::ud || carries(Transport, Request::operation_type::needs),
                   "a UD queue pair can only send: writes need UC or RC, reads and atomics need RC");
-    static_assert(Transport != transport::uc ||
-                      carries(Transport, Request::operation_type::needs),
+    static_assert(Transport != transport::uc || carries(Transport, Request::operation_type::needs),
                   "a UC queue pair can send and write: reads and atomics need RC");
     static_assert(Transport != transport::ud || Request::has_destination,
                   "a datagram needs its destination: add .to(destination)");

@@ -51,8 +51,7 @@ class queue_pair_operations : public Storage {
   /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_query_qp",
-                               this->native_handle()))
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_query_qp", this->native_handle()))
       return {};
     constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
     ibv_qp_attr attributes{};
@@ -137,9 +136,9 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
   /// state.
   template <error_policy Policy = throwing>
   queue_pair_ref(adopt_t, ibv_qp* pair, Policy&& policy = {})
-      : queue_pair_ref{
-            detail::check_kind(std::forward<Policy>(policy), pair, Transport, State) ? pair
-                                                                                     : nullptr} {}
+      : queue_pair_ref{detail::check_kind(std::forward<Policy>(policy), pair, Transport, State)
+                           ? pair
+                           : nullptr} {}
 
  private:
   template <adverb::transport, qp_state>
@@ -263,8 +262,7 @@ class [[nodiscard]] queue_pair
       return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    const port_attributes port =
-        context.query_port(announced.port, std::forward<Policy>(policy));
+    const port_attributes port = context.query_port(announced.port, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     const device_attributes device = context.query_device(std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
@@ -272,15 +270,14 @@ class [[nodiscard]] queue_pair
         context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     if (port.is_ethernet() && gid.is_empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
-                           [&](failure_description& description) {
-                             detail::on_port(this->native_handle()->context,
-                                             announced.port)(description);
-                             description.explain([&](text_writer& writer) {
-                               detail::put_empty_gid(writer, context, announced.port,
-                                                     announced.source_gid);
-                             });
-                           });
+      detail::report_errno(
+          std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
+          [&](failure_description& description) {
+            detail::on_port(this->native_handle()->context, announced.port)(description);
+            description.explain([&](text_writer& writer) {
+              detail::put_empty_gid(writer, context, announced.port, announced.source_gid);
+            });
+          });
       return {};
     }
     queue_key key{};
@@ -288,16 +285,15 @@ class [[nodiscard]] queue_pair
       key = this->query(std::forward<Policy>(policy)).queue_key();
       if (detail::failed(policy)) return {};
     }
-    return {.number = this->number(),
-            .sequence_number = announced.sequence_number,
-            .lid = port.lid(),
-            .gid = gid,
-            .mtu = port.active_mtu(),
-            .max_destination_read_atomic =
-                detail::limit_to_byte(device.max_destination_read_atomic()),
-            .max_initiator_read_atomic =
-                detail::limit_to_byte(device.max_initiator_read_atomic()),
-            .queue_key = key};
+    return {
+        .number = this->number(),
+        .sequence_number = announced.sequence_number,
+        .lid = port.lid(),
+        .gid = gid,
+        .mtu = port.active_mtu(),
+        .max_destination_read_atomic = detail::limit_to_byte(device.max_destination_read_atomic()),
+        .max_initiator_read_atomic = detail::limit_to_byte(device.max_initiator_read_atomic()),
+        .queue_key = key};
   }
 
   /// The way to a peer that announced itself, from the port and GID that this side announced: for
@@ -307,15 +303,15 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] adverb::address address_of(const adverb::endpoint& peer,
                                            const path_options& path = {},
                                            Policy&& policy = {}) const {
-    static_assert(detail::carries_announcement(State) && State != qp_state::any,
-                  "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR");
+    static_assert(
+        detail::carries_announcement(State) && State != qp_state::any,
+        "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR");
     if (!detail::check_present(std::forward<Policy>(policy), "queue_pair::address_of",
                                this->native_handle()))
       return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    const port_attributes port =
-        context.query_port(announced.port, std::forward<Policy>(policy));
+    const port_attributes port = context.query_port(announced.port, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     return detail::address_of_peer(peer, path, announced, context, port,
                                    std::forward<Policy>(policy));

@@ -49,71 +49,91 @@ class [[nodiscard]] transition {
   }
   /// What the peer may do through this pair, to memory whose region allows it too (RC, UC).
   [[nodiscard]] auto allow(access_rights rights) const noexcept {
-    return with<qp_attribute::access>([&](detail::transition_plan& plan) { plan.set_access(rights); });
+    return with<qp_attribute::access>(
+        [&](detail::transition_plan& plan) { plan.set_access(rights); });
   }
   /// The partition, as an index into the P_Key table of the port.
   [[nodiscard]] auto pkey_index(adverb::pkey_index index) const noexcept {
-    return with<qp_attribute::pkey_index>([&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
+    return with<qp_attribute::pkey_index>(
+        [&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
   }
   /// The key that datagrams to this pair have to carry (UD). In INIT, required.
   [[nodiscard]] auto queue_key(adverb::queue_key key) const noexcept {
-    return with<qp_attribute::queue_key>([&](detail::transition_plan& plan) { plan.set_queue_key(key); });
+    return with<qp_attribute::queue_key>(
+        [&](detail::transition_plan& plan) { plan.set_queue_key(key); });
   }
   /// The number of the first packet that this pair sends. In INIT, where it is announced.
   [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
     static_assert(To == qp_state::init,
                   "the first sequence number is announced to the peer: give it to init()");
-    return with<qp_attribute::send_sequence_number, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
+    return with < qp_attribute::send_sequence_number,
+           To == qp_state::init >
+                     ([&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
   }
   /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
   [[nodiscard]] auto gid(std::optional<gid_index> index) const noexcept {
-    return with<qp_attribute::source_gid, To == qp_state::init>([&](detail::transition_plan& plan) { plan.set_source_gid(index); });
+    return with < qp_attribute::source_gid,
+           To == qp_state::init >
+                     ([&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 
   /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
   [[nodiscard]] auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
-    return with<qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::receive_sequence_number>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
+    return with < qp_attribute::address | qp_attribute::remote_queue_pair |
+           qp_attribute::receive_sequence_number >
+               ([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// The way to the peer.
   [[nodiscard]] auto address(const adverb::address& way) const noexcept {
-    return with<qp_attribute::address>([&](detail::transition_plan& plan) { plan.set_address(way); });
+    return with<qp_attribute::address>(
+        [&](detail::transition_plan& plan) { plan.set_address(way); });
   }
   /// The number of the peer's queue pair.
   [[nodiscard]] auto remote_queue_pair(qp_number number) const noexcept {
-    return with<qp_attribute::remote_queue_pair>([&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
+    return with<qp_attribute::remote_queue_pair>(
+        [&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
   }
   /// The number of the first packet that the peer sends.
   [[nodiscard]] auto remote_sequence_number(packet_sequence_number number) const noexcept {
-    return with<qp_attribute::receive_sequence_number>([&](detail::transition_plan& plan) { plan.set_remote_sequence_number(number); });
+    return with<qp_attribute::receive_sequence_number>(
+        [&](detail::transition_plan& plan) { plan.set_remote_sequence_number(number); });
   }
   /// The largest packet on the way.
   [[nodiscard]] auto path_mtu(mtu size) const noexcept {
-    return with<qp_attribute::path_mtu>([&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
+    return with<qp_attribute::path_mtu>(
+        [&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
   }
   /// How many reads and atomics of the peer may be in progress here (RC).
   [[nodiscard]] auto max_destination_read_atomic(std::uint8_t count) const noexcept {
-    return with<qp_attribute::max_destination_read_atomic>([&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
+    return with<qp_attribute::max_destination_read_atomic>(
+        [&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
   }
   /// How long the peer is asked to wait when it finds no receive posted here (RC).
-  [[nodiscard]] auto receiver_not_ready_timer(adverb::receiver_not_ready_timer time) const noexcept {
-    return with<qp_attribute::receiver_not_ready_timer>([&](detail::transition_plan& plan) { plan.set_receiver_not_ready_timer(time); });
+  [[nodiscard]] auto receiver_not_ready_timer(
+      adverb::receiver_not_ready_timer time) const noexcept {
+    return with<qp_attribute::receiver_not_ready_timer>(
+        [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_timer(time); });
   }
 
   /// How long to wait for the peer's acknowledgement before sending again (RC).
   [[nodiscard]] auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
-    return with<qp_attribute::acknowledge_timeout>([&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
+    return with<qp_attribute::acknowledge_timeout>(
+        [&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
   }
   /// How often to send again before giving up: 0 to 7 (RC).
   [[nodiscard]] auto retry_count(std::uint8_t count) const noexcept {
-    return with<qp_attribute::retry_count>([&](detail::transition_plan& plan) { plan.set_retry_count(count); });
+    return with<qp_attribute::retry_count>(
+        [&](detail::transition_plan& plan) { plan.set_retry_count(count); });
   }
   /// How often to send again to a peer that has no receive posted: 0 to 6, or 7 for ever (RC).
   [[nodiscard]] auto receiver_not_ready_retry_count(std::uint8_t count) const noexcept {
-    return with<qp_attribute::receiver_not_ready_retry_count>([&](detail::transition_plan& plan) { plan.set_receiver_not_ready_retry_count(count); });
+    return with<qp_attribute::receiver_not_ready_retry_count>(
+        [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_retry_count(count); });
   }
   /// How many own reads and atomics may be in progress at the peer (RC).
   [[nodiscard]] auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
-    return with<qp_attribute::max_initiator_read_atomic>([&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
+    return with<qp_attribute::max_initiator_read_atomic>(
+        [&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
   }
 
   /// Puts the queue pair into the state, and returns it as what it is then. Moves from the pair

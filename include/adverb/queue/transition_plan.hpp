@@ -57,7 +57,9 @@ struct transition_plan {
   std::optional<endpoint> peer{};
   path_options path{};
 
-  [[nodiscard]] bool has(qp_attribute attribute) const noexcept { return given.contains(attribute); }
+  [[nodiscard]] bool has(qp_attribute attribute) const noexcept {
+    return given.contains(attribute);
+  }
 
   void set_port(port_number number) noexcept {
     values.port_num = static_cast<std::uint8_t>(number);
@@ -184,8 +186,7 @@ address address_of_peer(const endpoint& peer, const path_options& path,
                  .static_rate = path.static_rate};
   bool needs_route = port.is_ethernet();
   if (!needs_route && !peer.gid.is_empty()) {
-    const gid own =
-        context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
+    const gid own = context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (failed(policy)) return {};
     needs_route = !own.same_subnet(peer.gid);
   }
@@ -213,8 +214,7 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     plan.announced.peer_read_atomic = plan.peer->max_destination_read_atomic;
   }
   if (needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu)) {
-    const mtu smaller =
-        plan.peer ? std::min(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
+    const mtu smaller = plan.peer ? std::min(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
     plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
   }
   if (needed.contains(qp_attribute::max_destination_read_atomic) &&

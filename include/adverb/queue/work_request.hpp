@@ -72,9 +72,7 @@ class send_request {
   }
   /// Asks for a completion. Requests without one leave the queue only when a later signaled one
   /// has completed.
-  [[nodiscard]] constexpr send_request signaled() const noexcept {
-    return with(IBV_SEND_SIGNALED);
-  }
+  [[nodiscard]] constexpr send_request signaled() const noexcept { return with(IBV_SEND_SIGNALED); }
   /// Waits until all earlier reads and atomics of this queue pair are done.
   [[nodiscard]] constexpr send_request fenced() const noexcept { return with(IBV_SEND_FENCE); }
   /// Wakes a peer that waits for solicited completions only.

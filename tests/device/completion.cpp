@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Completion queues, channels and events on the real device.
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include <support/reported.hpp>
+
+#include "support.hpp"
+
+using namespace adverb;
+
+namespace {
+
+/// Whether an event comes within this time.
+bool readable(const completion_channel& channel, int milliseconds) {
+  pollfd waiting{.fd = channel.file_descriptor(), .events = POLLIN, .revents = 0};
+  return ::poll(&waiting, 1, milliseconds) == 1;
+}
+
+loopback_options with_channels() {
+  loopback_options options;
+  options.with_channels = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("A completion queue holds at least what was asked for, and is empty at first") {
+  const context device = open_device();
+  int user = 0;
+  const completion_queue queue{device, 100, {.user_context = &user}};
+  CHECK(queue.capacity() >= 100);
+  CHECK(queue.user_context() == &user);
+  CHECK(!queue.channel());
+  std::array<completion, 4> found;
+  CHECK(queue.poll(found).empty());
+}
+
+TEST_CASE("A completion queue of an impossible size or vector is refused, and says why") {
+  const context device = open_device();
+  const auto said = [&](std::size_t capacity, const completion_queue_options& options) {
+    return std::string{reported([&](auto&&... policy) {
+                         const completion_queue queue{device, capacity, options, policy...};
+                         CHECK(!queue);
+                       }).explanation()};
+  };
+  const std::size_t limit = device.query_device().max_completion_queue_entries();
+  CHECK(said(0, {}) == "a completion queue needs room for at least one completion");
+  CHECK(said(limit + 1, {}) == std::to_string(limit + 1) +
+                                   " entries were asked for, the device allows " +
+                                   std::to_string(limit));
+  const std::uint32_t vectors = device.completion_vectors();
+  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) + " of " +
+                                             std::to_string(vectors) + " (they count from 0)");
+}
+
+TEST_CASE("wait returns completions that are there, and those that come") {
+  loopback<transport::rc> link{with_channels()};
+  link.far_pair.post(receive().id(1), receive().id(2)).check();
+  link.near_pair.post(send().signaled()).check();
+  next_success(link.near_end.queue);
+  std::array<completion, 4> found;
+  const auto first = link.far_end.queue.wait(found);
+  REQUIRE(first.size() == 1);
+  CHECK(first[0].id() == 1);
+
+  std::thread sender{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    link.near_pair.post(send()).check();
+  }};
+  const auto second = link.far_end.queue.wait(found);
+  sender.join();
+  REQUIRE(second.size() == 1);
+  CHECK(second[0].id() == 2);
+}
+
+TEST_CASE("wait needs a channel, and says so") {
+  const context device = open_device();
+  const completion_queue queue{device, 4};
+  std::array<completion, 1> found;
+  failure why;
+  CHECK(queue.wait(found, why).empty());
+  CHECK(why.explanation() == "the queue was made without a channel");
+}
+
+TEST_CASE("wait goes on waiting after events that were already answered by polling") {
+  loopback<transport::rc> link{with_channels()};
+  std::array<completion, 4> found;
+  // Each of these leaves an event behind, because the queue was armed and then polled.
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    link.far_end.queue.request_notification();
+    link.far_pair.post(receive()).check();
+    link.near_pair.post(send()).check();
+    next_success(link.far_end.queue);
+  }
+  link.far_pair.post(receive().id(9)).check();
+  std::thread sender{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    link.near_pair.post(send()).check();
+  }};
+  const auto last = link.far_end.queue.wait(found);
+  sender.join();
+  REQUIRE(last.size() == 1);
+  CHECK(last[0].id() == 9);
+}
+
+TEST_CASE("arm_and_drain takes all there is, and the next completion gives an event") {
+  loopback<transport::rc> link{with_channels()};
+  for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
+  for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
+  link.near_pair.post(send().signaled()).check();
+  next_success(link.near_end.queue);
+
+  std::vector<std::uint64_t> ids;
+  std::array<completion, 2> batch;
+  const auto consume = [&](std::span<completion> some) {
+    for (const completion& each : some) ids.push_back(each.id());
+  };
+  link.far_end.queue.arm_and_drain(batch, consume);
+  CHECK(ids == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
+  CHECK(!readable(link.far_channel, 0));
+
+  link.far_pair.post(receive().id(6)).check();
+  link.near_pair.post(send()).check();
+  REQUIRE(readable(link.far_channel, 10000));
+  const auto named = link.far_channel.next_event();
+  REQUIRE(named);
+  CHECK(named->native_handle() == link.far_end.queue.native_handle());
+  named->arm_and_drain(batch, consume);
+  CHECK(ids.back() == 6);
+}
+
+TEST_CASE("One channel serves several queues, and names the one that has something") {
+  loopback<transport::rc> link;
+  const completion_channel channel{link.context};
+  const completion_queue first{link.context, 16, {.channel = channel}};
+  const completion_queue second{link.context, 16, {.channel = channel}};
+  const auto connected = [&](const completion_queue& queue) {
+    auto fresh =
+        queue_pair<transport::rc>::create(link.domain, {.send_cq = queue, .recv_cq = queue});
+    auto waiting = initialised(fresh);
+    const endpoint itself = waiting.endpoint();
+    return waiting.connect(itself);
+  };
+  const auto on_first = connected(first);
+  const auto on_second = connected(second);
+  std::array<completion, 4> batch;
+  std::size_t count = 0;
+  const auto consume = [&](std::span<completion> some) { count += some.size(); };
+  first.arm_and_drain(batch, consume);
+  second.arm_and_drain(batch, consume);
+  CHECK(count == 0);
+
+  on_second.post(receive()).check();
+  on_second.post(send()).check();
+  const auto named = channel.next_event();
+  REQUIRE(named);
+  CHECK(named->native_handle() == second.native_handle());
+  named->arm_and_drain(batch, consume);
+  CHECK(count == 1);
+}
+
+TEST_CASE("A channel that does not block has no event as a value") {
+  loopback<transport::rc> link{with_channels()};
+  link.far_channel.set_non_blocking(true);
+  CHECK(!link.far_channel.next_event());
+  link.far_end.queue.request_notification();
+  CHECK(!link.far_channel.next_event());
+  link.far_pair.post(receive()).check();
+  link.near_pair.post(send()).check();
+  REQUIRE(readable(link.far_channel, 10000));
+  CHECK(link.far_channel.next_event());
+  CHECK(!link.far_channel.next_event());
+}
+
+TEST_CASE("A queue that is armed for solicited messages sleeps through the others") {
+  loopback<transport::rc> link{with_channels()};
+  link.far_pair.post(receive(), receive()).check();
+  link.far_end.queue.request_notification(true);
+  link.near_pair.post(send().signaled()).check();
+  next_success(link.near_end.queue);
+  next_success(link.far_end.queue);
+  CHECK(!readable(link.far_channel, 50));
+  link.near_pair.post(send().solicited()).check();
+  CHECK(readable(link.far_channel, 10000));
+  CHECK(link.far_channel.next_event());
+}
+
+TEST_CASE("An error wakes a queue that is armed for solicited messages") {
+  loopback<transport::rc> link{with_channels()};
+  link.near_end.queue.request_notification(true);
+  link.near_pair.post(receive()).check();
+  const auto failed = link.near_pair.error();
+  REQUIRE(readable(link.near_channel, 10000));
+  CHECK(link.near_channel.next_event());
+  CHECK(next_completion(link.near_end.queue).status() == completion_status::flushed);
+}
+
+TEST_CASE("Completions of several requests are taken at once, as many as there is room for") {
+  loopback<transport::rc> link;
+  for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
+  for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
+  link.near_pair.post(send().signaled()).check();
+  next_success(link.near_end.queue);
+  std::array<completion, 3> batch;
+  const auto first = link.far_end.queue.poll(batch);
+  REQUIRE(first.size() == 3);
+  CHECK(first[2].id() == 3);
+  const auto rest = link.far_end.queue.poll(batch);
+  REQUIRE(rest.size() == 2);
+  CHECK(rest[1].id() == 5);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// The first RDMA device, and two queue pairs on it that are connected to each other.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <support/catch.hpp>
+
+/// Tells, in a form that the test runner counts, what the device cannot do.
+inline void tell_skip(std::string_view test, std::string_view reason) {
+  std::cout << "adverb-skip: " << test << ": " << reason << std::endl;
+}
+
+/// Soft-RoCE (rdma_rxe), which differs from the specification here and there. What it really does
+/// was seen with the rxe of Linux 6.1 and the provider of rdma-core 44.
+[[nodiscard]] inline bool is_soft_roce(adverb::context_ref context) {
+  return context.query_device().vendor_id() == 0xffffff;
+}
+
+inline constexpr adverb::port_number first_port{1};
+inline constexpr adverb::access_rights every_right =
+    adverb::access_right::local_write | adverb::access_right::remote_write |
+    adverb::access_right::remote_read | adverb::access_right::remote_atomic;
+
+/// The next completion of a queue; fails the test when none comes within ten seconds.
+[[nodiscard]] inline adverb::completion next_completion(adverb::completion_queue_ref queue) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  std::array<adverb::completion, 1> found;
+  while (queue.poll(found).empty()) {
+    if (std::chrono::steady_clock::now() > deadline) FAIL("no completion within ten seconds");
+    std::this_thread::yield();
+  }
+  return found[0];
+}
+
+/// The same for a request that must succeed.
+inline adverb::completion next_success(adverb::completion_queue_ref queue) {
+  const adverb::completion found = next_completion(queue);
+  found.check();
+  return found;
+}
+
+/// One side of a loopback: its memory, its completions, and the rights that it grants.
+struct loopback_end {
+  loopback_end(adverb::context_ref context, adverb::protection_domain_ref domain,
+               adverb::completion_channel_ref channel = {})
+      : queue{context, 64, {.channel = channel}}, region{domain, bytes, every_right} {}
+
+  std::vector<std::byte> bytes = std::vector<std::byte>(32768);
+  adverb::completion_queue queue;
+  adverb::memory_region region;
+
+  /// Fills a part of the memory with a pattern that starts with `seed`.
+  void fill(std::size_t offset, std::size_t length, unsigned seed) {
+    for (std::size_t index = 0; index < length; ++index)
+      bytes[offset + index] = static_cast<std::byte>(seed + index * 7);
+  }
+  [[nodiscard]] bool holds(std::size_t offset, std::size_t length, unsigned seed) const {
+    for (std::size_t index = 0; index < length; ++index)
+      if (bytes[offset + index] != static_cast<std::byte>(seed + index * 7)) return false;
+    return true;
+  }
+
+  template <adverb::access_rights Rights = adverb::access_right::remote_read |
+                                           adverb::access_right::remote_write,
+            class T = std::byte>
+  [[nodiscard]] adverb::remote_buffer<T, Rights> remote() const {
+    return region.remote<T, Rights>();
+  }
+};
+
+/// What the pairs of a loopback are made with.
+struct loopback_options {
+  adverb::queue_pair_options pair{.max_send_wr = 32,
+                                  .max_recv_wr = 32,
+                                  .max_send_sge = 4,
+                                  .max_recv_sge = 4,
+                                  .max_inline_data = 64};
+  adverb::access_rights far_grants = every_right;
+  adverb::connect_options connect{};
+  bool with_channels = false;
+};
+
+/// A pair of a transport in INIT, with a queue key where it needs one.
+template <adverb::transport Transport>
+[[nodiscard]] auto initialised(adverb::queue_pair<Transport, adverb::qp_state::reset>& fresh,
+                               adverb::access_rights rights = every_right) {
+  const auto init = fresh.init().port(first_port);
+  if constexpr (Transport == adverb::transport::ud)
+    return init.queue_key(adverb::queue_key{0x11111111}).apply();
+  else
+    return init.allow(rights).apply();
+}
+
+/// Two pairs of one process that talk to each other through the device.
+template <adverb::transport Transport>
+class loopback {
+ public:
+  explicit loopback(loopback_options options = {}) : options_{options} {}
+
+ private:
+  loopback_options options_;
+
+ public:
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  adverb::completion_channel near_channel =
+      options_.with_channels ? adverb::completion_channel{context} : adverb::completion_channel{};
+  adverb::completion_channel far_channel =
+      options_.with_channels ? adverb::completion_channel{context} : adverb::completion_channel{};
+  loopback_end near_end{context, domain, near_channel};
+  loopback_end far_end{context, domain, far_channel};
+
+ private:
+  using waiting = adverb::queue_pair<Transport, adverb::qp_state::init>;
+
+  [[nodiscard]] waiting make(const loopback_end& end, adverb::access_rights rights) const {
+    adverb::queue_pair_options options = options_.pair;
+    options.send_cq = end.queue;
+    options.recv_cq = end.queue;
+    auto fresh = adverb::queue_pair<Transport>::create(domain, options);
+    return initialised(fresh, rights);
+  }
+  [[nodiscard]] adverb::queue_pair<Transport> connect(waiting& pair,
+                                                      const adverb::endpoint& peer) const {
+    if constexpr (Transport == adverb::transport::ud) {
+      auto receiving = pair.rtr().apply();
+      return receiving.rts().apply();
+    } else {
+      return pair.connect(peer, options_.connect);
+    }
+  }
+
+  waiting near_waiting_ = make(near_end, every_right);
+  waiting far_waiting_ = make(far_end, options_.far_grants);
+
+ public:
+  adverb::endpoint near_endpoint = near_waiting_.endpoint();
+  adverb::endpoint far_endpoint = far_waiting_.endpoint();
+  adverb::address to_far = near_waiting_.address_of(far_endpoint);
+  adverb::queue_pair<Transport> near_pair = connect(near_waiting_, far_endpoint);
+  adverb::queue_pair<Transport> far_pair = connect(far_waiting_, near_endpoint);
+};
