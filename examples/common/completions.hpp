@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Completions one after the other, polled for or slept for, but never waited for without end.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include <poll.h>
+
+#include <adverb/adverb.hpp>
+
+#include "common/patience.hpp"
+
+namespace examples {
+
+class completions {
+ public:
+  /// A completion queue for `capacity` completions. With `sleep`, waiting costs no processor time.
+  completions(adverb::context_ref device, std::size_t capacity, bool sleep) {
+    if (sleep) {
+      channel_ = adverb::completion_channel{device};
+      channel_.set_non_blocking(true);
+    }
+    queue_ = adverb::completion_queue{device, capacity, {.channel = channel_}};
+  }
+
+  [[nodiscard]] adverb::completion_queue_ref queue() const noexcept { return queue_; }
+
+  /// The next completion. One that is no success is thrown.
+  adverb::completion next() {
+    if (found_.empty()) found_ = channel_ ? sleep() : poll();
+    const adverb::completion first = found_.front();
+    found_ = found_.subspan(1);
+    first.check();
+    return first;
+  }
+
+ private:
+  using clock = std::chrono::steady_clock;
+
+  std::span<adverb::completion> sleep() {
+    // On a non-blocking channel, wait() finds nothing when an event is sure to follow.
+    for (pollfd channel{.fd = channel_.file_descriptor(), .events = POLLIN, .revents = 0};;) {
+      const std::span<adverb::completion> found = queue_.wait(batch_);
+      if (!found.empty()) return found;
+      if (::poll(&channel, 1, std::chrono::milliseconds{patience}.count()) == 0) give_up();
+    }
+  }
+
+  std::span<adverb::completion> poll() {
+    // A look at the clock costs more than one at the queue.
+    constexpr int polls_between_looks = 10'000;
+    std::optional<clock::time_point> end;
+    while (true) {
+      for (int count = 0; count < polls_between_looks; ++count) {
+        const std::span<adverb::completion> found = queue_.poll(batch_);
+        if (!found.empty()) return found;
+      }
+      const clock::time_point now = clock::now();
+      if (!end) end = now + patience;
+      if (now > *end) give_up();
+    }
+  }
+
+  [[noreturn]] static void give_up() {
+    throw std::runtime_error{"nothing came from the peer for " + std::to_string(patience.count()) +
+                             " seconds: it is gone, was given other arguments, or lost a message"};
+  }
+
+  adverb::completion_channel channel_;
+  adverb::completion_queue queue_;
+  std::array<adverb::completion, 16> batch_;
+  std::span<adverb::completion> found_;
+};
+
+}  // namespace examples

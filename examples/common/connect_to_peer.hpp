@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Which side connects, and which one waits to be connected to.
+#pragma once
+
+#include "common/connection_options.hpp"
+#include "common/tcp_connection.hpp"
+
+namespace examples {
+
+[[nodiscard]] inline tcp_connection connect_to_peer(const connection_options& options) {
+  return options.is_client() ? tcp_connection::to(options.server, options.tcp_port)
+                             : tcp_connection::from_client(options.tcp_port);
+}
+
+}  // namespace examples

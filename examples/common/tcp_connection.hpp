@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The TCP connection over which two programs tell each other their RDMA addresses.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "common/file_descriptor.hpp"
+#include "common/patience.hpp"
+#include "common/tcp_address.hpp"
+
+namespace examples {
+
+/// Connected to the peer. Sends and receives exactly what it is asked to; a peer that closes
+/// before that, or says nothing for as long as our patience lasts, is an error.
+class tcp_connection {
+ public:
+  /// Connects to a server, which may still be starting up.
+  [[nodiscard]] static tcp_connection to(const std::string& host, std::uint16_t port) {
+    return tcp_connection{connect_patiently(host, port)};
+  }
+
+  /// Waits for one client.
+  [[nodiscard]] static tcp_connection from_client(std::uint16_t port) {
+    const file_descriptor listener = listen_on(port);
+    file_descriptor accepted{::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!accepted) throw network_error("cannot accept a client", errno);
+    return tcp_connection{std::move(accepted)};
+  }
+
+  void send(std::span<const std::byte> bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t count = ::send(socket_.number(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (count < 0) throw peer_error(errno);
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  void receive(std::span<std::byte> bytes) const {
+    const std::size_t wanted = bytes.size();
+    while (!bytes.empty()) {
+      const ssize_t count = ::recv(socket_.number(), bytes.data(), bytes.size(), 0);
+      if (count < 0) throw peer_error(errno);
+      if (count == 0)
+        throw std::runtime_error{"the peer closed the connection after " +
+                                 std::to_string(wanted - bytes.size()) + " of " +
+                                 std::to_string(wanted) + " bytes; see what it complains of"};
+      bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+  }
+
+  template <std::size_t Size>
+  [[nodiscard]] std::array<std::byte, Size> receive() const {
+    std::array<std::byte, Size> bytes{};
+    receive(bytes);
+    return bytes;
+  }
+
+  /// Returns when the peer has come to this point, too.
+  void synchronize() const {
+    std::array<std::byte, 1> nothing{};
+    send(nothing);
+    receive(nothing);
+  }
+
+ private:
+  explicit tcp_connection(file_descriptor&& socket) : socket_{std::move(socket)} {
+    limit_waiting(socket_);
+  }
+
+  [[nodiscard]] static std::runtime_error peer_error(int number) {
+    if (number == EAGAIN)
+      return std::runtime_error{"the peer said nothing for " + std::to_string(patience.count()) +
+                                " seconds; is it the same kind of program?"};
+    return network_error("the peer is gone", number);
+  }
+
+  file_descriptor socket_;
+};
+
+}  // namespace examples
