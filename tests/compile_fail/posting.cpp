@@ -22,12 +22,14 @@ using pair_in = const queue_pair<Transport, State>&;
   rc.post(send(buffer), write(writable, buffer), read(readable, buffer),
           fetch_and_add(counter, 1, buffer))
       .check();
+  rc.post(send(buffer).fenced()).check();
+  any.as<qp_state::rts>().post(send(buffer)).check();
   rc.post(receive(buffer), receive()).check();
   uc.post(send(buffer), write(writable, buffer)).check();
   uc.post(receive(buffer)).check();
   ud.post(send(buffer).to(somebody)).check();
 
-  (void)fresh, (void)any;
+  (void)fresh;
 #if defined(ADVERB_EXPECT_RECEIVE_BEFORE_INIT)
   // expect: receives can be posted from INIT on: bring the queue pair up with init() first
   fresh.post(receive(buffer)).check();
@@ -41,16 +43,22 @@ using pair_in = const queue_pair<Transport, State>&;
   // expect: sends can be posted when the queue pair is ready to send: finish rts() first
   receiving.post(send(buffer)).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_ANY_STATE)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: say which state the queue pair is in: .as<qp_state::
   any.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_FENCE_ON_UC)
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
+  uc.post(send(buffer).fenced()).check();
+#elif defined(ADVERB_EXPECT_FENCE_ON_UD)
+  // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
+  ud.post(send(buffer).fenced().to(somebody)).check();
 #elif defined(ADVERB_EXPECT_READ_ON_UC)
-  // expect: a UC queue pair can send and write: reads and atomics need RC
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
   uc.post(read(readable, buffer)).check();
 #elif defined(ADVERB_EXPECT_ATOMIC_ON_UC)
-  // expect: a UC queue pair can send and write: reads and atomics need RC
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
   uc.post(compare_and_swap(counter, {.expected = 1, .desired = 2}, buffer)).check();
 #elif defined(ADVERB_EXPECT_WRITE_ON_UD)
-  // expect: a UD queue pair can only send: writes need UC or RC, reads and atomics need RC
+  // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
   ud.post(write(writable, buffer).to(somebody)).check();
 #elif defined(ADVERB_EXPECT_DATAGRAM_WITHOUT_DESTINATION)
   // expect: a datagram needs its destination: add .to(destination)

@@ -3,6 +3,9 @@
 #include <array>
 #include <span>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <adverb/adverb.hpp>
 
 using namespace adverb;
@@ -21,7 +24,11 @@ using namespace adverb;
   (void)fetch_and_add(bytes.as<std::uint64_t>(), 1, buffer);
   (void)send(constant, buffer).solicited();
   (void)send(constants).to(somebody);
-  (void)receive(std::array{buffer, buffer});
+  const std::array both{buffer, buffer};
+  (void)receive(std::span{both});
+  // The functions of POSIX that have these names stay what they are.
+  (void)send(0, "", 0, 0);
+  (void)write(0, "", 0);
 
 #if defined(ADVERB_EXPECT_WRITE_TO_READ_ONLY)
   // expect: a write needs a remote buffer with the right remote_write
@@ -54,8 +61,15 @@ using namespace adverb;
   // expect: data is received into mutable buffers: a const_buffer can only be sent from
   (void)fetch_and_add(counter, 1, constant);
 #elif defined(ADVERB_EXPECT_SEND_OF_A_NUMBER)
-  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  // expect: no matching function for call to
   (void)send(7);
+#elif defined(ADVERB_EXPECT_LIST_IN_A_CONTAINER)
+  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  (void)send(std::array<const_buffer, 2>{});
+#elif defined(ADVERB_EXPECT_ID_OF_A_CONST_POINTER)
+  // expect: no matching
+  static const int job = 0;
+  (void)send().id(&job);
 #elif defined(ADVERB_EXPECT_SEND_OF_TWO_LISTS)
   // expect: a request sends buffers, one std::span of buffers, or one inline_data
   (void)send(constants, constants);

@@ -73,8 +73,8 @@ TEST_CASE("What is gathered from several buffers is scattered over others") {
     link.near_pair.post(send(parts[0], parts[1], parts[2]).signaled()).check();
   }
   SECTION("given as lists") {
-    link.far_pair.post(receive(list)).check();
-    link.near_pair.post(send(parts).signaled()).check();
+    link.far_pair.post(receive(std::span{list})).check();
+    link.near_pair.post(send(std::span{parts}).signaled()).check();
   }
   next_success(link.near_end.queue);
   CHECK(next_success(link.far_end.queue).success().receive().length() == 60);
@@ -153,12 +153,12 @@ TEST_CASE("A list that is longer than the pair takes is refused") {
   rc_loopback link;
   const std::vector<mutable_buffer> list(link.near_pair.query().max_send_sge() + 1,
                                          link.near_end.region.slice(0, 1));
-  const post_result sent = link.near_pair.post(send(), send(list), send());
+  const post_result sent = link.near_pair.post(send(), send(std::span{list}), send());
   CHECK(!sent);
   CHECK(sent.accepted() == 1U);
   const std::vector<mutable_buffer> receives(link.far_pair.query().max_recv_sge() + 1,
                                              link.far_end.region.slice(0, 1));
-  CHECK(!link.far_pair.post(receive(receives)));
+  CHECK(!link.far_pair.post(receive(std::span{receives})));
 }
 
 TEST_CASE("A full receive queue refuses what is too much, and says how much was taken") {

@@ -126,7 +126,7 @@ TEST_CASE_METHOD(fixture, "a poll that fails is reported") {
                                          const bool none = queue.poll(batch, policy...).empty();
                                          CHECK(none);
                                        });
-  CHECK(std::string{why.what()} == "ibv_poll_cq on fake0 cq 1: EINVAL (Invalid argument)");
+  CHECK(std::string{why.what()} == "ibv_poll_cq on fake0 cq 1: EIO (Input/output error)");
 }
 
 TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solicited ones") {
@@ -218,6 +218,39 @@ TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not
         "completion_queue::wait on fake0 cq 2: EINVAL (Invalid argument); "
         "the queue was made without a channel");
   CHECK(order().empty());
+}
+
+TEST_CASE_METHOD(fixture, "an event that is no longer needed is taken at once") {
+  int polls = 0;
+  machine.before<called::poll_cq>([&] {
+    // Between arming and the second poll.
+    if (++polls == 2) complete(1);
+  });
+  CHECK(ids_of(queue.wait(batch)) == ids{1});
+  CHECK(order() == "papwk");
+  CHECK_FALSE(channel.has_event());
+}
+
+TEST_CASE_METHOD(fixture, "waiting on a queue whose channel serves another is an error") {
+  const adverb::completion_queue other{context, 16, {.channel = channel}};
+  CHECK(reported([&] { machine.announce(other.native_handle()); },
+                 [&](auto&&... policy) { (void)queue.wait(batch, policy...); })
+            .explanation() ==
+        "an event of another queue came: a channel that several queues share needs next_event and "
+        "arm_and_drain");
+}
+
+TEST_CASE_METHOD(fixture, "an empty queue and an empty channel say so") {
+  const adverb::completion_queue none;
+  const std::string empty = "the completion queue is empty: moved from, closed, or never made";
+  CHECK(reported([&](auto&&... policy) { (void)none.wait(batch, policy...); }).explanation() ==
+        empty);
+  CHECK(reported([&](auto&&... policy) {
+          none.request_notification(false, policy...);
+        }).explanation() == empty);
+  const adverb::completion_channel silent;
+  CHECK(reported([&](auto&&... policy) { (void)silent.next_event(policy...); }).explanation() ==
+        "the completion channel is empty: moved from, closed, or never made");
 }
 
 TEST_CASE_METHOD(fixture,

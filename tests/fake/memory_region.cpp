@@ -183,6 +183,32 @@ TEST_CASE_METHOD(fixture, "blocks number the region from its beginning") {
   CHECK(adverb::buffer_blocks<adverb::mutable_buffer>{}.size() == 0);
 }
 
+TEST_CASE_METHOD(fixture, "const memory can only be read when nothing is said") {
+  const std::array<std::byte, 8> constant{};
+  const memory_region region{domain, constant};
+  CHECK(region.rights() == access_rights{});
+  const auto blocks = region.const_blocks(4);
+  CHECK(blocks.size() == 2);
+  CHECK(blocks[1].address() == address_of(constant.data()) + 4);
+}
+
+TEST_CASE_METHOD(fixture, "a zero-based region is addressed from its beginning") {
+  const memory_region region{domain, memory, access_right::local_write | access_right::zero_based};
+  CHECK(region.device_address() == 0);
+  CHECK(region.slice(8, 8).address() == 8);
+}
+
+TEST_CASE_METHOD(fixture, "an empty region says so") {
+  const memory_region region;
+  const std::string empty = "the memory region is empty: moved from, closed, or never made";
+  CHECK(reported([&](auto&&... policy) { (void)region.slice(0, 0, policy...); }).explanation() ==
+        empty);
+  CHECK(reported([&](auto&&... policy) { (void)region.buffer(policy...); }).explanation() == empty);
+  CHECK(reported([&](auto&&... policy) { (void)region.blocks(8, policy...); }).explanation() ==
+        empty);
+  CHECK(reported([&](auto&&... policy) { (void)region.remote(policy...); }).explanation() == empty);
+}
+
 TEST_CASE_METHOD(fixture, "blocks of no bytes are refused") {
   const memory_region region{domain, memory};
   CHECK(reported([&](auto&&... policy) { (void)region.blocks(0, policy...); }).explanation() ==

@@ -87,12 +87,14 @@ TEST_CASE("A failed post explains itself") {
     return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
   };
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
-        "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted");
+        "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; "
+        "the queue is full, or the next request has too many elements, too much inline data, or a "
+        "length that its operation cannot have");
   CHECK(explained(bench.received({.result = EIO})) ==
         "ibv_post_recv on fake0 qp 0x11: EIO (Input/output error); it is unknown how many requests "
         "were accepted");
   CHECK(explained(bench.sent({.result = ENOMEM, .bad_request = 1})) ==
         "ibv_post_send on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
-        "the queue is full, or the next request has too many elements or too much inline data for "
-        "it");
+        "the queue is full, or the next request has too many elements, too much inline data, or a "
+        "length that its operation cannot have");
 }

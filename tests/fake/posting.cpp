@@ -187,11 +187,11 @@ TEST_CASE("A list of buffers is passed as it stands, whatever kind of list and b
   posting_bench bench;
   const std::array<mutable_buffer, 2> both{bench.first, bench.region.slice(32, 4)};
   const std::vector<const_buffer> three{bench.second, bench.first, bench.second};
-  check_elements(bench.posted(send(both)).elements, {both[0], both[1]});
-  check_elements(bench.posted(send(three)).elements, three);
+  check_elements(bench.posted(send(std::span{both})).elements, {both[0], both[1]});
+  check_elements(bench.posted(send(std::span{three})).elements, three);
   check_elements(bench.posted(send(std::span{three}.first(2))).elements, {three[0], three[1]});
   check_elements(bench.posted(read(bench.remote, std::span{both})).elements, {both[0], both[1]});
-  check_elements(bench.posted(send(std::vector<const_buffer>{})).elements, {});
+  check_elements(bench.posted(send(std::span<const const_buffer>{})).elements, {});
 }
 
 TEST_CASE("A datagram carries its destination") {
@@ -240,12 +240,21 @@ TEST_CASE("Requests of several kinds go down in one call, in their order") {
   check_elements(calls[0].requests[3].elements, {});
 }
 
+TEST_CASE("An id is any integer, zero too, or a pointer") {
+  posting_bench bench;
+  CHECK(bench.posted(send(bench.first).id(0)).wr.wr_id == 0);
+  CHECK(bench.posted(send(bench.first).id(~std::uint64_t{0})).wr.wr_id == ~std::uint64_t{0});
+  CHECK(bench.posted(send(bench.first).id(&bench)).wr.wr_id ==
+        reinterpret_cast<std::uintptr_t>(&bench));
+}
+
 TEST_CASE("Receives have an id and elements") {
   posting_bench bench;
   const std::array<mutable_buffer, 2> both{bench.first, bench.region.slice(32, 4)};
   const auto waiting = bench.waiting<transport::rc>();
-  const post_result result = waiting.post(receive(bench.first).id(std::uint64_t{7}), receive(),
-                                          receive(both).id(&bench), receive(both[1], both[0]));
+  const post_result result =
+      waiting.post(receive(bench.first).id(std::uint64_t{7}), receive(),
+                   receive(std::span{both}).id(&bench), receive(both[1], both[0]));
   CHECK(result.accepted() == 4U);
   const auto call = bench.machine.calls<post_recv>().back();
   CHECK(call.pair == waiting.native_handle());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From RESET to INIT: the exact call, and what is announced from then on.
+#include <optional>
 #include <set>
 
 #include <support/catch.hpp>
@@ -153,4 +154,13 @@ TEST_CASE("A GID table that cannot be read is reported, and the pair stays in RE
   CHECK(bench.machine.count<fake::called::modify_qp>() == 0);
   CHECK(fresh.init().port(port_number{1}).apply(why));
   CHECK(!why);
+}
+
+TEST_CASE("A GID that an option of a program left open is chosen by rule") {
+  test_bench bench;
+  auto fresh = bench.fresh<transport::rc>();
+  const std::optional<gid_index> open;
+  const auto waiting = fresh.init().port(port_number{1}).gid(open).apply();
+  CHECK(waiting.announced().source_gid == chosen(bench));
+  CHECK(waiting.announced().source_gid != gid_index{0});
 }

@@ -29,6 +29,18 @@ void check_no_route(const ibv_ah_attr& way) {
 
 }  // namespace
 
+TEST_CASE("An address is used on the port that the pair is on, whatever it says") {
+  test_bench bench;
+  auto pair = bench.waiting<transport::uc>();
+  const auto receiving = pair.rtr()
+                             .address({.port = port_number{2}, .destination = lid{5}})
+                             .remote_queue_pair(qp_number{1})
+                             .remote_sequence_number(packet_sequence_number{1})
+                             .apply();
+  CHECK(bench.modification().attributes.ah_attr.port_num == 1);
+  CHECK(bench.modification().attributes.ah_attr.dlid == 5);
+}
+
 TEST_CASE("RTR of RC passes the mask of the specification") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();

@@ -15,6 +15,18 @@ constexpr int rc_mask =
 
 }  // namespace
 
+TEST_CASE("A retry count that does not fit its three bits is refused, never cut") {
+  test_bench bench;
+  auto pair = bench.receiving<transport::rc>();
+  const auto before = bench.machine.count<fake::called::modify_qp>();
+  failure why;
+  CHECK(!pair.rts().retry_count(8).apply(why));
+  CHECK(why.explanation() == "retry_count is 8, the most is 7");
+  CHECK(!pair.rts().receiver_not_ready_retry_count(200).apply(why));
+  CHECK(why.explanation() == "receiver_not_ready_retry_count is 200, the most is 7");
+  CHECK(bench.machine.count<fake::called::modify_qp>() == before);
+}
+
 TEST_CASE("RTS of RC passes the mask of the specification") {
   test_bench bench;
   auto receiving = bench.receiving<transport::rc>();

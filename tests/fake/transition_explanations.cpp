@@ -147,6 +147,14 @@ TEST_CASE("A port that does not exist is explained by those that do") {
         }) == "the device has one port, number 1");
 }
 
+TEST_CASE("Port 0 is explained as every port that does not exist") {
+  test_bench bench;
+  auto pair = bench.fresh<transport::rc>();
+  CHECK(explanation(bench, [&](failure& why) {
+          CHECK(!pair.init().port(port_number{0}).gid(gid_index{2}).apply(why));
+        }) == "the device has one port, number 1");
+}
+
 TEST_CASE("An address without a global route is explained on Ethernet, and fine on InfiniBand") {
   test_bench bench;
   CHECK(explanation_of_address(bench, {.destination = lid{7}}) ==

@@ -3,8 +3,11 @@
 # sentence that says so.
 source "$(dirname "$0")/support/harness.bash"
 
-# What a ping-pong program could say; queue pair 0xabcdef is nobody's.
-printf -v line '0000:abcdef:000000:%s' 0000000000000000${SOFTRDMA_GID:-0000ffff0a010001}
+# What a ping-pong program on this device could say; queue pair 0xabcdef is nobody's. (The scripts
+# that are handed to speaks_to use it.)
+IFS=. read -ra octets <<<"${SOFTRDMA_ADDRESS:?}"
+# shellcheck disable=SC2034
+printf -v line '0000:abcdef:000000:00000000000000000000ffff%02x%02x%02x%02x' "${octets[@]}"
 
 # speaks_to NAME PATTERN PROGRAM SCRIPT…: the server ends with status 1 and a sentence when its
 # client is the shell: SCRIPT is run with the connection as file descriptor 3.
@@ -53,10 +56,12 @@ collect() {
   rm "$scratch/survivor.out"
 }
 
+# The one when a message was on its way, the other when an answer was waited for.
+lost='transport retries exceeded|nothing came from the peer for'
 : >"$scratch/rows"
 measure 18602
 kill "$server"
-collect "a server that is killed" "$client" 'transport retries exceeded' client.18602
+collect "a server that is killed" "$client" "$lost" client.18602
 : >"$scratch/rows"
 measure 18603
 kill "$client"
@@ -99,7 +104,7 @@ run_both "$programs/one_sided" -- "$programs/rc_pingpong"
 fails_with client 1 "$client_status" rc_pingpong 'the peer (closed the connection after|is gone)'
 verdict "a server of another kind" "$problem"
 
-collect "a client that is killed" "$killed_client_of" 'nothing came from the peer for' \
-  server.18603
-collect "a peer that says nothing" "$silent" 'the peer said nothing for 10 seconds' silent rc_pingpong
+collect "a client that is killed" "$killed_client_of" "$lost" server.18603
+collect "a peer that says nothing" "$silent" 'the peer said nothing for 10 seconds' silent \
+  rc_pingpong
 finish

@@ -24,7 +24,8 @@ refuses_argument '--iters: must be a number from 1 to .*, not 0' rc_pingpong -n 
 refuses_argument '--iters: must be a number from 1 to .*, not 0' latency -n 0
 refuses_argument '--iters: must be a number from 1 to .*, not 0' atomics -n 0
 refuses_argument '--rx-depth: must be a number from 1 to .*, not 0' uc_pingpong -r 0
-refuses_argument '--rx-depth is 2000000000, but at most [0-9]+ is possible' rc_pingpong -r 2000000000
+refuses_argument '--rx-depth is 2000000000, but at most [0-9]+ is possible' \
+  rc_pingpong -r 2000000000
 refuses_argument '--port: must be a number from 1 to 65535, not 0' rc_pingpong -p 0
 refuses_argument '--port: must be a number from 1 to 65535, not 65536' one_sided -p 65536
 refuses_argument '--ib-port: must be a number from 1 to 255, not 0' rc_pingpong -i 0

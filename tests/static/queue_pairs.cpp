@@ -83,7 +83,7 @@ consteval int states_that_take() {
 }
 constexpr int never = 0;
 constexpr int when_ready = 8 + 16 + 64;
-constexpr int from_init_on = 2 + 4 + 8 + 16 + 64;
+constexpr int from_init_on = 2 + 4 + 8 + 16 + 32 + 64;
 
 template <class Request>
 consteval bool taken(int rc, int uc, int ud) {

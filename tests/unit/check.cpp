@@ -70,7 +70,7 @@ TEST_CASE("minus one is reported with the errno of the call") {
   CHECK(check_minus_one(code, "verb", returns(7, 0), undescribed));
 }
 
-TEST_CASE("a negative count is reported: an errno, or EIO where there is none") {
+TEST_CASE("a negative count is reported as the errno that it is") {
   std::error_code code;
   CHECK(check_count(code, "verb", 0, undescribed) == 0);
   CHECK_FALSE(code);
@@ -78,7 +78,17 @@ TEST_CASE("a negative count is reported: an errno, or EIO where there is none") 
   CHECK_FALSE(code);
   CHECK(check_count(code, "verb", -EINVAL, undescribed) == 0);
   CHECK(code == std::errc::invalid_argument);
-  CHECK(check_count(code, "verb", -1, undescribed) == 0);
+  CHECK(check_count(code, "verb", -EPERM, undescribed) == 0);
+  CHECK(code == std::errc::operation_not_permitted);
+}
+
+TEST_CASE("a poll that fails is EIO, whatever number of its own a provider returns") {
+  std::error_code code;
+  CHECK(check_polled(code, "verb", 3, undescribed) == 3);
+  CHECK_FALSE(code);
+  CHECK(check_polled(code, "verb", -1, undescribed) == 0);
+  CHECK(code == std::errc::io_error);
+  CHECK(check_polled(code, "verb", -2, undescribed) == 0);
   CHECK(code == std::errc::io_error);
 }
 

@@ -7,12 +7,14 @@
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 
 #include <adverb/device/context.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
+/// What a completion channel can do, whether it is owned or referred to.
 template <class Storage>
 class completion_channel_operations : public Storage {
  public:
@@ -23,9 +25,17 @@ class completion_channel_operations : public Storage {
   /// Becomes readable when an event is there: for poll, epoll and the like.
   [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
 
-  /// Makes `next_event` return at once when there is none, or wait again.
+  /// Whether `next_event` would find an event at once. Wraps: poll(2).
+  [[nodiscard]] bool has_event() const noexcept {
+    pollfd descriptor{file_descriptor(), POLLIN, 0};
+    return ::poll(&descriptor, 1, 0) > 0;
+  }
+
+  /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
   template <error_policy Policy = throwing>
   void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "fcntl", this->native_handle()))
+      return;
     detail::check_minus_one(
         std::forward<Policy>(policy), "fcntl",
         [&] {
@@ -39,6 +49,7 @@ class completion_channel_operations : public Storage {
 
   /// Waits for the next event, acknowledges it, and returns the queue that it is for. Nothing when
   /// the channel is non-blocking and no event is there, or when a signal handler ran meanwhile.
+  /// Once it is acknowledged, another thread may destroy the queue.
   /// An event only says that the queue was not empty when it was armed: see
   /// `completion_queue::arm_and_drain`. Defined in <adverb/completion/completion_queue.hpp>.
   /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).

@@ -34,6 +34,7 @@ struct completion_queue_traits {
 
 }  // namespace detail
 
+/// What a completion queue can do, whether it is owned or referred to.
 template <class Storage>
 class completion_queue_operations : public Storage {
  public:
@@ -60,7 +61,7 @@ class completion_queue_operations : public Storage {
         ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
     detail::after_poll_of(queue);
     return out.first(
-        detail::check_count(std::forward<Policy>(policy), "ibv_poll_cq", count, on_queue()));
+        detail::check_polled(std::forward<Policy>(policy), "ibv_poll_cq", count, on_queue()));
   }
 
   /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
@@ -68,6 +69,9 @@ class completion_queue_operations : public Storage {
   /// `wait` and `arm_and_drain`, which get this right. Wraps: ibv_req_notify_cq(3).
   template <error_policy Policy = throwing>
   void request_notification(bool solicited_only = false, Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_req_notify_cq",
+                               this->native_handle()))
+      return;
     const int result = ibv_req_notify_cq(this->native_handle(), solicited_only ? 1 : 0);
     detail::check_returned(std::forward<Policy>(policy), "ibv_req_notify_cq", result, on_queue());
   }
@@ -75,7 +79,8 @@ class completion_queue_operations : public Storage {
   /// Takes everything off the queue, asks for the next event, and takes off what came in between,
   /// so that no completion is left behind without an event. `consume` is called with spans of
   /// completions inside `batch`. For event loops: call it once before the first wait, and then for
-  /// each queue that the channel names.
+  /// each queue that the channel names. An exception from `consume` loses the completions of its
+  /// span that it did not look at, and leaves the queue unarmed.
   template <class Consume, error_policy Policy = throwing>
   void arm_and_drain(std::span<completion> batch, Consume&& consume, Policy&& policy = {}) const {
     if (!has_room(std::forward<Policy>(policy), "completion_queue::arm_and_drain", batch) ||
@@ -87,8 +92,10 @@ class completion_queue_operations : public Storage {
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
-  /// channel of its own. Returns none when a signal handler ran meanwhile, and, when the channel is
-  /// non-blocking, when there are none: the next one then gives an event on the channel.
+  /// channel of its own: an event of another queue is reported (EINVAL), for such channels there is
+  /// `arm_and_drain`. Returns none when a signal handler ran meanwhile, and, when the channel is
+  /// non-blocking, when there are none: the next one then gives an event on the channel. By one
+  /// thread at a time.
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, Policy&& policy = {}) const {
     constexpr std::string_view verb = "completion_queue::wait";
@@ -102,12 +109,26 @@ class completion_queue_operations : public Storage {
       request_notification(false, std::forward<Policy>(policy));
       if (detail::failed(policy)) return {};
       found = poll(out, std::forward<Policy>(policy));
-      if (!found.empty() || detail::failed(policy)) return found;
-      if (!channel().next_event(std::forward<Policy>(policy))) return {};
+      if (detail::failed(policy)) return {};
+      // What came in between may have left an event, which must not pile up with later ones.
+      while (!found.empty() && channel().has_event())
+        if (!take_event(std::forward<Policy>(policy), verb)) return found;
+      if (!found.empty()) return found;
+      if (!take_event(std::forward<Policy>(policy), verb)) return {};
     }
   }
 
  private:
+  /// Takes an event off the channel, which has to be one of this queue. False when there is none.
+  template <error_policy Policy>
+  bool take_event(Policy&& policy, std::string_view verb) const {
+    const auto event = channel().next_event(std::forward<Policy>(policy));
+    return event && holds(std::forward<Policy>(policy), verb,
+                          event->native_handle() == this->native_handle(),
+                          "an event of another queue came: a channel that several queues share "
+                          "needs next_event and arm_and_drain");
+  }
+
   /// Reports (EINVAL) a condition that does not hold.
   template <error_policy Policy>
   bool holds(Policy&& policy, std::string_view verb, bool condition,
@@ -120,7 +141,8 @@ class completion_queue_operations : public Storage {
   }
   template <error_policy Policy>
   bool has_room(Policy&& policy, std::string_view verb, std::span<completion> out) const {
-    return holds(std::forward<Policy>(policy), verb, !out.empty(),
+    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) &&
+           holds(std::forward<Policy>(policy), verb, !out.empty(),
                  "there is no room for completions: the span is empty");
   }
 
@@ -206,6 +228,8 @@ template <error_policy Policy>
 std::optional<completion_queue_ref> completion_channel_operations<Storage>::next_event(
     Policy&& policy) const {
   ibv_comp_channel* const channel = this->native_handle();
+  if (!detail::check_present(std::forward<Policy>(policy), "ibv_get_cq_event", channel))
+    return std::nullopt;
   ibv_cq* queue = nullptr;
   void* user_context = nullptr;
   bool nothing = false;

@@ -74,7 +74,9 @@ struct completion_status_description {
               "transport"};
     case local_queue_pair_operation_error:
       return {"local queue pair operation error", kind::local,
-              "the request is inconsistent: an lkey, length or buffer that this pair cannot use"};
+              "the request is inconsistent: an lkey, length or buffer that this pair cannot use, "
+              "or (on "
+              "Soft-RoCE) a receive that is too short for its message"};
     case local_ee_context_operation_error:
       return {"local EE context operation error", kind::local, ""};
     case local_protection_error:
@@ -93,17 +95,23 @@ struct completion_status_description {
       return {"local access error", kind::local,
               "a peer's request was not allowed by the protection of local memory"};
     case remote_invalid_request_error:
-      return {"remote invalid request", kind::remote,
-              "the peer's queue pair does not allow this operation, or its receive is too short"};
+      return {
+          "remote invalid request", kind::remote,
+          "the peer's queue pair does not allow this operation (allow(…) of its init()), or its "
+          "receive is too short"};
     case remote_access_error:
       return {"remote access error", kind::remote,
               "the peer's memory does not grant it: wrong key, range, right or protection domain"};
     case remote_operation_error:
-      return {"remote operation error", kind::remote, "the peer could not complete the operation"};
+      return {"remote operation error", kind::remote,
+              "the peer could not complete the operation, for instance because its receive is too "
+              "short"};
     case retries_exceeded:
-      return {"transport retries exceeded", kind::transport,
-              "the peer does not answer: gone, its queue pair not ready to receive, or addressed "
-              "by a wrong GID, GID index, or number"};
+      return {
+          "transport retries exceeded", kind::transport,
+          "the peer does not answer: gone, its queue pair not ready to receive, or addressed "
+          "by a wrong GID, GID index, number or first packet sequence number; or (on Soft-RoCE) it "
+          "had no receive posted for too long"};
     case receiver_not_ready_retries_exceeded:
       return {"receiver-not-ready retries exceeded", kind::remote,
               "the peer has no receive posted"};

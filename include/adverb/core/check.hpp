@@ -62,8 +62,20 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
-/// For calls that return a count, or a negative number: a negated errno, or -1 where the provider
-/// has no errno to give. Returns the count, 0 on failure.
+/// For polling, which returns a count, or a negative number that means nothing else. Returns the
+/// count, 0 on failure (EIO).
+template <error_policy Policy, class Describe>
+std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
+                         const Describe& describe) {
+  if (result >= 0) [[likely]] {
+    clear(policy);
+    return static_cast<std::size_t>(result);
+  }
+  report_errno(std::forward<Policy>(policy), EIO, verb, describe);
+  return 0;
+}
+
+/// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
 template <error_policy Policy, class Describe>
 std::size_t check_count(Policy&& policy, std::string_view verb, long result,
                         const Describe& describe) {
@@ -71,8 +83,7 @@ std::size_t check_count(Policy&& policy, std::string_view verb, long result,
     clear(policy);
     return static_cast<std::size_t>(result);
   }
-  report_errno(std::forward<Policy>(policy), result == -1 ? EIO : static_cast<int>(-result), verb,
-               describe);
+  report_errno(std::forward<Policy>(policy), static_cast<int>(-result), verb, describe);
   return 0;
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
+#include <cstring>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -140,7 +143,7 @@ class failure_description {
   template <std::invocable<text_writer&> Write>
   failure_description& explain(const Write& write) noexcept {
     put_code();
-    const adverb::text<640> why{write};
+    const adverb::text<640> why{[&](text_writer& writer) { attempt([&] { write(writer); }); }};
     if (why.view().empty()) return *this;
     writer_.put("; ");
     failure_.explanation_ = put_range(why);
@@ -163,13 +166,41 @@ class failure_description {
   void put_code() noexcept {
     if (code_written_) return;
     code_written_ = true;
-    const std::error_code& code = failure_.code_;
     writer_.put(": ");
-    if (code.category() != std::generic_category() || detail::errno_name(code.value()).empty()) {
-      writer_.put(code.message());
-    } else {
-      writer_.put(detail::errno_name(code.value())).put(" (").put(code.message()).put(")");
+    const std::error_code& code = failure_.code_;
+    if (code.category() == std::generic_category())
+      put_errno(code.value());
+    else
+      attempt([&] { writer_.put(code.message()); });
+  }
+
+  /// "EINVAL (Invalid argument)".
+  void put_errno(int number) noexcept {
+    const std::string_view name = detail::errno_name(number);
+    char buffer[128] = {};
+    const std::string_view message =
+        message_in(buffer, ::strerror_r(number, buffer, sizeof buffer));
+    if (name.empty())
+      writer_.put(message);
+    else
+      writer_.put(name).put(" (").put(message).put(")");
+  }
+
+  // strerror_r comes in two forms: GNU's returns the message, POSIX's leaves it in the buffer.
+  static std::string_view message_in(const char*, const char* message) noexcept { return message; }
+  static std::string_view message_in(const char* buffer, int) noexcept { return buffer; }
+
+  /// Calls what may allocate: out of memory, a failure is still reported, with less to say.
+  template <class Function>
+  static void attempt(const Function& function) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      function();
+    } catch (...) {
     }
+#else
+    function();
+#endif
   }
 
   failure& failure_;

@@ -26,9 +26,10 @@ namespace detail {
     &print_failure};
 }  // namespace detail
 
-/// Replaces the hook of the program and returns the one before. Thread safe.
+/// Replaces the hook of the program (null: with `print_failure`) and returns the one before. Thread
+/// safe.
 inline failure_hook set_failure_hook(failure_hook hook) noexcept {
-  return detail::current_failure_hook.exchange(hook);
+  return detail::current_failure_hook.exchange(hook == nullptr ? &print_failure : hook);
 }
 
 namespace detail {

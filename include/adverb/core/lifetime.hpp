@@ -58,7 +58,10 @@ class [[gnu::visibility("default")]] lifetime_registry {
     const lock guard{*this};
     const auto found = children_.find(parent);
     if (found == children_.end()) return;
-    --found->second.of[static_cast<std::size_t>(kind)];
+    std::uint32_t& count = found->second.of[static_cast<std::size_t>(kind)];
+    // Zero when C code has given the object another parent since it was counted.
+    if (count == 0) return;
+    --count;
     if (found->second.none()) children_.erase(found);
   }
 

@@ -29,7 +29,7 @@ enum class object_kind : std::uint8_t {
 };
 
 namespace detail {
-inline constexpr std::size_t object_kinds = 7;
+inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind::queue_pair) + 1;
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {

@@ -25,6 +25,7 @@ class problem_list {
     write(writer_);
   }
   void add(std::string_view problem) {
+    if (problem.empty()) return;
     add([&](text_writer& writer) { writer.put(problem); });
   }
 

@@ -75,16 +75,18 @@ class text {
   /// Fills the text by handing a `text_writer` to `write`.
   template <std::invocable<text_writer&> Write>
   constexpr explicit text(Write&& write) noexcept {
-    text_writer writer{characters_};
+    text_writer writer{std::span{characters_}.template first<Capacity>()};
     write(writer);
     size_ = writer.size();
   }
 
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_, size_}; }
+  /// The same, ended by a null character.
+  [[nodiscard]] constexpr const char* c_str() const noexcept { return characters_; }
   constexpr operator std::string_view() const noexcept { return view(); }
 
  private:
-  char characters_[Capacity] = {};
+  char characters_[Capacity + 1] = {};
   std::size_t size_ = 0;
 };
 

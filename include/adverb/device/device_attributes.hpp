@@ -9,12 +9,13 @@
 #include <endian.h>
 #include <infiniband/verbs.h>
 
+#include <adverb/core/attributes.hpp>
 #include <adverb/core/flags.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 /// What a device can do at all.
-enum class device_capability : std::uint32_t {
+enum class device_capability : std::uint64_t {
   resize_max_work_requests = IBV_DEVICE_RESIZE_MAX_WR,
   bad_pkey_counter = IBV_DEVICE_BAD_PKEY_CNTR,
   bad_queue_key_counter = IBV_DEVICE_BAD_QKEY_CNTR,
@@ -106,7 +107,9 @@ class device_attributes {
   device_attributes() noexcept = default;
   explicit device_attributes(const ibv_device_attr_ex& native) noexcept : native_{native} {}
 
-  [[nodiscard]] std::string_view firmware_version() const noexcept { return original().fw_ver; }
+  [[nodiscard]] std::string_view firmware_version() const noexcept ADVERB_LIFETIME_BOUND {
+    return original().fw_ver;
+  }
   [[nodiscard]] adverb::guid node_guid() const noexcept { return to_guid(original().node_guid); }
   [[nodiscard]] adverb::guid system_image_guid() const noexcept {
     return to_guid(original().sys_image_guid);
@@ -116,7 +119,8 @@ class device_attributes {
   [[nodiscard]] std::uint32_t hardware_version() const noexcept { return original().hw_ver; }
   [[nodiscard]] std::uint32_t physical_ports() const noexcept { return original().phys_port_cnt; }
   [[nodiscard]] device_capabilities capabilities() const noexcept {
-    return device_capabilities::from_bits(original().device_cap_flags);
+    return device_capabilities::from_bits(original().device_cap_flags |
+                                          native_.device_cap_flags_ex);
   }
 
   [[nodiscard]] std::uint64_t max_memory_region_size() const noexcept {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +21,10 @@ class gid {
   /// The empty one, all zeros.
   constexpr gid() noexcept = default;
   constexpr explicit gid(const std::array<std::uint8_t, 16>& bytes) noexcept : bytes_{bytes} {}
-  explicit gid(const ibv_gid& native) noexcept { std::copy_n(native.raw, 16, bytes_.begin()); }
+  template <std::same_as<ibv_gid> Native>
+  explicit gid(const Native& native) noexcept {
+    std::copy_n(native.raw, 16, bytes_.begin());
+  }
 
   /// The bytes in network order.
   [[nodiscard]] constexpr const std::array<std::uint8_t, 16>& bytes() const noexcept {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -114,6 +116,15 @@ class buffer_blocks {
 /// Memory that the device may reach, and the rights it was registered with (which the C struct
 /// does not keep). The memory itself is not owned: it has to outlive the region.
 class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_traits> {
+  template <class Range>
+  [[nodiscard]] static constexpr access_rights default_rights() noexcept {
+    using element = std::remove_reference_t<decltype(*std::data(std::declval<Range&>()))>;
+    if constexpr (std::is_const_v<element>)
+      return {};
+    else
+      return access_right::local_write;
+  }
+
   [[nodiscard]] auto on_region() const noexcept {
     return detail::on_object<detail::memory_region_traits>(native_handle());
   }
@@ -121,17 +132,18 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
  public:
   memory_region() noexcept = default;
 
-  /// Registers memory. Memory that is const cannot be given a right to write. Rights of peers to
-  /// write need local_write too. Wraps: ibv_reg_mr(3).
+  /// Registers memory: a container, an array, or `std::span{pointer, length}`. Unless rights are
+  /// given it can be written locally, or, when it is const, only read; const memory cannot be given
+  /// a right to write. Rights of peers to write need local_write too. Wraps: ibv_reg_mr(3).
   template <registrable_memory Range, error_policy Policy = throwing>
   memory_region(protection_domain_ref domain, Range&& memory,
-                access_rights rights = access_right::local_write, Policy&& policy = {})
+                access_rights rights = default_rights<Range>(), Policy&& policy = {})
       : memory_region{domain, bytes_of(memory), rights, std::forward<Policy>(policy)} {}
 
   /// The same with the default rights and a policy.
   template <registrable_memory Range, error_policy Policy>
   memory_region(protection_domain_ref domain, Range&& memory, Policy&& policy)
-      : memory_region{domain, bytes_of(memory), access_right::local_write,
+      : memory_region{domain, bytes_of(memory), default_rights<Range>(),
                       std::forward<Policy>(policy)} {}
 
   /// Registers memory that the device, and so every buffer and peer, addresses from
@@ -139,7 +151,7 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   template <registrable_memory Range, error_policy Policy = throwing>
   [[nodiscard]] static memory_region with_device_address(
       protection_domain_ref domain, Range&& memory, std::uint64_t device_address,
-      access_rights rights = access_right::local_write, Policy&& policy = {}) {
+      access_rights rights = default_rights<Range>(), Policy&& policy = {}) {
     const byte_range bytes = bytes_of(memory);
     return memory_region{domain,
                          bytes,
@@ -155,14 +167,17 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
 
   /// Takes over a region of the C API, which has to tell the rights it was registered with.
   memory_region(adopt_t, ibv_mr* region, access_rights rights) noexcept
-      : memory_region{adopt, region, rights, address_of(region)} {}
+      : memory_region{adopt, region, rights,
+                      region == nullptr ? 0 : first_address(region->addr, rights)} {}
   memory_region(adopt_t, ibv_mr* region, access_rights rights,
                 std::uint64_t device_address) noexcept
       : unique_handle{adopt, region}, device_address_{device_address}, rights_{rights} {}
 
+  /// The key for own work requests; every buffer of the region carries it.
   [[nodiscard]] adverb::lkey lkey() const noexcept {
     return static_cast<adverb::lkey>(native_handle()->lkey);
   }
+  /// The key for a peer's work requests; `remote` hands it out together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
     return static_cast<adverb::rkey>(native_handle()->rkey);
   }
@@ -170,6 +185,7 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   [[nodiscard]] std::size_t size() const noexcept { return native_handle()->length; }
   /// The first address, as the device and peers see it.
   [[nodiscard]] std::uint64_t device_address() const noexcept { return device_address_; }
+  /// What it was registered with.
   [[nodiscard]] access_rights rights() const noexcept { return rights_; }
 
   /// `length` bytes from `offset`, to receive into or send from. Reports ERANGE when they are not
@@ -190,11 +206,11 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   /// The whole region as one buffer.
   template <error_policy Policy = throwing>
   [[nodiscard]] mutable_buffer buffer(Policy&& policy = {}) const {
-    return slice(0, size(), std::forward<Policy>(policy));
+    return slice(0, size_or_zero(), std::forward<Policy>(policy));
   }
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::const_buffer const_buffer(Policy&& policy = {}) const {
-    return const_slice(0, size(), std::forward<Policy>(policy));
+    return const_slice(0, size_or_zero(), std::forward<Policy>(policy));
   }
 
   /// A slice that nothing checks, for hot paths that have checked already.
@@ -208,16 +224,14 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
   template <error_policy Policy = throwing>
   [[nodiscard]] buffer_blocks<mutable_buffer> blocks(std::size_t block_size,
                                                      Policy&& policy = {}) const {
-    const mutable_buffer first = slice(0, block_size, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    const bool usable =
-        detail::check_returned(std::forward<Policy>(policy), "memory_region::blocks",
-                               block_size == 0 ? EINVAL : 0, [&](failure_description& description) {
-                                 on_region()(description);
-                                 description.explain("blocks need at least one byte");
-                               });
-    if (!usable) return {};
-    return {adopt, first.address(), lkey(), first.native().length, size() / block_size};
+    return cut(slice(0, block_size, std::forward<Policy>(policy)), std::forward<Policy>(policy));
+  }
+  /// The same, only to send from.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] buffer_blocks<adverb::const_buffer> const_blocks(std::size_t block_size,
+                                                                 Policy&& policy = {}) const {
+    return cut(const_slice(0, block_size, std::forward<Policy>(policy)),
+               std::forward<Policy>(policy));
   }
 
   /// The whole region as a peer may use it. Reports EACCES when the region was not registered with
@@ -226,6 +240,9 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
             access_rights Rights = access_right::remote_read | access_right::remote_write,
             error_policy Policy = throwing>
   [[nodiscard]] remote_buffer<T, Rights> remote(Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::remote",
+                               native_handle()))
+      return {};
     if (!rights_.contains(Rights)) {
       detail::report_errno(std::forward<Policy>(policy), EACCES, "memory_region::remote",
                            [&](failure_description& description) {
@@ -267,11 +284,11 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
             std::size(memory) * sizeof(element), std::is_const_v<element>};
   }
 
-  [[nodiscard]] static std::uint64_t address_of(const void* pointer) noexcept {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-  }
-  [[nodiscard]] static std::uint64_t address_of(const ibv_mr* region) noexcept {
-    return region == nullptr ? 0 : address_of(static_cast<const void*>(region->addr));
+  /// Where the device sees memory begin.
+  [[nodiscard]] static std::uint64_t first_address(const void* memory,
+                                                   access_rights rights) noexcept {
+    if (rights.contains(access_right::zero_based)) return 0;
+    return reinterpret_cast<std::uintptr_t>(memory);
   }
   [[nodiscard]] static int native_rights(access_rights rights) noexcept {
     return static_cast<int>(rights.bits());
@@ -282,7 +299,7 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
                 Policy&& policy)
       : memory_region{domain,
                       memory,
-                      address_of(static_cast<const void*>(memory.begin)),
+                      first_address(memory.begin, rights),
                       rights,
                       "ibv_reg_mr",
                       [&] {
@@ -325,9 +342,28 @@ class [[nodiscard]] memory_region : public unique_handle<detail::memory_region_t
     return {device_address_ + offset, length, native_handle()->lkey};
   }
 
+  [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
+
+  /// The region as blocks like the first one, unless that could not be cut.
+  template <class Buffer, error_policy Policy>
+  [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, Policy&& policy) const {
+    if (detail::failed(policy)) return {};
+    const bool usable = detail::check_returned(
+        std::forward<Policy>(policy), "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
+        [&](failure_description& description) {
+          on_region()(description);
+          description.explain("blocks need at least one byte");
+        });
+    if (!usable) return {};
+    return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
+  }
+
   template <class Buffer, error_policy Policy>
   [[nodiscard]] Buffer checked(std::size_t offset, std::size_t length, bool writable,
                                Policy&& policy) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::slice",
+                               native_handle()))
+      return {};
     const detail::slice_request request{offset, length, size(), writable};
     if (!request.valid()) [[unlikely]] {
       detail::report_errno(std::forward<Policy>(policy), ERANGE, "memory_region::slice",

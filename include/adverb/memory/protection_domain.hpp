@@ -8,6 +8,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+/// What a protection domain can do, whether it is owned or referred to.
 template <class Storage>
 class protection_domain_operations : public Storage {
  public:

@@ -22,8 +22,9 @@ namespace adverb::inline ADVERB_ABI {
 /// `memory_region::remote` where the memory is, sent to the peer as bytes, and decoded there.
 ///
 /// `Rights` are the remote rights that the key carries. It converts to a buffer with fewer rights,
-/// never with more. Trivially copyable. The memory is not owned and cannot be checked from here:
-/// that is the device's work.
+/// never with more. A request starts at its first byte and moves as much as its local buffers hold;
+/// whether that fits is checked by the device, against the peer's whole region. Trivially copyable.
+/// The memory is not owned and cannot be checked from here: that is the device's work.
 ///
 /// Wire format (`encode`, `decode`): 24 bytes, all numbers little-endian.
 ///
@@ -94,9 +95,19 @@ class remote_buffer {
     return slice(index, 1, std::forward<Policy>(policy));
   }
 
-  /// The same memory as elements of another type: as many as fit.
-  template <class Other>
-  [[nodiscard]] constexpr remote_buffer<Other, Rights> as() const noexcept {
+  /// The same memory as elements of another type: as many as fit. Reports EINVAL when it grants
+  /// atomic operations and its address is not a multiple of 8, which these need.
+  template <class Other, error_policy Policy = throwing>
+  [[nodiscard]] constexpr remote_buffer<Other, Rights> as(Policy&& policy = {}) const {
+    if (Rights.contains(access_right::remote_atomic) && address_ % 8 != 0) [[unlikely]] {
+      detail::report_errno(
+          std::forward<Policy>(policy), EINVAL, "remote_buffer::as",
+          [&](failure_description& description) {
+            description.explain("atomic operations need an address that is a multiple of 8");
+          });
+      return {};
+    }
+    detail::clear(policy);
     return {adopt, address_, size_bytes() / sizeof(Other), key_};
   }
 

@@ -11,6 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+/// What an address handle can do, whether it is owned or referred to.
 template <class Storage>
 class address_handle_operations : public Storage {
  public:

@@ -66,7 +66,7 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
       .explain([&](text_writer& writer) {
         problem_list problems{writer};
         explain_attributes(problems, service, from, to, mask);
-        if (port == port_number{}) return;
+        if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         const std::optional<port_attributes> attributes = explain_port(problems, context, port);
         if (!attributes) return;
         explain_values(problems, context, *attributes, values, mask);

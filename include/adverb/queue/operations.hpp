@@ -17,9 +17,6 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What an operation needs of the transport.
-enum class service_class : std::uint8_t { datagram, connection, reliable_connection };
-
 struct send_operation {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
   static constexpr service_class needs = service_class::datagram;
@@ -119,6 +116,7 @@ constexpr void check_atomic() noexcept {
 
 /// Sends the payload to a receive that the peer has posted.
 template <class... Payload>
+  requires(std::is_class_v<Payload> && ...)  // so that send(2) of POSIX stays itself
 [[nodiscard]] constexpr auto send(const Payload&... payload) noexcept {
   return send_request{detail::send_operation{}, detail::gather(payload...)};
 }

@@ -69,16 +69,15 @@ struct inline_element {
   [[nodiscard]] static constexpr int count() noexcept { return 1; }
 };
 
-template <class T>
-concept buffer_list = std::convertible_to<const T&, std::span<const const_buffer>> ||
-                      std::convertible_to<const T&, std::span<const mutable_buffer>>;
-
 template <class... Buffers>
 [[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
   return held_elements<sizeof...(Buffers)>{
       {ibv_sge{buffers.native().addr, buffers.native().length, buffers.native().lkey}...}};
 }
 [[nodiscard]] constexpr held_elements<0> hold() noexcept { return {}; }
+
+// A list is a span, and nothing that converts to one: a request that is kept must not refer to a
+// container that was a temporary.
 
 /// The payload of a request that sends: buffers, one list of buffers, or inline data.
 template <class... Arguments>
@@ -87,12 +86,10 @@ template <class... Arguments>
                 "a request sends buffers, one std::span of buffers, or one inline_data");
   return hold(arguments...);
 }
-template <buffer_list List>
-[[nodiscard]] constexpr auto gather(const List& list) noexcept {
-  if constexpr (std::convertible_to<const List&, std::span<const const_buffer>>)
-    return listed_elements<const_buffer>{list};
-  else
-    return listed_elements<mutable_buffer>{list};
+template <class Buffer, std::size_t Extent>
+  requires std::convertible_to<Buffer&, const_buffer>
+[[nodiscard]] constexpr auto gather(std::span<Buffer, Extent> list) noexcept {
+  return listed_elements<std::remove_const_t<Buffer>>{list};
 }
 [[nodiscard]] inline inline_element gather(const inline_data& data) noexcept {
   // What does not fit into 32 bits is beyond every device, and has to be refused as such.
@@ -108,8 +105,9 @@ template <class... Arguments>
                 "data is received into mutable buffers: a const_buffer can only be sent from");
   return hold(arguments...);
 }
-template <std::convertible_to<std::span<const mutable_buffer>> List>
-[[nodiscard]] constexpr auto scatter(const List& list) noexcept {
+template <class Buffer, std::size_t Extent>
+  requires std::same_as<std::remove_const_t<Buffer>, mutable_buffer>
+[[nodiscard]] constexpr auto scatter(std::span<Buffer, Extent> list) noexcept {
   return listed_elements<mutable_buffer>{list};
 }
 

@@ -69,10 +69,10 @@ class [[nodiscard]] post_result {
           else
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-          if (error_ == ENOMEM)
+          if (error_ == ENOMEM || error_ == EINVAL)
             writer.put(
-                "; the queue is full, or the next request has too many elements or too "
-                "much inline data for it");
+                "; the queue is full, or the next request has too many elements, too much inline "
+                "data, or a length that its operation cannot have");
         });
   }
 
@@ -146,7 +146,8 @@ template <class Queue, std::size_t... Index, class... Requests>
   return state == qp_state::rts || state == qp_state::sqd || state == qp_state::error;
 }
 [[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
-  return state == qp_state::init || state == qp_state::rtr || can_send_in(state);
+  return state == qp_state::init || state == qp_state::rtr || state == qp_state::sqe ||
+         can_send_in(state);
 }
 
 /// Whether a transport carries an operation.
@@ -173,16 +174,21 @@ template <transport Transport, qp_state State, class Request>
 /// Says in a sentence why a request cannot be posted.
 template <transport Transport, qp_state State, class Request>
 constexpr void check_postable() noexcept {
-  if constexpr (is_receive_request<Request>) {
+  if constexpr (State == qp_state::any) {
+    static_assert(
+        State != qp_state::any,
+        "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+  } else if constexpr (is_receive_request<Request>) {
     static_assert(can_receive_in(State),
                   "receives can be posted from INIT on: bring the queue pair up with init() first");
   } else {
     static_assert(can_send_in(State),
                   "sends can be posted when the queue pair is ready to send: finish rts() first");
     static_assert(Transport != transport::ud || carries(Transport, Request::operation_type::needs),
-                  "a UD queue pair can only send: writes need UC or RC, reads and atomics need RC");
+                  "a UD queue pair can only send: writes need UC or RC, reads, "
+                  "atomics and fences need RC");
     static_assert(Transport != transport::uc || carries(Transport, Request::operation_type::needs),
-                  "a UC queue pair can send and write: reads and atomics need RC");
+                  "a UC queue pair can send and write: reads, atomics and fences need RC");
     static_assert(Transport != transport::ud || Request::has_destination,
                   "a datagram needs its destination: add .to(destination)");
     static_assert(Transport == transport::ud || !Request::has_destination,

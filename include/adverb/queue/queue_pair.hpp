@@ -66,7 +66,9 @@ class queue_pair_operations : public Storage {
 
   /// Posts work requests, all sends or all receives, in their order and with one doorbell.
   /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
-  /// threads are serialised by the provider. Wraps: ibv_post_send(3), ibv_post_recv(3).
+  /// threads are serialised by the provider. Nothing checks that the pair is not empty, nor that
+  /// what a request moves fits the remote buffer that it names. Wraps: ibv_post_send(3),
+  /// ibv_post_recv(3).
   template <class... Requests>
   post_result post(const Requests&... requests) const noexcept {
     return detail::post<Transport, State>(this->native_handle(), requests...);
@@ -210,11 +212,13 @@ class [[nodiscard]] queue_pair
 
   /// A reference to the pair in a state that the program knows it to be in. Unchecked.
   template <qp_state Known>
-  [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
+  [[nodiscard]] queue_pair_ref<Transport, Known> as() const& noexcept {
     static_assert(State == qp_state::any,
                   "the state is known already: only a queue_pair<…, qp_state::any> can be told it");
     return queue_pair_ref<Transport, Known>{this->native_handle()};
   }
+  template <qp_state Known>
+  void as() const&& = delete;
 
   /// The pair in a state that the program knows it to be in. Moves from it. Unchecked.
   template <qp_state Known>

@@ -32,12 +32,14 @@ class queue_pair;
 ///     receiver_not_ready_timer        0.64 ms
 ///     acknowledge_timeout             67 ms
 ///     retry_count                     6
-///     receiver_not_ready_retry_count  7, which means: for ever
+///     receiver_not_ready_retry_count  7, which means: for ever (Soft-RoCE gives up all the same
+///                                     after about retry_count times acknowledge_timeout)
 ///
-/// The builder refers to the queue pair, which has to outlive it.
+/// The builder refers to the queue pair, which has to outlive it: do not keep one of a temporary.
 template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
 class [[nodiscard]] transition {
   static constexpr transition_attributes table = attributes_of(Transport, From, To);
+  static constexpr bool announces = To == qp_state::init;
 
  public:
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
@@ -66,22 +68,20 @@ class [[nodiscard]] transition {
   [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
     static_assert(To == qp_state::init,
                   "the first sequence number is announced to the peer: give it to init()");
-    return with < qp_attribute::send_sequence_number,
-           To == qp_state::init >
-                     ([&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
+    return with<qp_attribute::send_sequence_number, announces>(
+        [&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
   }
   /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
   [[nodiscard]] auto gid(std::optional<gid_index> index) const noexcept {
-    return with < qp_attribute::source_gid,
-           To == qp_state::init >
-                     ([&](detail::transition_plan& plan) { plan.set_source_gid(index); });
+    return with<qp_attribute::source_gid, announces>(
+        [&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 
   /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
   [[nodiscard]] auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
-    return with < qp_attribute::address | qp_attribute::remote_queue_pair |
-           qp_attribute::receive_sequence_number >
-               ([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
+    constexpr qp_attributes parts = qp_attribute::address | qp_attribute::remote_queue_pair |
+                                    qp_attribute::receive_sequence_number;
+    return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// The way to the peer.
   [[nodiscard]] auto address(const adverb::address& way) const noexcept {

@@ -212,6 +212,9 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     if (failed(policy)) return false;
     plan.values.ah_attr = way.native();
     plan.announced.peer_read_atomic = plan.peer->max_destination_read_atomic;
+  } else {
+    // The pair is on a port already, whatever the address says.
+    plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
   }
   if (needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu)) {
     const mtu smaller = plan.peer ? std::min(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
@@ -230,6 +233,17 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
   return true;
 }
 
+/// Refuses (EINVAL) a count that does not fit the three bits that it has on the wire.
+template <error_policy Policy>
+bool check_retries(Policy&& policy, std::string_view name, std::uint8_t count) {
+  return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", count > 7 ? EINVAL : 0,
+                        [&](failure_description& description) {
+                          description.explain([&](text_writer& writer) {
+                            writer.put(name).put(" is ").decimal(count).put(", the most is 7");
+                          });
+                        });
+}
+
 template <error_policy Policy>
 bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
                   Policy&& policy) {
@@ -240,6 +254,10 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
     plan.values.retry_cnt = transition_defaults::retry_count;
   if (!plan.has(qp_attribute::receiver_not_ready_retry_count))
     plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
+  if (!check_retries(std::forward<Policy>(policy), "retry_count", plan.values.retry_cnt) ||
+      !check_retries(std::forward<Policy>(policy), "receiver_not_ready_retry_count",
+                     plan.values.rnr_retry))
+    return false;
   if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
       !plan.has(qp_attribute::max_initiator_read_atomic)) {
     const device_attributes device = context.query_device(std::forward<Policy>(policy));

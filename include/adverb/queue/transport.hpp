@@ -62,4 +62,9 @@ enum class qp_state : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
+namespace detail {
+/// What an operation needs of the transport.
+enum class service_class : std::uint8_t { datagram, connection, reliable_connection };
+
+}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

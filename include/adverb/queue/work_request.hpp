@@ -5,11 +5,13 @@
 
 #include <concepts>
 #include <cstdint>
+#include <type_traits>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/payload.hpp>
+#include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -33,11 +35,25 @@ struct datagram_fields {
   }
 };
 
-/// The id of a work request, from an integer or a pointer.
-[[nodiscard]] constexpr std::uint64_t request_id(std::uint64_t number) noexcept { return number; }
-[[nodiscard]] inline std::uint64_t request_id(const void* pointer) noexcept {
-  return reinterpret_cast<std::uintptr_t>(pointer);
+/// What a work request can be identified by: an integer, or a pointer to what is not const (it is
+/// given back as it was).
+template <class Id>
+concept request_id_type =
+    std::integral<Id> || (std::is_pointer_v<Id> && !std::is_const_v<std::remove_pointer_t<Id>>);
+
+template <request_id_type Id>
+[[nodiscard]] constexpr std::uint64_t request_id(Id value) noexcept {
+  if constexpr (std::is_pointer_v<Id>)
+    return reinterpret_cast<std::uintptr_t>(value);
+  else
+    return static_cast<std::uint64_t>(value);
 }
+
+/// An operation that waits for all earlier reads and atomics, which only RC has.
+template <class Operation>
+struct fenced_operation : Operation {
+  static constexpr service_class needs = service_class::reliable_connection;
+};
 
 }  // namespace detail
 
@@ -64,17 +80,18 @@ class send_request {
         destination_{destination} {}
 
   /// What its completion carries as `id()` or `pointer<T>()`.
-  [[nodiscard]] constexpr send_request id(std::uint64_t number) const noexcept {
-    return {operation_, payload_, destination_, detail::request_id(number), flags_};
-  }
-  [[nodiscard]] send_request id(const void* pointer) const noexcept {
-    return {operation_, payload_, destination_, detail::request_id(pointer), flags_};
+  template <detail::request_id_type Id>
+  [[nodiscard]] constexpr send_request id(Id value) const noexcept {
+    return {operation_, payload_, destination_, detail::request_id(value), flags_};
   }
   /// Asks for a completion. Requests without one leave the queue only when a later signaled one
   /// has completed.
   [[nodiscard]] constexpr send_request signaled() const noexcept { return with(IBV_SEND_SIGNALED); }
-  /// Waits until all earlier reads and atomics of this queue pair are done.
-  [[nodiscard]] constexpr send_request fenced() const noexcept { return with(IBV_SEND_FENCE); }
+  /// Waits until all earlier reads and atomics of this queue pair are done (RC).
+  [[nodiscard]] constexpr auto fenced() const noexcept {
+    return send_request<detail::fenced_operation<Operation>, Payload, Destination>{
+        {operation_}, payload_, destination_, id_, flags_ | IBV_SEND_FENCE};
+  }
   /// Wakes a peer that waits for solicited completions only.
   [[nodiscard]] constexpr send_request solicited() const noexcept {
     static_assert(Operation::completes_receive,
@@ -125,11 +142,9 @@ class receive_request {
   constexpr explicit receive_request(const Payload& payload, std::uint64_t id = 0) noexcept
       : id_{id}, payload_{payload} {}
 
-  [[nodiscard]] constexpr receive_request id(std::uint64_t number) const noexcept {
-    return receive_request{payload_, detail::request_id(number)};
-  }
-  [[nodiscard]] receive_request id(const void* pointer) const noexcept {
-    return receive_request{payload_, detail::request_id(pointer)};
+  template <detail::request_id_type Id>
+  [[nodiscard]] constexpr receive_request id(Id value) const noexcept {
+    return receive_request{payload_, detail::request_id(value)};
   }
 
   [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
