@@ -8,6 +8,7 @@ using namespace adverb;
 
 [[maybe_unused]] static void move(queue_pair<transport::rc, qp_state::reset>& fresh,
                                   queue_pair<transport::rc, qp_state::init>& waiting,
+                                  queue_pair<transport::uc, qp_state::init>& waiting_uc,
                                   queue_pair<transport::ud, qp_state::init>& waiting_ud,
                                   queue_pair<transport::rc, qp_state::rtr>& receiving,
                                   queue_pair<transport::rc>& ready,
@@ -16,7 +17,8 @@ using namespace adverb;
   (void)fresh.init();
   (void)waiting.rtr();
   (void)receiving.rts();
-  (void)waiting.connect(peer);
+  (void)waiting.connect(peer, {.retry_count = 3});
+  (void)waiting_uc.connect(peer, {.path_mtu = mtu::bytes_1024});
   (void)waiting.endpoint();
   (void)waiting_ud.endpoint();
   (void)waiting_ud.address_of(peer);
@@ -44,6 +46,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_CONNECT_OF_UD)
   // expect: datagrams (UD) have no connection: call rtr().apply() and rts().apply()
   (void)waiting_ud.connect(peer);
+#elif defined(ADVERB_EXPECT_CONNECT_OF_UC_WITH_RETRIES)
+  // expect: no matching
+  (void)waiting_uc.connect(peer, {.retry_count = 3});
 #elif defined(ADVERB_EXPECT_ASSUME_OF_A_KNOWN_STATE)
   // expect: the state is known already: only a queue_pair<
   (void)receiving.assume<qp_state::rts>();

@@ -86,7 +86,7 @@ TEST_CASE("Atomics of one chain see each other") {
 }
 
 TEST_CASE("A pair that does not allow atomics refuses them") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.far_grants = access_right::remote_read | access_right::remote_write;
   atomic_link link{options};
   link.near_pair.post(fetch_and_add(link.remote, 1, link.result_region.slice(0, 8)).signaled())

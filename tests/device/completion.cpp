@@ -19,8 +19,8 @@ bool readable(const completion_channel& channel, int milliseconds) {
   return ::poll(&waiting, 1, milliseconds) == 1;
 }
 
-loopback_options with_channels() {
-  loopback_options options;
+loopback_options<transport::rc> with_channels() {
+  loopback_options<transport::rc> options;
   options.with_channels = true;
   return options;
 }

@@ -74,7 +74,7 @@ TEST_CASE("A write to a region of another protection domain is refused by the pe
 }
 
 TEST_CASE("A write through a pair that does not grant it is refused by the peer") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.far_grants = access_right::remote_read;
   rc_loopback link{options};
   check_write_refused(link, claimed(link.far_end, 0, link.far_end.region.rkey()),
@@ -82,7 +82,7 @@ TEST_CASE("A write through a pair that does not grant it is refused by the peer"
 }
 
 TEST_CASE("A read through a pair that does not grant it is refused by the peer") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.far_grants = access_right::remote_write;
   rc_loopback link{options};
   link.near_pair.post(read(link.far_end.remote(), link.near_end.region.slice(0, 8)).signaled())
@@ -92,7 +92,7 @@ TEST_CASE("A read through a pair that does not grant it is refused by the peer")
 }
 
 TEST_CASE("A message without a receive is given up at once when no retry is allowed") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.connect.receiver_not_ready_retry_count = 0;
   rc_loopback link{options};
   link.near_pair.post(send().signaled()).check();
@@ -113,7 +113,7 @@ TEST_CASE("A message without a receive waits for one by default") {
 }
 
 TEST_CASE("A peer that is gone is given up after the retries") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.connect.retry_count = 1;
   options.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);
   rc_loopback link{options};

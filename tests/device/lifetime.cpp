@@ -42,7 +42,7 @@ TEST_CASE("The kernel refuses in its own name what the checker does not know of"
 }
 
 TEST_CASE("Queues, channels and domains outlive the pairs on them") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.with_channels = true;
   loopback<transport::rc> link{options};
   failure why;

@@ -78,6 +78,7 @@ struct loopback_end {
 };
 
 /// What the pairs of a loopback are made with.
+template <adverb::transport Transport>
 struct loopback_options {
   adverb::queue_pair_options pair{.max_send_wr = 32,
                                   .max_recv_wr = 32,
@@ -85,7 +86,7 @@ struct loopback_options {
                                   .max_recv_sge = 4,
                                   .max_inline_data = 64};
   adverb::access_rights far_grants = every_right;
-  adverb::connect_options connect{};
+  adverb::connect_options<Transport> connect{};
   bool with_channels = false;
 };
 
@@ -104,10 +105,10 @@ template <adverb::transport Transport>
 template <adverb::transport Transport>
 class loopback {
  public:
-  explicit loopback(loopback_options options = {}) : options_{options} {}
+  explicit loopback(loopback_options<Transport> options = {}) : options_{options} {}
 
  private:
-  loopback_options options_;
+  loopback_options<Transport> options_;
 
  public:
   adverb::context context = adverb::open_device();

@@ -126,7 +126,7 @@ TEST_CASE("Only what is signaled completes, and in the order of posting") {
 }
 
 TEST_CASE("A pair that signals all sends completes those too that are not signaled") {
-  loopback_options options;
+  loopback_options<transport::rc> options;
   options.pair.signal_all_sends = true;
   rc_loopback link{options};
   link.far_pair.post(receive(), receive()).check();

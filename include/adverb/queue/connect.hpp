@@ -14,8 +14,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The options of `connect`; what is left out has the defaults of `transition`.
-struct connect_options {
+/// The options of `connect` on a transport: what it has, and no more. What is left out has the
+/// defaults of `transition`.
+template <transport Transport>
+struct connect_options {};
+
+template <>
+struct connect_options<transport::rc> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_destination_read_atomic{};
@@ -26,31 +31,44 @@ struct connect_options {
   std::optional<std::uint8_t> receiver_not_ready_retry_count{};
 };
 
+template <>
+struct connect_options<transport::uc> {
+  path_options path{};
+  std::optional<mtu> path_mtu{};
+};
+
 namespace detail {
 
-[[nodiscard]] inline transition_plan plan_rtr(const announcement& announced, const endpoint& peer,
-                                              const connect_options& options) noexcept {
+template <transport Transport>
+[[nodiscard]] transition_plan plan_rtr(const announcement& announced, const endpoint& peer,
+                                       const connect_options<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
   plan.set_peer(peer, options.path);
   if (options.path_mtu) plan.set_path_mtu(*options.path_mtu);
-  if (options.max_destination_read_atomic)
-    plan.set_max_destination_read_atomic(*options.max_destination_read_atomic);
-  if (options.receiver_not_ready_timer)
-    plan.set_receiver_not_ready_timer(*options.receiver_not_ready_timer);
+  if constexpr (Transport == transport::rc) {
+    if (options.max_destination_read_atomic)
+      plan.set_max_destination_read_atomic(*options.max_destination_read_atomic);
+    if (options.receiver_not_ready_timer)
+      plan.set_receiver_not_ready_timer(*options.receiver_not_ready_timer);
+  }
   return plan;
 }
 
-[[nodiscard]] inline transition_plan plan_rts(const announcement& announced,
-                                              const connect_options& options) noexcept {
+template <transport Transport>
+[[nodiscard]] transition_plan plan_rts(
+    const announcement& announced,
+    [[maybe_unused]] const connect_options<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
-  if (options.acknowledge_timeout) plan.set_acknowledge_timeout(*options.acknowledge_timeout);
-  if (options.retry_count) plan.set_retry_count(*options.retry_count);
-  if (options.receiver_not_ready_retry_count)
-    plan.set_receiver_not_ready_retry_count(*options.receiver_not_ready_retry_count);
-  if (options.max_initiator_read_atomic)
-    plan.set_max_initiator_read_atomic(*options.max_initiator_read_atomic);
+  if constexpr (Transport == transport::rc) {
+    if (options.acknowledge_timeout) plan.set_acknowledge_timeout(*options.acknowledge_timeout);
+    if (options.retry_count) plan.set_retry_count(*options.retry_count);
+    if (options.receiver_not_ready_retry_count)
+      plan.set_receiver_not_ready_retry_count(*options.receiver_not_ready_retry_count);
+    if (options.max_initiator_read_atomic)
+      plan.set_max_initiator_read_atomic(*options.max_initiator_read_atomic);
+  }
   return plan;
 }
 

@@ -332,9 +332,9 @@ class [[nodiscard]] queue_pair
   /// and can be connected to another peer. If it had got as far as RTR, receives that were posted
   /// before are forgotten: post them again.
   template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(const adverb::endpoint& peer,
-                                                             const connect_options& options = {},
-                                                             Policy&& policy = {});
+  [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
+      const adverb::endpoint& peer, const connect_options<Transport>& options = {},
+      Policy&& policy = {});
 
  private:
   template <adverb::transport, qp_state>
@@ -390,7 +390,7 @@ class [[nodiscard]] queue_pair
 template <transport Transport, qp_state State>
 template <error_policy Policy>
 queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
-    const adverb::endpoint& peer, const connect_options& options, Policy&& policy) {
+    const adverb::endpoint& peer, const connect_options<Transport>& options, Policy&& policy) {
   static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
   static_assert(Transport != transport::ud,
                 "datagrams (UD) have no connection: call rtr().apply() and rts().apply()");
