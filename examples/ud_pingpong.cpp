@@ -32,7 +32,7 @@ void play(const examples::pingpong_options& options) {
   const adverb::protection_domain domain{device};
   const std::vector<std::byte> outgoing = examples::make_message(options.size);
   std::vector<std::byte> incoming(route_size + options.size);
-  const adverb::memory_region from{domain, outgoing, adverb::access_rights{}};
+  const adverb::memory_region from{domain, outgoing};
   const adverb::memory_region into{domain, incoming};
   examples::completions completions{device, options.receive_depth + 1, options.sleep};
 
