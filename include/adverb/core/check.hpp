@@ -62,19 +62,6 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
-/// For polling, which returns a count, or a negative number that means nothing else. Returns the
-/// count, 0 on failure (EIO).
-template <error_policy Policy, class Describe>
-std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
-                         const Describe& describe) {
-  if (result >= 0) [[likely]] {
-    clear(policy);
-    return static_cast<std::size_t>(result);
-  }
-  report_errno(std::forward<Policy>(policy), EIO, verb, describe);
-  return 0;
-}
-
 /// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
 template <error_policy Policy, class Describe>
 std::size_t check_count(Policy&& policy, std::string_view verb, long result,
@@ -85,6 +72,14 @@ std::size_t check_count(Policy&& policy, std::string_view verb, long result,
   }
   report_errno(std::forward<Policy>(policy), static_cast<int>(-result), verb, describe);
   return 0;
+}
+
+/// For polling, which returns a count, or a negative number that means nothing else. Returns the
+/// count, 0 on failure (EIO).
+template <error_policy Policy, class Describe>
+std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
+                         const Describe& describe) {
+  return check_count(std::forward<Policy>(policy), verb, result < 0 ? -EIO : result, describe);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

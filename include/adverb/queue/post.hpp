@@ -16,6 +16,7 @@
 #include <adverb/core/check.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 #include <adverb/queue/operations.hpp>
+#include <adverb/queue/queue_pair_traits.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/work_request.hpp>
 
@@ -58,22 +59,18 @@ class [[nodiscard]] post_result {
   [[nodiscard]] constexpr bool is_receive() const noexcept { return (packed_ & 1) != 0; }
 
   void describe(failure_description& description) const noexcept {
-    description
-        .object([&](text_writer& writer) {
-          writer.put(queue_pair_->context->device->name).put(" qp ");
-          writer.put(static_cast<qp_number>(queue_pair_->qp_num));
-        })
-        .explain([&](text_writer& writer) {
-          if (!accepted())
-            writer.put("it is unknown how many requests were accepted");
-          else
-            writer.decimal(*accepted())
-                .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-          if (error_ == ENOMEM || error_ == EINVAL)
-            writer.put(
-                "; the queue is full, or the next request has too many elements, too much inline "
-                "data, or a length that its operation cannot have");
-        });
+    detail::on_object<detail::queue_pair_traits>(queue_pair_)(description);
+    description.explain([&](text_writer& writer) {
+      if (!accepted())
+        writer.put("it is unknown how many requests were accepted");
+      else
+        writer.decimal(*accepted())
+            .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
+      if (error_ == ENOMEM || error_ == EINVAL)
+        writer.put(
+            "; the queue is full, or the next request has too many elements, too much inline "
+            "data, or a length that its operation cannot have");
+    });
   }
 
   const ibv_qp* queue_pair_;

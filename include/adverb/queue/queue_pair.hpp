@@ -261,13 +261,11 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
     static_assert(detail::carries_announcement(State) && State != qp_state::any,
                   "a queue pair has an endpoint to announce from INIT to RTR");
-    if (!detail::check_present(std::forward<Policy>(policy), "queue_pair::endpoint",
-                               this->native_handle()))
-      return {};
+    const port_attributes port =
+        announced_port(std::forward<Policy>(policy), "queue_pair::endpoint");
+    if (detail::failed(policy)) return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    const port_attributes port = context.query_port(announced.port, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
     const device_attributes device = context.query_device(std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     const adverb::gid gid =
@@ -310,13 +308,11 @@ class [[nodiscard]] queue_pair
     static_assert(
         detail::carries_announcement(State) && State != qp_state::any,
         "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR");
-    if (!detail::check_present(std::forward<Policy>(policy), "queue_pair::address_of",
-                               this->native_handle()))
-      return {};
+    const port_attributes port =
+        announced_port(std::forward<Policy>(policy), "queue_pair::address_of");
+    if (detail::failed(policy)) return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    const port_attributes port = context.query_port(announced.port, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
     return detail::address_of_peer(peer, path, announced, context, port,
                                    std::forward<Policy>(policy));
   }
@@ -346,6 +342,14 @@ class [[nodiscard]] queue_pair
 
   queue_pair(handle&& pair, const announcement& announced) noexcept
       : operations{std::move(pair)}, storage{announced} {}
+
+  /// What the port says that was announced. Reports an empty pair, and a port that cannot be read.
+  template <error_policy Policy>
+  [[nodiscard]] port_attributes announced_port(Policy&& policy, std::string_view verb) const {
+    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()))
+      return {};
+    return this->context().query_port(storage::announced.port, std::forward<Policy>(policy));
+  }
 
   /// The same pair as one in another state. Moves from this one.
   template <qp_state To>

@@ -275,19 +275,18 @@ bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_
                qp_state to, Policy&& policy) {
   if (!check_present(std::forward<Policy>(policy), "ibv_modify_qp", queue_pair)) return false;
   const context_ref context{queue_pair->context};
-  const qp_attributes needed = attributes_of(service, from, to).required;
+  const transition_attributes table = attributes_of(service, from, to);
   bool complete = true;
   if (to == qp_state::init)
     complete = complete_init(plan, context, std::forward<Policy>(policy));
   else if (to == qp_state::rtr)
-    complete = complete_rtr(plan, needed, context, std::forward<Policy>(policy));
+    complete = complete_rtr(plan, table.required, context, std::forward<Policy>(policy));
   else if (to == qp_state::rts)
-    complete = complete_rts(plan, needed, context, std::forward<Policy>(policy));
+    complete = complete_rts(plan, table.required, context, std::forward<Policy>(policy));
   if (!complete) return false;
 
   plan.values.qp_state = static_cast<ibv_qp_state>(to);
-  const qp_attributes mask =
-      needed | (plan.given & attributes_of(service, from, to).optional) | qp_attribute::state;
+  const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;
   const int result = ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()));
   return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", result,
                         [&](failure_description& description) {
