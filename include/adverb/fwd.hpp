@@ -35,6 +35,9 @@ class protection_domain_operations;
 using protection_domain_ref = protection_domain_operations<reference<ibv_pd>>;
 
 class memory_region;
+template <class Storage>
+class memory_region_operations;
+class memory_region_ref;
 class const_buffer;
 class mutable_buffer;
 

@@ -17,7 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
+#include <typeindex>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -74,7 +74,7 @@ class machine {
   [[nodiscard]] std::vector<Call> calls() const {
     std::vector<Call> found;
     for (const call& each : log())
-      if (const Call* const match = std::get_if<Call>(&each)) found.push_back(*match);
+      if (const Call* const match = each.as<Call>()) found.push_back(*match);
     return found;
   }
   template <class Call>
@@ -93,7 +93,7 @@ class machine {
   /// Makes the `nth` call of this kind from now on fail, in the way in which that function fails.
   template <class Call>
   void fail(int error, std::size_t nth = 1) {
-    fail_kind(index_of<Call>(), error, nth);
+    fail_kind(typeid(Call), error, nth);
   }
   /// Makes the `nth` call of any kind from now on fail. Calls that cannot fail do not count.
   void fail_any(int error, std::size_t nth);
@@ -106,7 +106,7 @@ class machine {
   /// Runs `action` at the start of each call of this kind, until it is replaced.
   template <class Call>
   void before(std::function<void()> action) {
-    set_before(index_of<Call>(), std::move(action));
+    set_before(typeid(Call), std::move(action));
   }
 
   // What happens on its own.
@@ -125,12 +125,8 @@ class machine {
   [[nodiscard]] state& internals() noexcept { return *state_; }
 
  private:
-  template <class Call>
-  [[nodiscard]] static std::size_t index_of() {
-    return call{Call{}}.index();
-  }
-  void fail_kind(std::size_t kind, int error, std::size_t nth);
-  void set_before(std::size_t kind, std::function<void()> action);
+  void fail_kind(std::type_index kind, int error, std::size_t nth);
+  void set_before(std::type_index kind, std::function<void()> action);
 
   std::unique_ptr<state> state_;
 };

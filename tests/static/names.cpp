@@ -68,22 +68,51 @@ static_assert(string_view{to_text(completion_opcode{77})} == "unknown (77)");
 
 static_assert(name_of(object_kind::context) == "context");
 static_assert(name_of(object_kind::protection_domain) == "protection domain");
+static_assert(name_of(object_kind::thread_domain) == "thread domain");
 static_assert(name_of(object_kind::memory_region) == "memory region");
+static_assert(name_of(object_kind::memory_window) == "memory window");
+static_assert(name_of(object_kind::device_memory) == "device memory");
 static_assert(name_of(object_kind::completion_channel) == "completion channel");
 static_assert(name_of(object_kind::completion_queue) == "completion queue");
 static_assert(name_of(object_kind::address_handle) == "address handle");
+static_assert(name_of(object_kind::xrc_domain) == "XRC domain");
+static_assert(name_of(object_kind::shared_receive_queue) == "shared receive queue");
+static_assert(name_of(object_kind::work_queue) == "work queue");
+static_assert(name_of(object_kind::indirection_table) == "indirection table");
+static_assert(name_of(object_kind::counters) == "counter set");
+static_assert(name_of(object_kind::flow_action) == "flow action");
+static_assert(name_of(object_kind::flow) == "flow");
 static_assert(name_of(object_kind::queue_pair) == "queue pair");
 
 static_assert(detail::kind_of<ibv_context> == object_kind::context);
 static_assert(detail::kind_of<ibv_pd> == object_kind::protection_domain);
+static_assert(detail::kind_of<ibv_td> == object_kind::thread_domain);
 static_assert(detail::kind_of<ibv_mr> == object_kind::memory_region);
+static_assert(detail::kind_of<ibv_mw> == object_kind::memory_window);
+static_assert(detail::kind_of<ibv_dm> == object_kind::device_memory);
 static_assert(detail::kind_of<ibv_comp_channel> == object_kind::completion_channel);
 static_assert(detail::kind_of<ibv_cq> == object_kind::completion_queue);
 static_assert(detail::kind_of<ibv_ah> == object_kind::address_handle);
+static_assert(detail::kind_of<ibv_xrcd> == object_kind::xrc_domain);
+static_assert(detail::kind_of<ibv_srq> == object_kind::shared_receive_queue);
+static_assert(detail::kind_of<ibv_wq> == object_kind::work_queue);
+static_assert(detail::kind_of<ibv_rwq_ind_table> == object_kind::indirection_table);
+static_assert(detail::kind_of<ibv_counters> == object_kind::counters);
+static_assert(detail::kind_of<ibv_flow_action> == object_kind::flow_action);
+static_assert(detail::kind_of<ibv_flow> == object_kind::flow);
 static_assert(detail::kind_of<ibv_qp> == object_kind::queue_pair);
+static_assert(detail::kind_of<ibv_cq_ex> == object_kind::completion_queue);
 
 // Every kind has a place in the table of live children.
 static_assert(name_of(static_cast<object_kind>(detail::object_kinds)) == "object");
 static_assert(name_of(static_cast<object_kind>(detail::object_kinds - 1)) != "object");
+
+// The table of optional verbs is searched by halves.
+static_assert(std::is_sorted(detail::optional_verbs.begin(), detail::optional_verbs.end(),
+                             [](const auto& a, const auto& b) { return a.verb < b.verb; }));
+static_assert(detail::feature_of("ibv_alloc_dm") == "device memory");
+static_assert(detail::feature_of("ibv_advise_mr") == "advice about memory (on-demand paging)");
+static_assert(detail::feature_of("ibv_set_ece") == "enhanced connection establishment (ECE)");
+static_assert(detail::feature_of("ibv_alloc_pd").empty() && detail::feature_of("").empty());
 
 }  // namespace

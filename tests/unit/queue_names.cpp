@@ -12,7 +12,11 @@ TEST_CASE("Transports and states have the field's names, unknown ones their numb
   CHECK(to_string(transport::rc) == "RC");
   CHECK(to_string(transport::uc) == "UC");
   CHECK(to_string(transport::ud) == "UD");
-  CHECK(to_string(static_cast<transport>(255)) == "unknown (255)");
+  CHECK(to_string(transport::raw_packet) == "raw packet");
+  CHECK(to_string(transport::xrc_send) == "XRC initiator");
+  CHECK(to_string(transport::xrc_recv) == "XRC target");
+  CHECK(to_string(transport::driver) == "driver");
+  CHECK(to_string(static_cast<transport>(77)) == "unknown (77)");
   CHECK(to_string(qp_state::reset) == "RESET");
   CHECK(to_string(qp_state::init) == "INIT");
   CHECK(to_string(qp_state::rtr) == "RTR");

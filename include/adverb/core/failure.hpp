@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -153,10 +154,28 @@ class failure_description {
     return explain([&](text_writer& writer) { writer.put(text); });
   }
 
-  /// Completes the message.
-  void finish() noexcept { put_code(); }
+  /// Completes the message. What was not explained and is not supported is explained here.
+  void finish() noexcept {
+    put_code();
+    if (failure_.explanation().empty()) explain_missing_feature();
+  }
 
  private:
+  /// "rxe0 has no device memory".
+  void explain_missing_feature() noexcept {
+    const std::string_view feature = detail::feature_of(failure_.verb());
+    const bool unsupported = failure_.code_ == std::errc::operation_not_supported ||
+                             failure_.code_ == std::errc::function_not_supported;
+    if (feature.empty() || !unsupported) return;
+    const std::string_view device =
+        failure_.object().substr(0, failure_.object().find_first_of(": "));
+    const adverb::text<160> why{[&](text_writer& writer) {
+      writer.put(device.empty() ? "the device" : device).put(" has no ").put(feature);
+    }};
+    writer_.put("; ");
+    failure_.explanation_ = put_range(why);
+  }
+
   failure::range put_range(std::string_view text) noexcept {
     const std::size_t begin = writer_.size();
     writer_.put(text);

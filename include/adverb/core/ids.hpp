@@ -15,6 +15,10 @@ enum class lkey : std::uint32_t {};
 enum class rkey : std::uint32_t {};
 /// The number of a queue pair (24 bits).
 enum class qp_number : std::uint32_t {};
+/// The number of a shared receive queue of XRC (24 bits): what a request of an XRC initiator names.
+enum class shared_receive_queue_number : std::uint32_t {};
+/// The number of a work queue (24 bits).
+enum class work_queue_number : std::uint32_t {};
 /// The queue key of datagrams (UD): a receiver drops what does not carry its own.
 enum class queue_key : std::uint32_t {};
 /// The number of a port of a device. Ports count from 1.
@@ -77,6 +81,12 @@ constexpr text<24> decimal_text(std::uint64_t number) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
 }
 [[nodiscard]] constexpr text<24> to_text(qp_number number) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
+}
+[[nodiscard]] constexpr text<24> to_text(shared_receive_queue_number number) noexcept {
+  return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
+}
+[[nodiscard]] constexpr text<24> to_text(work_queue_number number) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
 }
 [[nodiscard]] constexpr text<24> to_text(queue_key key) noexcept {

@@ -10,21 +10,42 @@
 
 struct ibv_context;
 struct ibv_pd;
+struct ibv_td;
 struct ibv_mr;
+struct ibv_mw;
+struct ibv_dm;
 struct ibv_comp_channel;
 struct ibv_cq;
 struct ibv_ah;
+struct ibv_xrcd;
+struct ibv_srq;
+struct ibv_wq;
+struct ibv_rwq_ind_table;
+struct ibv_counters;
+struct ibv_flow_action;
+struct ibv_flow;
 struct ibv_qp;
+struct ibv_cq_ex;
 
 namespace adverb::inline ADVERB_ABI {
 
 enum class object_kind : std::uint8_t {
   context,
   protection_domain,
+  thread_domain,
   memory_region,
+  memory_window,
+  device_memory,
   completion_channel,
   completion_queue,
   address_handle,
+  xrc_domain,
+  shared_receive_queue,
+  work_queue,
+  indirection_table,
+  counters,
+  flow_action,
+  flow,
   queue_pair,
 };
 
@@ -36,10 +57,20 @@ inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind
   switch (kind) {
     case object_kind::context: return "context";
     case object_kind::protection_domain: return "protection domain";
+    case object_kind::thread_domain: return "thread domain";
     case object_kind::memory_region: return "memory region";
+    case object_kind::memory_window: return "memory window";
+    case object_kind::device_memory: return "device memory";
     case object_kind::completion_channel: return "completion channel";
     case object_kind::completion_queue: return "completion queue";
     case object_kind::address_handle: return "address handle";
+    case object_kind::xrc_domain: return "XRC domain";
+    case object_kind::shared_receive_queue: return "shared receive queue";
+    case object_kind::work_queue: return "work queue";
+    case object_kind::indirection_table: return "indirection table";
+    case object_kind::counters: return "counter set";
+    case object_kind::flow_action: return "flow action";
+    case object_kind::flow: return "flow";
     case object_kind::queue_pair: return "queue pair";
   }
   return "object";
@@ -58,7 +89,13 @@ struct kind_of_native<ibv_context> : kind_constant<object_kind::context> {};
 template <>
 struct kind_of_native<ibv_pd> : kind_constant<object_kind::protection_domain> {};
 template <>
+struct kind_of_native<ibv_td> : kind_constant<object_kind::thread_domain> {};
+template <>
 struct kind_of_native<ibv_mr> : kind_constant<object_kind::memory_region> {};
+template <>
+struct kind_of_native<ibv_mw> : kind_constant<object_kind::memory_window> {};
+template <>
+struct kind_of_native<ibv_dm> : kind_constant<object_kind::device_memory> {};
 template <>
 struct kind_of_native<ibv_comp_channel> : kind_constant<object_kind::completion_channel> {};
 template <>
@@ -66,7 +103,23 @@ struct kind_of_native<ibv_cq> : kind_constant<object_kind::completion_queue> {};
 template <>
 struct kind_of_native<ibv_ah> : kind_constant<object_kind::address_handle> {};
 template <>
+struct kind_of_native<ibv_xrcd> : kind_constant<object_kind::xrc_domain> {};
+template <>
+struct kind_of_native<ibv_srq> : kind_constant<object_kind::shared_receive_queue> {};
+template <>
+struct kind_of_native<ibv_wq> : kind_constant<object_kind::work_queue> {};
+template <>
+struct kind_of_native<ibv_rwq_ind_table> : kind_constant<object_kind::indirection_table> {};
+template <>
+struct kind_of_native<ibv_counters> : kind_constant<object_kind::counters> {};
+template <>
+struct kind_of_native<ibv_flow_action> : kind_constant<object_kind::flow_action> {};
+template <>
+struct kind_of_native<ibv_flow> : kind_constant<object_kind::flow> {};
+template <>
 struct kind_of_native<ibv_qp> : kind_constant<object_kind::queue_pair> {};
+template <>
+struct kind_of_native<ibv_cq_ex> : kind_constant<object_kind::completion_queue> {};
 
 /// The kind of object behind a type of the C API.
 template <class Native>

@@ -9,7 +9,7 @@
 
 #include <adverb/core/durations.hpp>
 #include <adverb/queue/endpoint.hpp>
-#include <adverb/queue/queue_pair_traits.hpp>
+#include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
 namespace adverb::inline ADVERB_ABI {

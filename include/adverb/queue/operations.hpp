@@ -19,7 +19,7 @@ namespace detail {
 
 struct send_operation {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
-  static constexpr service_class needs = service_class::datagram;
+  static constexpr service_class needs = service_class::message;
   static constexpr bool completes_receive = true;
 
   static constexpr void fill(ibv_send_wr&) noexcept {}
@@ -27,7 +27,7 @@ struct send_operation {
 
 struct send_with_immediate_operation {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_IMM;
-  static constexpr service_class needs = service_class::datagram;
+  static constexpr service_class needs = service_class::message_with_immediate;
   static constexpr bool completes_receive = true;
 
   std::uint32_t network_order;

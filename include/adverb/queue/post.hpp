@@ -5,90 +5,27 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <optional>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/check.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 #include <adverb/queue/operations.hpp>
-#include <adverb/queue/queue_pair_traits.hpp>
+#include <adverb/queue/post_result.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// What became of a post: everything was accepted, or not.
-class [[nodiscard]] post_result {
- public:
-  constexpr post_result(const ibv_qp* queue_pair, int error, std::uint32_t accepted,
-                        bool receive) noexcept
-      : queue_pair_{queue_pair}, error_{error}, packed_{accepted << 1 | (receive ? 1U : 0U)} {}
-
-  /// True when all requests were accepted.
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
-  [[nodiscard]] std::error_code code() const noexcept {
-    return error_ == 0 ? std::error_code{} : detail::errno_code(error_);
-  }
-  /// How many of the requests were accepted, in their order; nothing when that cannot be known
-  /// (the provider did not say which one failed).
-  [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
-    if (accepted_or_unknown() == unknown) return std::nullopt;
-    return accepted_or_unknown();
-  }
-
-  /// Reports a post that was not accepted whole.
-  template <error_policy Policy = throwing>
-  void check(Policy&& policy = {}) const {
-    detail::check_returned(std::forward<Policy>(policy),
-                           is_receive() ? "ibv_post_recv" : "ibv_post_send", error_,
-                           [&](failure_description& description) { describe(description); });
-  }
-
-  /// The number of accepted requests when it is unknown.
-  static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max() >> 1;
-
- private:
-  [[nodiscard]] constexpr std::uint32_t accepted_or_unknown() const noexcept {
-    return packed_ >> 1;
-  }
-  [[nodiscard]] constexpr bool is_receive() const noexcept { return (packed_ & 1) != 0; }
-
-  void describe(failure_description& description) const noexcept {
-    detail::on_object<detail::queue_pair_traits>(queue_pair_)(description);
-    description.explain([&](text_writer& writer) {
-      if (!accepted())
-        writer.put("it is unknown how many requests were accepted");
-      else
-        writer.decimal(*accepted())
-            .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-      if (error_ == ENOMEM || error_ == EINVAL)
-        writer.put(
-            "; the queue is full, or the next request has too many elements, too much inline "
-            "data, or a length that its operation cannot have");
-    });
-  }
-
-  const ibv_qp* queue_pair_;
-  int error_;
-  // The count above, whether it was the receive queue in the lowest bit: two words in all, which
-  // are returned in registers.
-  std::uint32_t packed_;
-};
 
 namespace detail {
 
 /// Sorts out how a post failed. Providers differ: some return negative numbers, some leave `bad`
 /// null although they failed, one returns 0 and still points `bad` at what it refused.
 template <class Request>
-[[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const ibv_qp* queue_pair,
-                                                                int result, const Request* first,
+[[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const void* object, int result,
+                                                                const Request* first,
                                                                 const Request* bad,
-                                                                bool receive) noexcept {
+                                                                posted_to queue) noexcept {
   std::uint32_t accepted = post_result::unknown;
   if (bad != nullptr) {
     accepted = 0;
@@ -97,21 +34,23 @@ template <class Request>
       ++accepted;
   }
   const int error = result == 0 ? EIO : result < 0 ? -result : result;
-  return {queue_pair, error, accepted, receive};
+  return {object, error, accepted, queue};
 }
 
-// The functions of the two queues, so that posting is written once.
+// The functions of each queue, so that posting is written once.
 struct send_queue {
+  using object_type = ibv_qp;
   using native_request = ibv_send_wr;
-  static constexpr bool receives = false;
+  static constexpr posted_to kind = posted_to::send_queue;
   static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->send_cq; }
   static int post(ibv_qp* queue_pair, ibv_send_wr* first, ibv_send_wr** bad) noexcept {
     return ibv_post_send(queue_pair, first, bad);
   }
 };
 struct receive_queue {
+  using object_type = ibv_qp;
   using native_request = ibv_recv_wr;
-  static constexpr bool receives = true;
+  static constexpr posted_to kind = posted_to::receive_queue;
   static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->recv_cq; }
   static int post(ibv_qp* queue_pair, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
     return ibv_post_recv(queue_pair, first, bad);
@@ -119,7 +58,8 @@ struct receive_queue {
 };
 
 template <class Queue, std::size_t... Index, class... Requests>
-[[nodiscard]] post_result post_to(ibv_qp* queue_pair, std::index_sequence<Index...>,
+[[nodiscard]] post_result post_to(typename Queue::object_type* object,
+                                  std::index_sequence<Index...>,
                                   const Requests&... requests) noexcept {
   // The device reads the elements from copies, a local object for each request: so the requests
   // themselves never have to be in memory, and this is as short as the C that it stands for.
@@ -130,13 +70,25 @@ template <class Queue, std::size_t... Index, class... Requests>
                    payloads),
      ...);
     typename Queue::native_request* bad = nullptr;
-    before_post_to(Queue::completes_on(queue_pair));
-    const int result = Queue::post(queue_pair, native, &bad);
+    before_post_to(Queue::completes_on(object));
+    const int result = Queue::post(object, native, &bad);
     if (result != 0 || bad != nullptr) [[unlikely]]
-      return failed_post<typename Queue::native_request>(queue_pair, result, native, bad,
-                                                         Queue::receives);
-    return {queue_pair, 0, count, Queue::receives};
+      return failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
+    return {object, 0, count, Queue::kind};
   }(requests.payload()...);
+}
+
+/// Posts receives to a queue that has nothing else.
+template <class Queue, class... Requests>
+[[nodiscard]] post_result post_receives_to(typename Queue::object_type* object,
+                                           const Requests&... requests) noexcept {
+  static_assert(sizeof...(Requests) > 0, "there is nothing to post");
+  constexpr bool all_receives = (is_receive_request<Requests> && ...);
+  static_assert(all_receives, "only receives can be posted here: receive(…)");
+  if constexpr (all_receives)
+    return post_to<Queue>(object, std::index_sequence_for<Requests...>{}, requests...);
+  else
+    return {object, EINVAL, 0, Queue::kind};
 }
 
 [[nodiscard]] constexpr bool can_send_in(qp_state state) noexcept {
@@ -145,16 +97,6 @@ template <class Queue, std::size_t... Index, class... Requests>
 [[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
   return state == qp_state::init || state == qp_state::rtr || state == qp_state::sqe ||
          can_send_in(state);
-}
-
-/// Whether a transport carries an operation.
-[[nodiscard]] constexpr bool carries(transport service, service_class needed) noexcept {
-  switch (service) {
-    case transport::rc: return true;
-    case transport::uc: return needed != service_class::reliable_connection;
-    case transport::ud: return needed == service_class::datagram;
-  }
-  return false;
 }
 
 template <transport Transport, qp_state State, class Request>
@@ -211,7 +153,7 @@ template <transport Transport, qp_state State, class... Requests>
   else if constexpr (all_sends)
     return post_to<send_queue>(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
   else
-    return {queue_pair, EINVAL, 0, false};
+    return {queue_pair, EINVAL, 0, posted_to::send_queue};
 }
 
 }  // namespace detail

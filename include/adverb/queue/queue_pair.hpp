@@ -16,7 +16,7 @@
 #include <adverb/queue/post.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
-#include <adverb/queue/queue_pair_traits.hpp>
+#include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/transition.hpp>
 #include <adverb/queue/transport.hpp>
 

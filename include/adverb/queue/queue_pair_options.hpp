@@ -20,6 +20,8 @@ struct queue_pair_options {
   completion_queue_ref send_cq{};
   /// Where receives complete.
   completion_queue_ref recv_cq{};
+  /// Where receives are taken from, instead of a receive queue of its own.
+  reference<ibv_srq> srq{};
   /// How many requests each queue holds, at least.
   std::uint32_t max_send_wr = 1;
   std::uint32_t max_recv_wr = 1;
@@ -37,7 +39,7 @@ struct queue_pair_options {
     return {.qp_context = user_context,
             .send_cq = send_cq.native_handle(),
             .recv_cq = recv_cq.native_handle(),
-            .srq = nullptr,
+            .srq = srq.native_handle(),
             .cap = {.max_send_wr = max_send_wr,
                     .max_recv_wr = max_recv_wr,
                     .max_send_sge = max_send_sge,

@@ -20,6 +20,15 @@ enum class transport : std::uint32_t {
   uc = IBV_QPT_UC,
   /// Unreliable datagram: messages of one packet, to anybody.
   ud = IBV_QPT_UD,
+  /// Raw packets: whole Ethernet frames, headers included.
+  raw_packet = IBV_QPT_RAW_PACKET,
+  /// The initiator of an extended reliable connection (XRC): sends as RC does, receives nothing.
+  xrc_send = IBV_QPT_XRC_SEND,
+  /// The target of an extended reliable connection: what arrives goes to the shared receive queue
+  /// that the request names.
+  xrc_recv = IBV_QPT_XRC_RECV,
+  /// What the driver of the device makes of it.
+  driver = IBV_QPT_DRIVER,
 };
 
 [[nodiscard]] constexpr text<48> to_text(transport service) noexcept {
@@ -28,6 +37,10 @@ enum class transport : std::uint32_t {
       case transport::rc: return "RC";
       case transport::uc: return "UC";
       case transport::ud: return "UD";
+      case transport::raw_packet: return "raw packet";
+      case transport::xrc_send: return "XRC initiator";
+      case transport::xrc_recv: return "XRC target";
+      case transport::driver: return "driver";
     }
     return {};
   };
@@ -63,8 +76,36 @@ enum class qp_state : std::uint32_t {
 }
 
 namespace detail {
+
 /// What an operation needs of the transport.
-enum class service_class : std::uint8_t { datagram, connection, reliable_connection };
+enum class service_class : std::uint8_t {
+  /// A message as it is: every transport that sends.
+  message,
+  /// One with 32 bits beside it: not raw packets.
+  message_with_immediate,
+  /// The cutting of one message into packets: datagrams and raw packets.
+  segmentation,
+  connection,
+  reliable_connection,
+};
+
+/// Whether a transport carries an operation.
+[[nodiscard]] constexpr bool carries(transport service, service_class needed) noexcept {
+  switch (service) {
+    case transport::rc:
+    case transport::xrc_send: return needed != service_class::segmentation;
+    case transport::uc:
+      return needed != service_class::reliable_connection && needed != service_class::segmentation;
+    case transport::ud:
+      return needed == service_class::message || needed == service_class::message_with_immediate ||
+             needed == service_class::segmentation;
+    case transport::raw_packet:
+      return needed == service_class::message || needed == service_class::segmentation;
+    case transport::xrc_recv: return false;
+    case transport::driver: return true;
+  }
+  return false;
+}
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

@@ -84,6 +84,7 @@ int ibv_destroy_cq(ibv_cq* queue) {
 }
 
 namespace fake {
+namespace {
 
 int poll_cq(ibv_cq* queue, int count, ibv_wc* out) {
   if (const int error = errno_of(called::poll_cq{queue, count})) return -error;
@@ -102,6 +103,13 @@ int req_notify_cq(ibv_cq* queue, int solicited_only) {
   current().internals().queues.at(queue).armed =
       solicited_only != 0 ? arming::solicited : arming::any;
   return 0;
+}
+
+}  // namespace
+
+void install_completion_operations(verbs_context& context) {
+  context.context.ops.poll_cq = poll_cq;
+  context.context.ops.req_notify_cq = req_notify_cq;
 }
 
 void machine::complete(ibv_cq* queue, const ibv_wc& completion, bool solicited) {

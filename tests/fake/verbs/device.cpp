@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Device lists, contexts, and what they are asked.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include <endian.h>
@@ -14,6 +15,20 @@ using fake::errno_of;
 using fake::record;
 using fake::refused;
 namespace called = fake::called;
+
+namespace fake {
+namespace {
+
+// The inline functions of verbs.h go through the operations of the context: each part of the fake
+// puts in its own.
+constexpr std::array operations{
+    install_device_operations,
+    install_completion_operations,
+    install_queue_operations,
+};
+
+}  // namespace
+}  // namespace fake
 
 ibv_device** ibv_get_device_list(int* count) {
   if (count != nullptr) *count = 0;
@@ -54,8 +69,6 @@ ibv_context* ibv_open_device(ibv_device* device) {
   auto opened = std::make_unique<fake::open_context>();
   opened->device = index;
   opened->native.sz = sizeof opened->native;
-  opened->native.query_device_ex = fake::query_device_ex;
-  opened->native.query_port = fake::query_port;
   ibv_context& context = opened->native.context;
   context.device = device;
   context.cmd_fd = -1;
@@ -64,10 +77,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
   if (current().devices.at(index).extended_queries)
     context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
-  context.ops.poll_cq = fake::poll_cq;
-  context.ops.req_notify_cq = fake::req_notify_cq;
-  context.ops.post_send = fake::post_send;
-  context.ops.post_recv = fake::post_recv;
+  for (const auto install : fake::operations) install(opened->native);
   state.contexts.add(std::move(opened), &context);
   return &context;
 }
@@ -144,6 +154,7 @@ int ibv_query_pkey(ibv_context* context, std::uint8_t number, int index, __be16*
 }
 
 namespace fake {
+namespace {
 
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
                     ibv_device_attr_ex* attributes, std::size_t size) {
@@ -159,6 +170,13 @@ int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attribu
   if (found == nullptr) return EINVAL;
   *attributes = found->attributes;
   return 0;
+}
+
+}  // namespace
+
+void install_device_operations(verbs_context& context) {
+  context.query_device_ex = query_device_ex;
+  context.query_port = query_port;
 }
 
 }  // namespace fake

@@ -97,8 +97,8 @@ std::size_t machine::live_objects() const {
          state_->address_handles.size() + state_->pairs.size();
 }
 
-void machine::fail_kind(std::size_t kind, int error, std::size_t nth) {
-  state_->failures[kind] = {nth, error};
+void machine::fail_kind(std::type_index kind, int error, std::size_t nth) {
+  state_->failures.insert_or_assign(kind, state::planned_failure{nth, error});
 }
 void machine::fail_any(int error, std::size_t nth) { state_->failure_of_any = {nth, error}; }
 void machine::fail_nothing() {
@@ -107,8 +107,8 @@ void machine::fail_nothing() {
 }
 
 void machine::answer_post(post_answer answer) { state_->post_answers.push_back(answer); }
-void machine::set_before(std::size_t kind, std::function<void()> action) {
-  state_->actions[kind] = std::move(action);
+void machine::set_before(std::type_index kind, std::function<void()> action) {
+  state_->actions.insert_or_assign(kind, std::move(action));
 }
 
 std::size_t machine::unacknowledged(ibv_cq* queue) const {
@@ -129,7 +129,7 @@ machine& current() {
 }
 
 void record(call what) {
-  const std::size_t kind = what.index();
+  const std::type_index kind = what.kind();
   machine::state& state = current().internals();
   state.log.push_back(std::move(what));
   // A copy: the action may replace itself.
@@ -138,7 +138,7 @@ void record(call what) {
 }
 
 int errno_of(call what) {
-  const std::size_t kind = what.index();
+  const std::type_index kind = what.kind();
   record(std::move(what));
   machine::state& state = current().internals();
   int error = 0;

@@ -131,13 +131,18 @@ int post(ibv_qp* pair, Native* first, Native** bad) {
   return answer.result;
 }
 
-}  // namespace
-
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
   return post<called::post_send>(pair, first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
   return post<called::post_recv>(pair, first, bad);
+}
+
+}  // namespace
+
+void install_queue_operations(verbs_context& context) {
+  context.context.ops.post_send = post_send;
+  context.context.ops.post_recv = post_recv;
 }
 
 }  // namespace fake

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -66,9 +67,9 @@ struct machine::state {
   };
 
   std::vector<call> log;
-  std::map<std::size_t, planned_failure> failures;
+  std::map<std::type_index, planned_failure> failures;
   std::optional<planned_failure> failure_of_any;
-  std::map<std::size_t, std::function<void()>> actions;
+  std::map<std::type_index, std::function<void()>> actions;
   std::deque<post_answer> post_answers;
 
   std::uint32_t last_handle = 0;
@@ -109,13 +110,9 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
-// The operations of a context.
-int query_device_ex(ibv_context*, const ibv_query_device_ex_input*, ibv_device_attr_ex*,
-                    std::size_t);
-int query_port(ibv_context*, std::uint8_t, ibv_port_attr*, std::size_t);
-int poll_cq(ibv_cq*, int, ibv_wc*);
-int req_notify_cq(ibv_cq*, int);
-int post_send(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
-int post_recv(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
+// What each part of the fake answers of the operations of a context.
+void install_device_operations(verbs_context& context);
+void install_completion_operations(verbs_context& context);
+void install_queue_operations(verbs_context& context);
 
 }  // namespace fake

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Blocks: registered memory cut into pieces of one size.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include <adverb/core/error.hpp>
+#include <adverb/memory/buffer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// A region cut into blocks of one size, numbered from 0: one compare an access.
+template <class Buffer>
+class buffer_blocks {
+ public:
+  buffer_blocks() noexcept = default;
+  buffer_blocks(adopt_t, std::uint64_t address, lkey key, std::uint32_t block_size,
+                std::size_t count) noexcept
+      : address_{address}, count_{count}, block_size_{block_size}, key_{key} {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// In bytes.
+  [[nodiscard]] std::uint32_t block_size() const noexcept { return block_size_; }
+
+  /// A block. An index that is out of range is reported as by every operation without a policy.
+  [[nodiscard]] Buffer operator[](std::size_t index) const {
+    if (index >= count_) [[unlikely]]
+      out_of_range(index);
+    return Buffer{adopt, ibv_sge{address_ + index * block_size_, block_size_,
+                                 static_cast<std::uint32_t>(key_)}};
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] void out_of_range(std::size_t index) const {
+    detail::fail(failure{detail::errno_code(ERANGE), "buffer_blocks::operator[]",
+                         [&](failure_description& description) {
+                           description.explain([&](text_writer& writer) {
+                             writer.put("block ").decimal(index).put(" of ").decimal(count_);
+                           });
+                         }});
+  }
+
+  std::uint64_t address_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t block_size_ = 0;
+  lkey key_{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI

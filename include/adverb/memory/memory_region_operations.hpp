@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// What registered memory can be used for: the buffers that are cut from a region, and what a peer
+// is told of it.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/access.hpp>
+#include <adverb/memory/buffer.hpp>
+#include <adverb/memory/buffer_blocks.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// "rxe0 mr 0x1234".
+inline void put_region(text_writer& writer, const ibv_mr* region) noexcept {
+  put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
+}
+
+/// A range of bytes that is about to become a buffer, checked.
+struct slice_request {
+  std::size_t offset;
+  std::size_t length;
+  std::size_t region_size;
+  bool writable;
+
+  [[nodiscard]] constexpr bool valid() const noexcept {
+    return offset <= region_size && length <= region_size - offset && length <= max_buffer_size &&
+           writable;
+  }
+
+  void explain(failure_description& description) const noexcept {
+    description.explain([&](text_writer& writer) {
+      if (!writable) {
+        writer.put("the region was registered without local_write: nothing can be received into ");
+        writer.put("it");
+      } else if (offset > region_size || length > region_size - offset) {
+        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
+        writer.decimal(region_size).put(" bytes of the region");
+      } else {
+        writer.decimal(length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
+      }
+    });
+  }
+};
+
+}  // namespace detail
+
+/// What can be done with registered memory, whether it is owned, imported or referred to. The C
+/// struct knows neither where the device sees the memory begin nor the rights it was registered
+/// with: these are kept here.
+template <class Storage>
+class memory_region_operations : public Storage {
+ public:
+  memory_region_operations() noexcept = default;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return this->native_handle()->pd;
+  }
+
+  /// The key for own work requests; every buffer of the region carries it.
+  [[nodiscard]] adverb::lkey lkey() const noexcept {
+    return static_cast<adverb::lkey>(this->native_handle()->lkey);
+  }
+  /// The key for a peer's work requests; `remote` hands it out together with the address.
+  [[nodiscard]] adverb::rkey rkey() const noexcept {
+    return static_cast<adverb::rkey>(this->native_handle()->rkey);
+  }
+  /// In bytes.
+  [[nodiscard]] std::size_t size() const noexcept { return this->native_handle()->length; }
+  /// The first address, as the device and peers see it.
+  [[nodiscard]] std::uint64_t device_address() const noexcept { return device_address_; }
+  /// What it was registered with.
+  [[nodiscard]] access_rights rights() const noexcept { return rights_; }
+
+  /// `length` bytes from `offset`, to receive into or send from. Reports ERANGE when they are not
+  /// inside the region, are more than 32 bits can count, or may not be written.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
+                                     Policy&& policy = {}) const {
+    return checked<mutable_buffer>(offset, length, rights_.contains(access_right::local_write),
+                                   std::forward<Policy>(policy));
+  }
+  /// The same, only to send from.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
+                                                 Policy&& policy = {}) const {
+    return checked<adverb::const_buffer>(offset, length, true, std::forward<Policy>(policy));
+  }
+
+  /// The whole region as one buffer.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] mutable_buffer buffer(Policy&& policy = {}) const {
+    return slice(0, size_or_zero(), std::forward<Policy>(policy));
+  }
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::const_buffer const_buffer(Policy&& policy = {}) const {
+    return const_slice(0, size_or_zero(), std::forward<Policy>(policy));
+  }
+
+  /// A slice that nothing checks, for hot paths that have checked already.
+  [[nodiscard]] mutable_buffer unchecked_slice(std::size_t offset,
+                                               std::uint32_t length) const noexcept {
+    return {adopt, element(offset, length)};
+  }
+
+  /// The region cut into blocks of `block_size` bytes; a shorter rest is left out. Reports what
+  /// `slice` reports for a block, and EINVAL for blocks of no bytes.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] buffer_blocks<mutable_buffer> blocks(std::size_t block_size,
+                                                     Policy&& policy = {}) const {
+    return cut(slice(0, block_size, std::forward<Policy>(policy)), std::forward<Policy>(policy));
+  }
+  /// The same, only to send from.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] buffer_blocks<adverb::const_buffer> const_blocks(std::size_t block_size,
+                                                                 Policy&& policy = {}) const {
+    return cut(const_slice(0, block_size, std::forward<Policy>(policy)),
+               std::forward<Policy>(policy));
+  }
+
+  /// The whole region as a peer may use it. Reports EACCES when the region was not registered with
+  /// these rights, EINVAL when it is not aligned for atomic operations that it grants.
+  template <class T = std::byte,
+            access_rights Rights = access_right::remote_read | access_right::remote_write,
+            error_policy Policy = throwing>
+  [[nodiscard]] remote_buffer<T, Rights> remote(Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::remote",
+                               this->native_handle()))
+      return {};
+    if (!rights_.contains(Rights)) {
+      detail::report_errno(std::forward<Policy>(policy), EACCES, "memory_region::remote",
+                           [&](failure_description& description) {
+                             on_region()(description);
+                             description.explain([&](text_writer& writer) {
+                               writer.put("the region was registered with ").put(rights_);
+                               writer.put(", which does not grant ").put(Rights - rights_);
+                             });
+                           });
+      return {};
+    }
+    if (Rights.contains(access_right::remote_atomic) && device_address_ % 8 != 0) {
+      detail::report_errno(
+          std::forward<Policy>(policy), EINVAL, "memory_region::remote",
+          [&](failure_description& description) {
+            on_region()(description);
+            description.explain("atomic operations need an address that is a multiple of 8");
+          });
+      return {};
+    }
+    detail::clear(policy);
+    return {adopt, device_address_, size() / sizeof(T), rkey()};
+  }
+
+ protected:
+  memory_region_operations(Storage&& storage, std::uint64_t device_address,
+                           access_rights rights) noexcept
+      : Storage{std::move(storage)}, device_address_{device_address}, rights_{rights} {}
+
+  [[nodiscard]] auto on_region() const noexcept {
+    return [region = this->native_handle()](failure_description& description) {
+      description.object([&](text_writer& writer) { detail::put_region(writer, region); });
+    };
+  }
+
+ private:
+  [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
+    return {device_address_ + offset, length, this->native_handle()->lkey};
+  }
+
+  [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
+
+  /// The region as blocks like the first one, unless that could not be cut.
+  template <class Buffer, error_policy Policy>
+  [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, Policy&& policy) const {
+    if (detail::failed(policy)) return {};
+    const bool usable = detail::check_returned(
+        std::forward<Policy>(policy), "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
+        [&](failure_description& description) {
+          on_region()(description);
+          description.explain("blocks need at least one byte");
+        });
+    if (!usable) return {};
+    return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
+  }
+
+  template <class Buffer, error_policy Policy>
+  [[nodiscard]] Buffer checked(std::size_t offset, std::size_t length, bool writable,
+                               Policy&& policy) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::slice",
+                               this->native_handle()))
+      return {};
+    const detail::slice_request request{offset, length, size(), writable};
+    if (!request.valid()) [[unlikely]] {
+      detail::report_errno(std::forward<Policy>(policy), ERANGE, "memory_region::slice",
+                           [&](failure_description& description) {
+                             on_region()(description);
+                             request.explain(description);
+                           });
+      return {};
+    }
+    detail::clear(policy);
+    return Buffer{adopt, element(offset, static_cast<std::uint32_t>(length))};
+  }
+
+  std::uint64_t device_address_ = 0;
+  access_rights rights_;
+};
+
+/// Refers to registered memory that something else keeps alive; three words, to be passed by value.
+class memory_region_ref : public memory_region_operations<reference<ibv_mr>> {
+ public:
+  memory_region_ref() noexcept = default;
+  /// Of a memory_region or an imported one. One that is about to die cannot be referred to.
+  template <class Owner>
+    requires detail::owner_of<Owner, ibv_mr>
+  memory_region_ref(const Owner& owner) noexcept
+      : memory_region_ref{adopt, owner.native_handle(), owner.rights(), owner.device_address()} {}
+  template <class Owner>
+    requires detail::owner_of<Owner, ibv_mr>
+  memory_region_ref(const Owner&&) = delete;
+
+  /// Views a region of the C API, whose rights and first address have to be told.
+  memory_region_ref(adopt_t, ibv_mr* region, access_rights rights,
+                    std::uint64_t device_address) noexcept
+      : memory_region_operations{reference<ibv_mr>{region}, device_address, rights} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What became of a post.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/check.hpp>
+#include <adverb/queue/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// The queues that something can be posted to.
+enum class posted_to : std::uint32_t {
+  send_queue,
+  extended_send_queue,
+  receive_queue,
+  shared_receive_queue,
+  work_queue,
+  tag_list,
+};
+inline constexpr unsigned posted_to_bits = 3;
+
+[[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
+  switch (queue) {
+    case posted_to::send_queue: return "ibv_post_send";
+    case posted_to::extended_send_queue: return "ibv_wr_complete";
+    case posted_to::receive_queue: return "ibv_post_recv";
+    case posted_to::shared_receive_queue: return "ibv_post_srq_recv";
+    case posted_to::work_queue: return "ibv_post_wq_recv";
+    case posted_to::tag_list: return "ibv_post_srq_ops";
+  }
+  return "post";
+}
+
+/// Names the object that has the queue.
+inline void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept {
+  switch (queue) {
+    case posted_to::send_queue:
+    case posted_to::extended_send_queue:
+    case posted_to::receive_queue:
+      return queue_pair_traits::describe(static_cast<const ibv_qp*>(object), writer);
+    case posted_to::shared_receive_queue:
+    case posted_to::tag_list:
+      return shared_receive_queue_traits::describe(static_cast<const ibv_srq*>(object), writer);
+    case posted_to::work_queue:
+      return work_queue_traits::describe(static_cast<const ibv_wq*>(object), writer);
+  }
+}
+
+}  // namespace detail
+
+/// What became of a post: everything was accepted, or not.
+class [[nodiscard]] post_result {
+ public:
+  /// `object` is of the kind of C struct that has this queue.
+  constexpr post_result(const void* object, int error, std::uint32_t accepted,
+                        detail::posted_to queue) noexcept
+      : object_{object},
+        error_{error},
+        packed_{accepted << queue_bits | static_cast<std::uint32_t>(queue)} {}
+
+  /// True when all requests were accepted.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
+  [[nodiscard]] std::error_code code() const noexcept {
+    return error_ == 0 ? std::error_code{} : detail::errno_code(error_);
+  }
+  /// How many of the requests were accepted, in their order; nothing when that cannot be known
+  /// (the provider did not say which one failed).
+  [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
+    if (accepted_or_unknown() == unknown) return std::nullopt;
+    return accepted_or_unknown();
+  }
+
+  /// Reports a post that was not accepted whole.
+  template <error_policy Policy = throwing>
+  void check(Policy&& policy = {}) const {
+    detail::check_returned(std::forward<Policy>(policy), detail::verb_of(queue()), error_,
+                           [&](failure_description& description) { describe(description); });
+  }
+
+  /// The number of accepted requests when it is unknown.
+  static constexpr std::uint32_t unknown =
+      std::numeric_limits<std::uint32_t>::max() >> detail::posted_to_bits;
+
+ private:
+  static constexpr unsigned queue_bits = detail::posted_to_bits;
+
+  [[nodiscard]] constexpr std::uint32_t accepted_or_unknown() const noexcept {
+    return packed_ >> queue_bits;
+  }
+  [[nodiscard]] constexpr detail::posted_to queue() const noexcept {
+    return static_cast<detail::posted_to>(packed_ & ((1U << queue_bits) - 1));
+  }
+
+  void describe(failure_description& description) const noexcept {
+    description
+        .object([&](text_writer& writer) { detail::put_posted_to(writer, queue(), object_); })
+        .explain([&](text_writer& writer) {
+          if (!accepted())
+            writer.put("it is unknown how many requests were accepted");
+          else
+            writer.decimal(*accepted())
+                .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
+          if (error_ == ENOMEM || error_ == EINVAL)
+            writer.put(
+                "; the queue is full, or the next request has too many elements, too much inline "
+                "data, or a length that its operation cannot have");
+        });
+  }
+
+  const void* object_;
+  int error_;
+  // The count above, which queue it was in the lowest bits: two words in all, which are returned in
+  // registers.
+  std::uint32_t packed_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// How the objects that have queues are destroyed and named, and what they stand on.
+#pragma once
+
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+struct queue_pair_traits {
+  using native_type = ibv_qp;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
+  static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
+  template <class Function>
+  static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
+    function(pair->pd);
+    function(pair->send_cq);
+    if (pair->recv_cq != pair->send_cq) function(pair->recv_cq);
+    function(pair->srq);
+  }
+  static void describe(const ibv_qp* pair, text_writer& writer) noexcept {
+    put_device(writer, pair->context).put(" qp ").put(static_cast<qp_number>(pair->qp_num));
+  }
+};
+
+struct shared_receive_queue_traits {
+  using native_type = ibv_srq;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_srq";
+  static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
+  template <class Function>
+  static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
+    function(queue->pd);
+  }
+  static void describe(const ibv_srq* queue, text_writer& writer) noexcept {
+    put_device(writer, queue->context).put(" srq ").decimal(queue->handle);
+  }
+};
+
+struct work_queue_traits {
+  using native_type = ibv_wq;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_wq";
+  static int destroy(ibv_wq* queue) noexcept { return ibv_destroy_wq(queue); }
+  template <class Function>
+  static void for_each_parent(const ibv_wq* queue, const Function& function) noexcept {
+    function(queue->pd);
+    function(queue->cq);
+  }
+  static void describe(const ibv_wq* queue, text_writer& writer) noexcept {
+    put_device(writer, queue->context)
+        .put(" wq ")
+        .put(static_cast<work_queue_number>(queue->wq_num));
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
