@@ -9,3 +9,7 @@
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/work_queue.hpp>
+#include <adverb/steering/counters.hpp>
+#include <adverb/steering/flow_action.hpp>
+#include <adverb/steering/receive_side_scaling.hpp>

@@ -7,10 +7,14 @@
 struct ibv_ah;
 struct ibv_comp_channel;
 struct ibv_context;
+struct ibv_counters;
 struct ibv_cq;
+struct ibv_flow;
+struct ibv_flow_action;
 struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
+struct ibv_rwq_ind_table;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -57,5 +61,25 @@ class address_handle;
 template <class Storage>
 class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
+
+class indirection_table;
+template <class Storage>
+class indirection_table_operations;
+using indirection_table_ref = indirection_table_operations<reference<ibv_rwq_ind_table>>;
+
+class flow;
+template <class Storage>
+class flow_operations;
+using flow_ref = flow_operations<reference<ibv_flow>>;
+
+class flow_action;
+template <class Storage>
+class flow_action_operations;
+using flow_action_ref = flow_action_operations<reference<ibv_flow_action>>;
+
+class counters;
+template <class Storage>
+class counters_operations;
+using counters_ref = counters_operations<reference<ibv_counters>>;
 
 }  // namespace adverb::inline ADVERB_ABI
