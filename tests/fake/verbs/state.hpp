@@ -35,9 +35,14 @@ struct completion_queue {
 };
 
 struct queue_pair {
-  ibv_qp native;
+  ibv_qp_ex native;
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
+  ibv_ece enhancements;
+  /// Whether it was made for extended sending.
+  bool extended;
+  /// What was built since ibv_wr_start.
+  std::vector<extended_request> building;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
@@ -114,5 +119,8 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+
+/// Puts in the calls that a pair which is made for these operations is sent through.
+void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
 
 }  // namespace fake
