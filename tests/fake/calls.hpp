@@ -10,6 +10,8 @@
 #include "calls/device.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/steering.hpp"
+#include "calls/work_queue.hpp"
 
 namespace fake {
 

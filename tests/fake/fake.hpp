@@ -37,6 +37,8 @@ struct device {
   ibv_device_attr attributes;
   std::vector<port> ports;
   int completion_vectors = 4;
+  /// What an extended query has beyond `attributes`.
+  ibv_device_attr_ex extended = {};
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
 };
@@ -117,6 +119,9 @@ class machine {
   void announce(ibv_cq* queue);
   /// How many events of this queue were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
+
+  /// What the counters stand at from now on; a reading has to have room for all of them.
+  void count(ibv_counters* counters, std::vector<std::uint64_t> values);
 
   /// The attributes that the pair was given by all modifications so far.
   [[nodiscard]] const ibv_qp_attr& attributes(ibv_qp* pair) const;

@@ -22,9 +22,8 @@ namespace {
 // The inline functions of verbs.h go through the operations of the context: each part of the fake
 // puts in its own.
 constexpr std::array operations{
-    install_device_operations,
-    install_completion_operations,
-    install_queue_operations,
+    install_device_operations,     install_completion_operations, install_queue_operations,
+    install_work_queue_operations, install_steering_operations,
 };
 
 }  // namespace
@@ -159,7 +158,7 @@ namespace {
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
                     ibv_device_attr_ex* attributes, std::size_t size) {
   if (const int error = errno_of(called::query_device{true})) return error;
-  std::memset(attributes, 0, size);
+  std::memcpy(attributes, &device_of(context).extended, size);
   attributes->orig_attr = device_of(context).attributes;
   return 0;
 }

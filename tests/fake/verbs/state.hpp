@@ -45,6 +45,11 @@ struct queue_pair {
   std::vector<extended_request> building;
 };
 
+struct counter_set {
+  ibv_counters native;
+  std::vector<std::uint64_t> values;
+};
+
 /// The objects of one kind, by the pointer that the C API knows them by.
 template <class Native, class Fake = Native>
 class objects {
@@ -89,6 +94,11 @@ struct machine::state {
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_wq> work_queues;
+  objects<ibv_rwq_ind_table> indirection_tables;
+  objects<ibv_flow> flows;
+  objects<ibv_flow_action> flow_actions;
+  objects<ibv_counters, counter_set> counters;
 };
 
 /// The machine of the running test; the program ends when there is none.
@@ -119,6 +129,8 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_work_queue_operations(verbs_context& context);
+void install_steering_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
