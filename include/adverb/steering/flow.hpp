@@ -119,13 +119,8 @@ class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_tra
   template <error_policy Policy>
   [[nodiscard]] static flow make(Policy&& policy, flow_destination pair, const ibv_flow_attr* rule,
                                  const detail::lowering_notes& notes) {
-    if (!notes.too_large.empty()) {
-      const text<160> why{[&](text_writer& writer) {
-        writer.put(notes.too_large).put(" is ").decimal(notes.given).put(", which does not fit ");
-        writer.put("into its ").decimal(notes.bits).put(notes.bits == 1 ? " bit" : " bits");
-      }};
-      return refused(std::forward<Policy>(policy), why);
-    }
+    if (const auto problem = detail::range_problem(notes); !problem.view().empty())
+      return refused(std::forward<Policy>(policy), problem);
     if (!detail::check_present(std::forward<Policy>(policy), verb, pair.native_handle())) return {};
     const std::vector<const void*> parents = detail::parents_of_flow(pair.native_handle(), rule);
     for (const void* parent : parents)

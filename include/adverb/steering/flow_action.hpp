@@ -32,6 +32,24 @@ struct flow_action_traits {
   }
 };
 
+/// Refuses (EINVAL) headers around ESP that are none, or that have values out of range. True when
+/// all is well.
+template <error_policy Policy>
+bool check_tunnel_headers(Policy&& policy, std::string_view verb, const esp_changes& asked) {
+  if (!asked.attributes || !asked.attributes->full_offload) return true;
+  for (const flow_specification& header : asked.attributes->full_offload->tunnel_headers) {
+    const auto out_of_range = range_problem(header.notes());
+    const std::string_view problem = header.values().empty()
+                                         ? "a header around ESP is a match, not an action"
+                                         : out_of_range.view();
+    if (problem.empty()) continue;
+    report_errno(std::forward<Policy>(policy), EINVAL, verb,
+                 [&](failure_description& description) { description.explain(problem); });
+    return false;
+  }
+  return true;
+}
+
 /// Says why an ESP action was refused, where that can be seen.
 inline void explain_esp(failure_description& description, const esp_changes& asked) {
   if (description.code() != std::errc::invalid_argument) return;
@@ -72,7 +90,9 @@ class flow_action_operations : public Storage {
   template <error_policy Policy = throwing>
   void modify(const esp_changes& changes, Policy&& policy = {}) const {
     constexpr std::string_view verb = "ibv_modify_flow_action_esp";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
+    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) ||
+        !detail::check_tunnel_headers(std::forward<Policy>(policy), verb, changes))
+      return;
     detail::native_esp native{changes};
     const int result = ibv_modify_flow_action_esp(this->native_handle(), native.get());
     detail::check_returned(
@@ -104,9 +124,11 @@ class [[nodiscard]] flow_action
   template <error_policy Policy>
   [[nodiscard]] static flow_action make(context_ref context, const esp_changes& asked,
                                         Policy&& policy) {
+    constexpr std::string_view verb = "ibv_create_flow_action_esp";
+    if (!detail::check_tunnel_headers(std::forward<Policy>(policy), verb, asked)) return {};
     detail::native_esp native{asked};
     return detail::make_handle<flow_action>(
-        std::forward<Policy>(policy), "ibv_create_flow_action_esp",
+        std::forward<Policy>(policy), verb,
         [&] { return ibv_create_flow_action_esp(context.native_handle(), native.get()); },
         [&](failure_description& description) {
           detail::on_device(context.native_handle())(description);

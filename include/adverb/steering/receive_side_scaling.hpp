@@ -55,8 +55,8 @@ inline void explain_scaling(failure_description& description, context_ref contex
 /// Makes a queue pair that spreads what is steered to it over the work queues of a table, by the
 /// hash of each packet. It has no queues of its own: nothing can be sent through it, receives are
 /// posted to the work queues. It is in RESET; some devices (mlx4) take packets once it is brought
-/// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it: the kernel
-/// refuses (EBUSY) to destroy a table in use. Wraps: ibv_create_qp_ex(3).
+/// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it.
+/// Wraps: ibv_create_qp_ex(3).
 template <transport Transport = transport::raw_packet, error_policy Policy = throwing>
 [[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling(
     protection_domain_ref domain, indirection_table_ref table, const receive_hash& hash,
@@ -77,7 +77,8 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
                                .rx_hash_key_len = static_cast<std::uint8_t>(key.size()),
                                .rx_hash_key = reinterpret_cast<std::uint8_t*>(key.data()),
                                .rx_hash_fields_mask = hash.fields().bits()};
-        return ibv_create_qp_ex(domain.native_handle()->context, &native);
+        return detail::with_parents(ibv_create_qp_ex(domain.native_handle()->context, &native),
+                                    {table.native_handle()});
       },
       [&](failure_description& description) {
         detail::on_device(domain.native_handle()->context)(description);

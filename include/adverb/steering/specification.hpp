@@ -25,6 +25,15 @@ struct lowering_notes {
   bool partial = false;
 };
 
+/// "vlan_id is 4096, which does not fit into its 12 bits"; nothing when every value fits.
+[[nodiscard]] inline text<160> range_problem(const lowering_notes& notes) noexcept {
+  return text<160>{[&](text_writer& writer) {
+    if (notes.too_large.empty()) return;
+    writer.put(notes.too_large).put(" is ").decimal(notes.given).put(", which does not fit ");
+    writer.put("into its ").decimal(notes.bits).put(notes.bits == 1 ? " bit" : " bits");
+  }};
+}
+
 /// Writes fields into the two filters of a specification, value and mask, in network byte order.
 template <class Filter>
 class filter_writer {
