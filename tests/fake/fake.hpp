@@ -118,6 +118,9 @@ class machine {
   /// How many events of this queue were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
 
+  /// Puts an asynchronous event on a device that is open.
+  void raise(ibv_context* context, const ibv_async_event& event);
+
   /// The attributes that the pair was given by all modifications so far.
   [[nodiscard]] const ibv_qp_attr& attributes(ibv_qp* pair) const;
 

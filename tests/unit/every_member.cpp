@@ -54,6 +54,8 @@ void call_context(const Context& context, Policy&... policy) {
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
+  use(context.has_async_event(), context.next_async_event(policy...));
+  context.set_async_non_blocking(true, policy...);
 }
 
 template <class... Policy>

@@ -21,6 +21,13 @@ struct close_device {
   ibv_context* context;
 };
 
+struct get_async_event {
+  ibv_context* context;
+};
+struct ack_async_event {
+  ibv_async_event event;
+};
+
 struct query_device {
   bool extended;  // Through the operations of the context, not the old function.
 };

@@ -72,7 +72,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   ibv_context& context = opened->native.context;
   context.device = device;
   context.cmd_fd = -1;
-  context.async_fd = -1;
+  fake::open_async_events(*opened);
   context.num_comp_vectors = current().devices.at(index).completion_vectors;
   // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
   if (current().devices.at(index).extended_queries)
@@ -84,7 +84,9 @@ ibv_context* ibv_open_device(ibv_device* device) {
 
 int ibv_close_device(ibv_context* context) {
   record(called::close_device{context});
-  current().internals().contexts.remove(context);
+  auto& contexts = current().internals().contexts;
+  fake::close_async_events(contexts.at(context));
+  contexts.remove(context);
   return 0;
 }
 

@@ -18,6 +18,7 @@ namespace fake {
 /// An open device, laid out as providers do: the C struct is the last member.
 struct open_context {
   std::size_t device;
+  int async_writing_end;
   verbs_context native;
 };
 
@@ -109,6 +110,10 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
+
+/// Makes the pipe that asynchronous events of a context go through, and closes it.
+void open_async_events(open_context& context);
+void close_async_events(open_context& context);
 
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
