@@ -6,7 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_operations.hpp>
@@ -55,7 +58,61 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
   explicit context(device_ref device, Policy&& policy = {})
       : context_operations{adopt, open(device, std::forward<Policy>(policy))} {}
 
+  /// Another context on what a process has open: `command_file_descriptor()` of its context, sent
+  /// over a socket (SCM_RIGHTS) or inherited. What was made there can be imported into it. Takes a
+  /// copy of the descriptor. Wraps: ibv_import_device(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static context import(int command_file_descriptor, Policy&& policy = {}) {
+    const int copy = copy_descriptor(command_file_descriptor, std::forward<Policy>(policy));
+    if (copy == -1) return {};
+    return context{adopt, import_copy(copy, std::forward<Policy>(policy))};
+  }
+
  private:
+  /// A copy that belongs to the C library; -1 when the descriptor is none of a device. This is
+  /// looked at here, because afterwards a failure would not tell whose the copy is.
+  template <error_policy Policy>
+  static int copy_descriptor(int command_file_descriptor, Policy&& policy) {
+    int copy = -1;
+    detail::check_minus_one(
+        std::forward<Policy>(policy), "ibv_import_device",
+        [&] {
+          struct stat status{};
+          if (::fstat(command_file_descriptor, &status) == -1) return -1;
+          if (!S_ISCHR(status.st_mode)) {
+            errno = EINVAL;
+            return -1;
+          }
+          copy = ::fcntl(command_file_descriptor, F_DUPFD_CLOEXEC, 0);
+          return copy;
+        },
+        [](failure_description& description) {
+          if (description.code() == std::errc::invalid_argument ||
+              description.code() == std::errc::bad_file_descriptor)
+            description.explain("the descriptor is not that of a device");
+        });
+    return copy;
+  }
+
+  template <error_policy Policy>
+  static ibv_context* import_copy(int copy, Policy&& policy) {
+    return detail::check_pointer(
+        std::forward<Policy>(policy), "ibv_import_device",
+        [&] {
+          ibv_context* const imported = ibv_import_device(copy);
+          // With these the C library has not handed the descriptor on; whoever it hands it to
+          // closes it when they fail.
+          const int reason = errno;
+          if (imported == nullptr && (reason == ENODEV || reason == EOPNOTSUPP)) ::close(copy);
+          errno = reason;
+          return imported;
+        },
+        [](failure_description& description) {
+          if (description.code() == std::errc::no_such_device)
+            description.explain("the descriptor is not that of a device of this machine");
+        });
+  }
+
   template <error_policy Policy>
   static ibv_context* open(device_ref device, Policy&& policy) {
     const auto describe = [&](failure_description& description) {

@@ -33,6 +33,15 @@ template <class Index>
   return static_cast<int>(index);
 }
 
+/// `ibv_query_port_speed`, which came with rdma-core 62.
+template <class Context>
+[[nodiscard]] int query_port_speed(Context* context, std::uint32_t port, std::uint64_t& speed) {
+  if constexpr (requires { ibv_query_port_speed(context, port, &speed); })
+    return ibv_query_port_speed(context, port, &speed);
+  else
+    return EOPNOTSUPP;
+}
+
 }  // namespace detail
 
 /// What an open device can be asked; the same for its owner (`context`) and for a reference to it
@@ -43,6 +52,11 @@ class context_operations : public Storage {
   using Storage::Storage;
 
   [[nodiscard]] device_ref device() const noexcept { return this->native_handle()->device; }
+  /// The file descriptor of the device in this process: what `context::import` takes in another
+  /// one.
+  [[nodiscard]] int command_file_descriptor() const noexcept {
+    return this->native_handle()->cmd_fd;
+  }
   /// How many completion vectors there are to spread completion queues over.
   [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
     return static_cast<std::uint32_t>(this->native_handle()->num_comp_vectors);
@@ -172,6 +186,56 @@ class context_operations : public Storage {
         },
         detail::on_port(this->native_handle(), port));
     return static_cast<adverb::pkey>(found ? be16toh(native) : 0);
+  }
+
+  /// The index of a partition key in a port's table, or nothing where it is not there. The
+  /// membership bit counts. Wraps: ibv_get_pkey_index(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<pkey_index> find_pkey(port_number port, adverb::pkey key,
+                                                    Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_get_pkey_index")) return std::nullopt;
+    const int index = ibv_get_pkey_index(this->native_handle(), static_cast<std::uint8_t>(port),
+                                         htobe16(static_cast<std::uint16_t>(key)));
+    if (index >= 0) {
+      detail::clear(policy);
+      return static_cast<pkey_index>(index);
+    }
+    // The call cannot tell a key that is not there from a port that is not there.
+    (void)query_port(port, std::forward<Policy>(policy));
+    return std::nullopt;
+  }
+
+  /// Reads the clock of the device now. `device_attributes::clock()` tells how fast it runs.
+  /// Wraps: ibv_query_rt_values_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] device_ticks device_time(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_rt_values_ex")) return {};
+    ibv_values_ex values{};
+    values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+    int result = ibv_query_rt_values_ex(this->native_handle(), &values);
+    // A provider without a clock may answer without an error.
+    if (result == 0 && (values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK) == 0) result = EOPNOTSUPP;
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_rt_values_ex", result,
+                                detail::on_device(this->native_handle())))
+      return {};
+    // Ticks in the guise of a time: providers leave the seconds 0.
+    constexpr std::uint64_t second = 1'000'000'000;
+    return static_cast<device_ticks>(static_cast<std::uint64_t>(values.raw_clock.tv_sec) * second +
+                                     static_cast<std::uint64_t>(values.raw_clock.tv_nsec));
+  }
+
+  /// The bandwidth that a port really has, in Mbit/s: for a function of a shared device that of all
+  /// links behind it. EOPNOTSUPP before rdma-core 62. Wraps: ibv_query_port_speed(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::uint64_t port_megabits(port_number port, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_port_speed")) return 0;
+    std::uint64_t speed = 0;
+    const int result =
+        detail::query_port_speed(this->native_handle(), static_cast<std::uint32_t>(port), speed);
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port_speed", result,
+                                detail::on_port(this->native_handle(), port)))
+      return 0;
+    return speed * 100;
   }
 
  private:

@@ -111,6 +111,9 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
+/// Opens the device with that number, as every function that opens one does.
+ibv_context* open_context_on(std::size_t device);
+
 /// Makes the pipe that asynchronous events of a context go through, and closes it.
 void open_async_events(open_context& context);
 void close_async_events(open_context& context);
@@ -119,5 +122,6 @@ void close_async_events(open_context& context);
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_clock_operations(verbs_context& context);
 
 }  // namespace fake
