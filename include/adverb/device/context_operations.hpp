@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -165,12 +166,30 @@ class context_operations : public Storage {
                       .gid_table_length();
       if (detail::failed(policy)) return {};
     }
-    std::vector<ibv_gid_entry> entries(capacity);
+    std::vector<adverb::gid_entry> entries(capacity);
+    entries.resize(gid_table(std::span{entries}, std::forward<Policy>(policy)).size());
+    return entries;
+  }
+
+  /// The same into memory of the caller, of which the part that was filled is returned. Too little
+  /// room is an error (EINVAL). Wraps: ibv_query_gid_table(3).
+  template <error_policy Policy = throwing>
+  std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
+                                         Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return {};
     const std::size_t count = detail::check_count(
         std::forward<Policy>(policy), "ibv_query_gid_table",
-        ibv_query_gid_table(this->native_handle(), entries.data(), entries.size(), 0),
-        detail::on_device(this->native_handle()));
-    return {entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count)};
+        ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(room.data()),
+                            room.size(), 0),
+        [&](failure_description& description) {
+          detail::on_device(this->native_handle())(description);
+          if (description.code() != std::errc::invalid_argument) return;
+          description.explain([&](text_writer& writer) {
+            writer.put("there are more entries than the ").decimal(room.size());
+            writer.put(" that there is room for");
+          });
+        });
+    return room.first(count);
   }
 
   /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
