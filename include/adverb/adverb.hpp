@@ -5,10 +5,12 @@
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>
+#include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/resolve_ethernet.hpp>
 #include <adverb/queue/work_queue.hpp>
 #include <adverb/steering/counters.hpp>
 #include <adverb/steering/flow_action.hpp>

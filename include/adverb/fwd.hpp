@@ -28,6 +28,7 @@ class port_attributes;
 class gid;
 class gid_entry;
 
+class async_event;
 class context;
 template <class Storage>
 class context_operations;

@@ -155,9 +155,8 @@ TEST_CASE("An extended sender copies inline data, one piece or several",
   CHECK(sent[0].inline_bytes == "head");
   CHECK(sent[1].data_call == "inline_list");
   CHECK(sent[1].inline_bytes == "headand body");
-  // The data call says that it is inline: the flag belongs to the classic calls.
-  CHECK(sent[0].flags == 0);
-  CHECK(sent[1].flags == IBV_SEND_SIGNALED);
+  CHECK(sent[0].flags == IBV_SEND_INLINE);
+  CHECK(sent[1].flags == (IBV_SEND_INLINE | IBV_SEND_SIGNALED));
 }
 
 TEST_CASE("An extended sender addresses datagrams and segments them",

@@ -158,6 +158,8 @@ class reference {
 
   [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// True when both refer to the same object, or to none.
+  friend constexpr bool operator==(const reference&, const reference&) noexcept = default;
 
  private:
   Native* object_ = nullptr;

@@ -112,7 +112,7 @@ class [[nodiscard]] post_result {
           else
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-          if (error_ == ENOMEM || error_ == EINVAL)
+          if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
             writer.put(
                 "; the queue is full, or the next request has too many elements, too much inline "
                 "data, or a length that its operation cannot have");

@@ -85,6 +85,7 @@ machine::~machine() {
     ::close(leaked->native.fd);
     ::close(leaked->writing_end);
   }
+  for (auto& [native, leaked] : state_->contexts) close_async_events(*leaked);
   running = nullptr;
 }
 
