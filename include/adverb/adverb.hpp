@@ -6,6 +6,8 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/window_operations.hpp>

@@ -123,6 +123,13 @@ class send_request {
     destination_.fill(request);
   }
 
+  /// Told when the queue pair has taken it, to operations that want to know.
+  void accepted() const noexcept
+    requires requires(const Operation& operation) { operation.accepted(); }
+  {
+    operation_.accepted();
+  }
+
  private:
   [[nodiscard]] constexpr send_request with(unsigned flag) const noexcept {
     return {operation_, payload_, destination_, id_, flags_ | flag};

@@ -25,6 +25,7 @@ constexpr std::array operations{
     install_device_operations,
     install_completion_operations,
     install_queue_operations,
+    install_window_operations,
 };
 
 }  // namespace

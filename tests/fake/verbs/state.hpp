@@ -80,6 +80,7 @@ struct machine::state {
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
   objects<ibv_mr> regions;
+  objects<ibv_mw> windows;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
@@ -114,5 +115,6 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_window_operations(verbs_context& context);
 
 }  // namespace fake
