@@ -7,6 +7,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/fwd.hpp>
 #include <adverb/memory/window_binding.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/work_request.hpp>
@@ -75,6 +76,15 @@ template <window_type Type, class T, access_rights Rights>
                                                     info.length, info.mw_access_flags,
                                                     static_cast<std::uint32_t>(binding.key())},
                       detail::gather()};
+}
+
+/// A window alone says neither where nor what it grants.
+template <class Storage, window_type Type>
+void bind_window(const memory_window_operations<Storage, Type>&) noexcept {
+  static_assert(Type != window_type::two,
+                "bind_window takes what was prepared: bind_window(window.prepare(region, …))");
+  static_assert(Type != window_type::one,
+                "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
 }
 
 /// Ends the access through a key of this side: of a window of type 2, which is then free to be
