@@ -88,7 +88,8 @@ void bind_window(const memory_window_operations<Storage, Type>&) noexcept {
 }
 
 /// Ends the access through a key of this side: of a window of type 2, which is then free to be
-/// bound again. On Soft-RoCE of Linux 6.1, invalidating a key that is not bound crashes the kernel.
+/// bound again. Only of a window that is bound, and that the peer does not invalidate too: on
+/// Soft-RoCE (Linux 6.1) the second invalidation crashes the kernel.
 [[nodiscard]] constexpr auto local_invalidate(rkey key) noexcept {
   return send_request{detail::local_invalidate_operation{{static_cast<std::uint32_t>(key)}},
                       detail::gather()};
