@@ -287,6 +287,38 @@ TEST_CASE("A zero_based window is addressed from 0 on") {
   CHECK(link.far_end.bytes[3007] == std::byte{0});
 }
 
+TEST_CASE("A window over a region with a device address of its own is at that address") {
+  window_link link;
+  std::vector<std::byte> memory(4096);
+  const std::uint64_t device_address =
+      0x10000000 + reinterpret_cast<std::uintptr_t>(memory.data()) % 4096;
+  const auto region =
+      memory_region::with_device_address(link.domain, memory, device_address, window_rights);
+  const window granting{link.domain};
+  const auto grant = granting.prepare(region, 100, 64);
+  CHECK(grant.remote().address() == device_address + 100);
+  link.bind_to(grant);
+  CHECK(link.write_to(grant.remote(), 64) == completion_status::success);
+  CHECK(memory[100] == std::byte{5});
+  CHECK(memory[163] == link.near_end.bytes[63]);
+}
+
+TEST_CASE("Two windows over the same bytes grant what each was bound with") {
+  window_link link;
+  const window reading{link.domain};
+  const window writing{link.domain};
+  const auto readable = reading.prepare<std::byte, access_right::remote_read>(link.region, 0, 64);
+  const auto writable = writing.prepare<std::byte, access_right::remote_write>(link.region, 0, 64);
+  CHECK(readable.key() != writable.key());
+  link.far_pair.post(bind_window(readable), bind_window(writable).signaled()).check();
+  next_success(link.far_end.queue);
+  CHECK(link.write_to(writable.remote(), 64) == completion_status::success);
+  CHECK(link.read_from(readable.remote(), 64) == completion_status::success);
+  CHECK(link.near_end.holds(4096, 64, 5));
+  CHECK(link.write_to(claimed<access_right::remote_write>(readable.remote()), 64) ==
+        completion_status::remote_access_error);
+}
+
 TEST_CASE("Atomic operations go through a window that grants them") {
   window_link link;
   const window granting{link.domain};

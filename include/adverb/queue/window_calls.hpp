@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -50,18 +50,23 @@ constexpr void check_can_bind() noexcept {
                 "memory windows need a connection: UC, RC or XRC");
 }
 
+inline constexpr std::uint64_t largest_window_of_mlx5 = std::uint64_t{1} << 31;
+
 /// Has the queue pair bind the window so, of which zero bytes are unbinding. True on success.
 template <error_policy Policy>
 bool call_bind(Policy&& policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
                const bind_options& options) {
-  constexpr std::string_view verb = "ibv_bind_mw";
   const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
   ibv_mw_bind bind{options.id, options.send_flags(), info};
   const int result = fence_without_rc ? EINVAL : ibv_bind_mw(pair, window, &bind);
-  return check_returned(std::forward<Policy>(policy), verb, result,
+  return check_returned(std::forward<Policy>(policy), "ibv_bind_mw", result,
                         [&](failure_description& description) {
                           on_object<memory_window_traits>(window)(description);
-                          if (fence_without_rc) description.explain("UC has no fences");
+                          if (fence_without_rc)
+                            description.explain("UC has no fences");
+                          else if (info.length > largest_window_of_mlx5 &&
+                                   description.code() == std::errc::operation_not_supported)
+                            description.explain("some devices bind 2 GiB at most (mlx5)");
                         });
 }
 
