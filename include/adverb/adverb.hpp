@@ -7,7 +7,9 @@
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/resolve_ethernet.hpp>
+#include <adverb/queue/window_operations.hpp>

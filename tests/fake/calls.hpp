@@ -10,6 +10,7 @@
 #include "calls/device.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/window.hpp"
 
 namespace fake {
 

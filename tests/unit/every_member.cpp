@@ -15,6 +15,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -145,6 +146,30 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   use(source.address(), source.size(), source.key(), source.native());
 }
 
+template <class Window, class... Policy>
+void call_window(const Window& window, const memory_region_ref& region, Policy&... policy) {
+  use(window.type, window.context(), window.protection_domain(), window.key());
+  window.restore_key(window.key());
+  if constexpr (Window::type == window_type::two) {
+    const auto binding = window.prepare(region, 0, 8, policy...);
+    use(binding.remote(), binding.key(), binding.previous_key(), static_cast<bool>(binding));
+    use(binding.type, binding.native_window(), binding.native(), decltype(binding){});
+  }
+}
+
+template <window_type Type, class... Policy>
+void call_windows(const protection_domain_ref& domain, Policy&... policy) {
+  std::vector<std::uint64_t> numbers(8);
+  const memory_region region{domain, numbers};
+  memory_window<Type> window{domain, policy...};
+  const memory_window_ref<Type> reference = window;
+  call_window(window, region, policy...);
+  call_window(reference, region, policy...);
+  use(memory_window_ref<Type>{}, memory_window_ref<Type>{adopt, nullptr, policy...});
+  use(memory_window<Type>{adopt, nullptr, policy...});
+  call_handle(window);
+}
+
 template <class Channel, class... Policy>
 void call_channel(const Channel& channel, Policy&... policy) {
   use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
@@ -214,6 +239,8 @@ void call_everything_with(Policy&... policy) {
   protection_domain domain{opened, policy...};
   use(domain.context());
   call_memory(domain, policy...);
+  call_windows<window_type::one>(domain, policy...);
+  call_windows<window_type::two>(domain, policy...);
 
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);

@@ -45,6 +45,8 @@ device roce_device(std::string name) {
   limits.max_cq = 1024;
   limits.max_cqe = 32768;
   limits.max_mr = 1024;
+  limits.max_mw = 512;
+  limits.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   limits.max_pd = 1024;
   limits.max_ah = 1024;
   limits.max_qp_rd_atom = 16;
@@ -95,7 +97,7 @@ void machine::forget_calls() { state_->log.clear(); }
 std::size_t machine::live_objects() const {
   return state_->lists.size() + state_->contexts.size() + state_->domains.size() +
          state_->regions.size() + state_->channels.size() + state_->queues.size() +
-         state_->address_handles.size() + state_->pairs.size();
+         state_->address_handles.size() + state_->pairs.size() + state_->windows.size();
 }
 
 void machine::fail_kind(std::type_index kind, int error, std::size_t nth) {

@@ -86,6 +86,7 @@ struct machine::state {
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
   objects<ibv_mr> regions;
+  objects<ibv_mw> windows;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
@@ -131,5 +132,6 @@ void install_clock_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
+void install_window_operations(verbs_context& context);
 
 }  // namespace fake
