@@ -24,6 +24,7 @@ namespace {
 constexpr std::array operations{
     install_device_operations,
     install_completion_operations,
+    install_extended_completion_operations,
     install_queue_operations,
 };
 
@@ -161,6 +162,9 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
   if (const int error = errno_of(called::query_device{true})) return error;
   std::memset(attributes, 0, size);
   attributes->orig_attr = device_of(context).attributes;
+  attributes->completion_timestamp_mask = device_of(context).completion_timestamp_mask;
+  attributes->raw_packet_caps = device_of(context).raw_packet_capabilities;
+  attributes->cq_mod_caps = device_of(context).moderation;
   return 0;
 }
 
