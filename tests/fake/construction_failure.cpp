@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
@@ -28,7 +28,9 @@ class everything {
             domain, memory, 0, adverb::access_right::local_write, policy...)},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
-        polled{context, 16, policy...} {}
+        polled{context, 16, policy...},
+        single_threaded{context, 16, {.single_threaded = true}, policy...},
+        extended{context, 16, {.channel = channel}, policy...} {}
 
  private:
   adverb::context context;
@@ -38,10 +40,12 @@ class everything {
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
+  adverb::completion_queue single_threaded;
+  adverb::extended_completion_queue<> extended;
 };
 
-// Calls that can fail: the device list, opening, and the six objects.
-constexpr std::size_t steps = 8;
+// Calls that can fail: the device list, opening, and the eight objects.
+constexpr std::size_t steps = 10;
 
 }  // namespace
 
@@ -69,7 +73,7 @@ TEST_CASE("without a failure all is made, and destroyed in order") {
   {
     const everything all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == 7);
+    CHECK(machine.live_objects() == 9);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -47,6 +48,12 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   template <error_policy Policy>
   [[nodiscard]] polled_completions<Fields, Policy> poll(Policy&& policy) const {
     return poll(std::numeric_limits<std::size_t>::max(), std::forward<Policy>(policy));
+  }
+  /// Does not compile: says how it is done.
+  void poll(std::span<completion>) const {
+    static_assert(Fields != fields,
+                  "an extended completion queue is polled one by one: "
+                  "for (const auto& completion : queue.poll())");
   }
 
   /// Takes everything off the queue, in rounds of at most `limit`, asks for the next event, and
