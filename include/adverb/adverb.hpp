@@ -9,3 +9,7 @@
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>

@@ -10,6 +10,7 @@
 #include "calls/device.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/shared_receive_queue.hpp"
 
 namespace fake {
 

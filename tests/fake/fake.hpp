@@ -37,6 +37,7 @@ struct device {
   ibv_device_attr attributes;
   std::vector<port> ports;
   int completion_vectors = 4;
+  ibv_tm_caps tag_matching{};
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
 };

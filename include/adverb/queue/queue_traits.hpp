@@ -39,6 +39,22 @@ struct shared_receive_queue_traits {
   }
 };
 
+/// A shared receive queue that completes on its own: its C struct names neither the completion
+/// queue nor the XRC domain, so they are noted when it is made.
+struct completing_receive_queue_traits : shared_receive_queue_traits {
+  static int destroy(ibv_srq* queue) noexcept {
+    const int result = ibv_destroy_srq(queue);
+    if (result == 0) lifetime_registry::instance().forget_parents(queue);
+    return result;
+  }
+  template <class Function>
+  static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
+    function(queue->pd);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
+      function(parent);
+  }
+};
+
 struct work_queue_traits {
   using native_type = ibv_wq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_wq";

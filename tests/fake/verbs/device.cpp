@@ -25,6 +25,7 @@ constexpr std::array operations{
     install_device_operations,
     install_completion_operations,
     install_queue_operations,
+    install_shared_receive_queue_operations,
 };
 
 }  // namespace
@@ -161,6 +162,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
   if (const int error = errno_of(called::query_device{true})) return error;
   std::memset(attributes, 0, size);
   attributes->orig_attr = device_of(context).attributes;
+  attributes->tm_caps = device_of(context).tag_matching;
   return 0;
 }
 

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Address handles and queue pairs.
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "state.hpp"
+#include "posting.hpp"
 
 using fake::current;
 using fake::errno_of;
@@ -101,41 +96,11 @@ int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_at
 namespace fake {
 namespace {
 
-template <class Native>
-std::vector<posted<Native>> copy_of(const Native* first) {
-  std::vector<posted<Native>> requests;
-  for (const Native* each = first; each != nullptr; each = each->next) {
-    posted<Native> copy{*each, {each->sg_list, each->sg_list + each->num_sge}, {}};
-    if constexpr (std::is_same_v<Native, ibv_send_wr>)
-      if ((each->send_flags & IBV_SEND_INLINE) != 0)
-        for (const ibv_sge& element : copy.elements)
-          copy.inline_bytes.append(reinterpret_cast<const char*>(element.addr), element.length);
-    copy.wr.sg_list = nullptr;
-    copy.wr.next = nullptr;
-    requests.push_back(std::move(copy));
-  }
-  return requests;
-}
-
-template <class Call, class Native>
-int post(ibv_qp* pair, Native* first, Native** bad) {
-  if (const int error = errno_of(Call{pair, copy_of(first)})) {
-    *bad = first;
-    return error;
-  }
-  const post_answer answer = next_post_answer();
-  if (answer.bad_request) {
-    *bad = first;
-    for (std::size_t i = 0; i < *answer.bad_request; ++i) *bad = (*bad)->next;
-  }
-  return answer.result;
-}
-
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-  return post<called::post_send>(pair, first, bad);
+  return answer<called::post_send>(pair, copy_of(first), first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  return post<called::post_recv>(pair, first, bad);
+  return answer<called::post_recv>(pair, copy_of(first), first, bad);
 }
 
 }  // namespace

@@ -40,6 +40,13 @@ struct queue_pair {
   ibv_qp_init_attr init_attributes;
 };
 
+struct shared_receive_queue {
+  ibv_srq native;
+  ibv_srq_attr attributes;
+  std::uint32_t number;
+  std::uint32_t last_tag_handle;
+};
+
 /// The objects of one kind, by the pointer that the C API knows them by.
 template <class Native, class Fake = Native>
 class objects {
@@ -84,6 +91,8 @@ struct machine::state {
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_srq, shared_receive_queue> shared_receive_queues;
+  objects<ibv_xrcd> xrc_domains;
 };
 
 /// The machine of the running test; the program ends when there is none.
@@ -114,5 +123,6 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_shared_receive_queue_operations(verbs_context& context);
 
 }  // namespace fake
