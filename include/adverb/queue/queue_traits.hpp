@@ -13,9 +13,19 @@ namespace adverb::inline ADVERB_ABI::detail {
 struct queue_pair_traits {
   using native_type = ibv_qp;
   static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
-  static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
+  static int destroy(ibv_qp* pair) noexcept {
+    const bool target = is_xrc_target(pair);
+    const int result = ibv_destroy_qp(pair);
+    if (result == 0 && target) lifetime_registry::instance().forget_parents(pair);
+    return result;
+  }
   template <class Function>
   static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
+    // An XRC target has none of the others, and its C struct does not name its XRC domain.
+    if (is_xrc_target(pair)) {
+      function(pair->context);
+      function(lifetime_registry::instance().noted_parents_of(pair)[0]);
+    }
     function(pair->pd);
     function(pair->send_cq);
     if (pair->recv_cq != pair->send_cq) function(pair->recv_cq);
@@ -23,6 +33,11 @@ struct queue_pair_traits {
   }
   static void describe(const ibv_qp* pair, text_writer& writer) noexcept {
     put_device(writer, pair->context).put(" qp ").put(static_cast<qp_number>(pair->qp_num));
+  }
+
+ private:
+  static bool is_xrc_target(const ibv_qp* pair) noexcept {
+    return pair->qp_type == IBV_QPT_XRC_RECV;
   }
 };
 
