@@ -5,7 +5,7 @@ source "$(dirname "$0")/support/pingpong.bash"
 # shellcheck disable=SC2034 # Of option_cases.
 one_receive="-q 1 -r 1"
 pingpong_cases srq 1 4096 65536
-option_cases srq "-m 256 -q 1" "-q 3 -r 3" "-q 20 -m 4096 -l 3 -i 1 -d ${SOFTRDMA_DEVICE:?}"
+option_cases srq "-m 256 -q 1" "-q 3 -r 3" "-q 5 -m 4096 -l 3 -i 1 -d ${SOFTRDMA_DEVICE:?}"
 
 # Fewer messages than queue pairs.
 works "few messages" "$programs/srq_pingpong" -n 2 -- "$programs/srq_pingpong" -n 2

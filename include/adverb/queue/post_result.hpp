@@ -58,7 +58,8 @@ inline void put_posted_to(text_writer& writer, posted_to queue, const void* obje
   }
 }
 
-/// Why providers refuse a request with ENOMEM or EINVAL; they do not say which of these it was.
+/// Why providers refuse a request with ENOMEM, EINVAL or ENOSPC; they do not say which of these it
+/// was.
 [[nodiscard]] inline std::string_view usual_cause(posted_to queue, const void* object) noexcept {
   if (queue == posted_to::tag_list)
     return "the list is full, or too many operations are in progress, or the next one has too many "
@@ -123,7 +124,7 @@ class [[nodiscard]] post_result {
           else
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-          if (error_ == ENOMEM || error_ == EINVAL)
+          if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
             writer.put("; ").put(detail::usual_cause(queue(), object_));
         });
   }

@@ -107,10 +107,11 @@ class send_request {
     destination_.fill(request);
   }
 
-  /// The same through the extended calls, between ibv_wr_start and ibv_wr_complete.
+  /// The same through the extended calls, between ibv_wr_start and ibv_wr_complete. The call for
+  /// inline data says that it is inline, but librxe sends nothing of it without the flag.
   void build(ibv_qp_ex* sender) const noexcept {
     sender->wr_id = id_;
-    sender->wr_flags = flags_ & ~Payload::send_flags;
+    sender->wr_flags = flags_;
     operation_.build(sender);
     destination_.build(sender);
     payload_.build(sender);

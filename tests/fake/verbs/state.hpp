@@ -35,9 +35,14 @@ struct completion_queue {
 };
 
 struct queue_pair {
-  ibv_qp native;
+  ibv_qp_ex native;
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
+  ibv_ece enhancements;
+  /// Whether it was made for extended sending.
+  bool extended;
+  /// What was built since ibv_wr_start.
+  std::vector<extended_request> building;
 };
 
 struct shared_receive_queue {
@@ -124,5 +129,8 @@ void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
 void install_shared_receive_queue_operations(verbs_context& context);
+
+/// Puts in the calls that a pair which is made for these operations is sent through.
+void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
 
 }  // namespace fake
