@@ -13,4 +13,8 @@
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/resolve_ethernet.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/window_operations.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>

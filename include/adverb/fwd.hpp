@@ -13,6 +13,8 @@ struct ibv_cq;
 struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
+struct ibv_srq;
+struct ibv_xrcd;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -69,5 +71,25 @@ class address_handle;
 template <class Storage>
 class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
+
+class shared_receive_queue;
+template <class Storage>
+class shared_receive_queue_operations;
+using shared_receive_queue_ref = shared_receive_queue_operations<reference<ibv_srq>>;
+
+class xrc_domain;
+template <class Storage>
+class xrc_domain_operations;
+using xrc_domain_ref = xrc_domain_operations<reference<ibv_xrcd>>;
+
+class xrc_shared_receive_queue;
+template <class Storage>
+class xrc_shared_receive_queue_operations;
+using xrc_shared_receive_queue_ref = xrc_shared_receive_queue_operations<reference<ibv_srq>>;
+
+class tag_matching_queue;
+template <class Storage>
+class tag_matching_queue_operations;
+using tag_matching_queue_ref = tag_matching_queue_operations<reference<ibv_srq>>;
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -58,6 +58,13 @@ struct queue_pair {
   std::vector<extended_request> building;
 };
 
+struct shared_receive_queue {
+  ibv_srq native;
+  ibv_srq_attr attributes;
+  std::uint32_t number;
+  std::uint32_t last_tag_handle;
+};
+
 /// The objects of one kind, by the pointer that the C API knows them by.
 template <class Native, class Fake = Native>
 class objects {
@@ -103,6 +110,8 @@ struct machine::state {
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_srq, shared_receive_queue> shared_receive_queues;
+  objects<ibv_xrcd> xrc_domains;
 };
 
 /// The machine of the running test; the program ends when there is none.
@@ -147,6 +156,7 @@ void install_completion_operations(verbs_context& context);
 void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
 void install_clock_operations(verbs_context& context);
+void install_shared_receive_queue_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
