@@ -2,6 +2,8 @@
 // The names of the library, for those who only need to name them.
 #pragma once
 
+#include <cstdint>
+
 #include <adverb/version.hpp>
 
 struct ibv_ah;
@@ -15,6 +17,8 @@ struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_rwq_ind_table;
+struct ibv_srq;
+struct ibv_xrcd;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -45,6 +49,13 @@ class memory_region_operations;
 class memory_region_ref;
 class const_buffer;
 class mutable_buffer;
+enum class window_type : std::uint32_t;
+template <window_type Type>
+class memory_window;
+template <window_type Type>
+class memory_window_ref;
+template <class Storage, window_type Type>
+class memory_window_operations;
 
 class completion_channel;
 template <class Storage>
@@ -56,6 +67,8 @@ template <class Storage>
 class completion_queue_operations;
 using completion_queue_ref = completion_queue_operations<reference<ibv_cq>>;
 class completion;
+template <class Storage>
+class common_completion_queue_operations;
 
 struct address;
 class address_handle;
@@ -82,5 +95,25 @@ class counters;
 template <class Storage>
 class counters_operations;
 using counters_ref = counters_operations<reference<ibv_counters>>;
+
+class shared_receive_queue;
+template <class Storage>
+class shared_receive_queue_operations;
+using shared_receive_queue_ref = shared_receive_queue_operations<reference<ibv_srq>>;
+
+class xrc_domain;
+template <class Storage>
+class xrc_domain_operations;
+using xrc_domain_ref = xrc_domain_operations<reference<ibv_xrcd>>;
+
+class xrc_shared_receive_queue;
+template <class Storage>
+class xrc_shared_receive_queue_operations;
+using xrc_shared_receive_queue_ref = xrc_shared_receive_queue_operations<reference<ibv_srq>>;
+
+class tag_matching_queue;
+template <class Storage>
+class tag_matching_queue_operations;
+using tag_matching_queue_ref = tag_matching_queue_operations<reference<ibv_srq>>;
 
 }  // namespace adverb::inline ADVERB_ABI

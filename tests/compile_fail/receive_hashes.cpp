@@ -8,8 +8,8 @@ using namespace adverb;
                                  const toeplitz_key& key) {
   const receive_hash hash =
       receive_hash::over < ipv4_fields | tcp_fields | hash_field::inner > (key);
-  (void)create_receive_side_scaling(domain, table, hash);
-  (void)create_receive_side_scaling<transport::ud>(domain, table, hash);
+  (void)create_receive_side_scaling_pair(domain, table, hash);
+  (void)create_receive_side_scaling_pair<transport::ud>(domain, table, hash);
 
 #if defined(ADVERB_EXPECT_IPV4_AND_IPV6)
   // expect: a hash is over IPv4 or over IPv6 addresses: make a queue pair for each
@@ -22,6 +22,6 @@ using namespace adverb;
   (void)receive_hash::over<hash_field::inner>(key);
 #elif defined(ADVERB_EXPECT_CONNECTED_PAIR)
   // expect: receive-side scaling is for raw packet and UD queue pairs
-  (void)create_receive_side_scaling<transport::rc>(domain, table, hash);
+  (void)create_receive_side_scaling_pair<transport::rc>(domain, table, hash);
 #endif
 }

@@ -37,7 +37,8 @@ struct scaling_bench : test_bench {
   [[nodiscard]] failure refused(int error, const receive_hash& asked) {
     return reported([&] { machine.fail<called::create_qp_ex>(error); },
                     [&](auto&&... policy) {
-                      (void)create_receive_side_scaling<Transport>(domain, table, asked, policy...);
+                      (void)create_receive_side_scaling_pair<Transport>(domain, table, asked,
+                                                                        policy...);
                     });
   }
 };
@@ -52,7 +53,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair has a table and a hash, and no q
         machine.calls<called::create_qp_ex>().back().attributes.rx_hash_conf;
     key.assign(given.rx_hash_key, given.rx_hash_key + given.rx_hash_key_len);
   });
-  const auto pair = create_receive_side_scaling(domain, table, hash);
+  const auto pair = create_receive_side_scaling_pair(domain, table, hash);
   const auto call = machine.calls<called::create_qp_ex>().at(0);
   CHECK(call.context == context.native_handle());
   const ibv_qp_init_attr_ex& given = call.attributes;
@@ -84,7 +85,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair has a table and a hash, and no q
 }
 
 TEST_CASE_METHOD(scaling_bench, "datagrams can be scaled too", "[ibv_create_qp_ex]") {
-  const auto pair = create_receive_side_scaling<transport::ud>(domain, table, hash);
+  const auto pair = create_receive_side_scaling_pair<transport::ud>(domain, table, hash);
   CHECK(machine.calls<called::create_qp_ex>().at(0).attributes.qp_type == IBV_QPT_UD);
 }
 
@@ -94,7 +95,7 @@ TEST_CASE("every field of a hash has its bit") {
   CHECK(bits(hash_field::destination_ipv4) == IBV_RX_HASH_DST_IPV4);
   CHECK(bits(ipv6_fields) == (IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6));
   CHECK(bits(tcp_fields) == (IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP));
-  CHECK(bits(hash_field::security_parameters_index) == IBV_RX_HASH_IPSEC_SPI);
+  CHECK(bits(hash_field::ipsec_security_parameters_index) == IBV_RX_HASH_IPSEC_SPI);
   CHECK(bits(hash_field::inner) == IBV_RX_HASH_INNER);
 }
 
@@ -148,7 +149,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
   const protection_domain other{other_context};
   CHECK(reported([&] { machine.fail<called::create_qp_ex>(EINVAL); },
                  [&](auto&&... policy) {
-                   (void)create_receive_side_scaling(
+                   (void)create_receive_side_scaling_pair(
                        other, table, receive_hash::over<ipv4_fields>(key_from(0)), policy...);
                  })
             .explanation() == "the table was made on another device, or another opening of it");
@@ -157,13 +158,13 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
 TEST_CASE_METHOD(scaling_bench, "a scaling pair is not made of an empty table") {
   const indirection_table none{};
   CHECK(reported([&](auto&&... policy) {
-          (void)create_receive_side_scaling(domain, none, hash, policy...);
+          (void)create_receive_side_scaling_pair(domain, none, hash, policy...);
         }).explanation() == "the indirection table is empty: moved from, closed, or never made");
   CHECK(machine.count<called::create_qp_ex>() == 0);
 }
 
 TEST_CASE_METHOD(scaling_bench, "a table that a pair uses is kept") {
-  auto pair = create_receive_side_scaling(domain, table, hash);
+  auto pair = create_receive_side_scaling_pair(domain, table, hash);
   failure why;
   table.close(why);
   CHECK(why.explanation() == "still in use by 1 queue pair; destroy these first");

@@ -30,7 +30,7 @@ class everything {
         ready{fresh.ready(policy...)},
         queues{ready},
         table{queues, policy...},
-        pair{create_receive_side_scaling(domain, table, hash, policy...)},
+        pair{create_receive_side_scaling_pair(domain, table, hash, policy...)},
         traffic{device, policy...},
         decrypt{device, esp_options{.key = {std::array<std::byte, 16>{}, {}}}, policy...},
         steered{pair, flow_rule{{}, action_handle{decrypt}, action_count{traffic}}, policy...},

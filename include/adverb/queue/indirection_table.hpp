@@ -15,7 +15,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/noted_parents.hpp>
 #include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
 
@@ -41,7 +40,8 @@ struct indirection_table_traits {
   template <class Function>
   static void for_each_parent(const ibv_rwq_ind_table* table, const Function& function) noexcept {
     function(table->context);
-    noted_parents::instance().for_each(table, function);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(table))
+      function(parent);
   }
   static void describe(const ibv_rwq_ind_table* table, text_writer& writer) noexcept {
     put_device(writer, table->context)
@@ -66,11 +66,11 @@ inline void explain_table(failure_description& description, context_ref context,
                           std::size_t entries) {
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    const ibv_rss_caps& limits = device.native().rss_caps;
-    if (unknown || limits.max_rwq_indirection_tables == 0) return;
+    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
+    // A device without such tables has no limits worth telling; that is explained elsewhere.
+    if (unknown || limits.max_indirection_tables == 0) return;
     problem_list{writer}.add_if_over("the number of entries", static_cast<std::uint32_t>(entries),
-                                     limits.max_rwq_indirection_table_size);
+                                     limits.max_indirection_table_size);
   });
 }
 

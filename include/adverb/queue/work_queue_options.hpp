@@ -100,24 +100,23 @@ struct work_queue_flag_changes {
 
 namespace detail {
 
-/// The flags that a device says it has; `pci_write_end_padding` it says elsewhere, or nowhere.
+/// The flags that a device says it has.
 [[nodiscard]] inline work_queue_flags supported_work_queue_flags(
-    const ibv_device_attr_ex& device) noexcept {
+    const device_attributes& device) noexcept {
   work_queue_flags known;
-  const std::uint32_t capabilities = device.raw_packet_caps;
-  if ((capabilities & IBV_RAW_PACKET_CAP_CVLAN_STRIPPING) != 0)
-    known |= work_queue_flag::strip_vlan;
-  if ((capabilities & IBV_RAW_PACKET_CAP_SCATTER_FCS) != 0)
+  const raw_packet_capabilities can = device.raw_packets();
+  if (can.contains(raw_packet_capability::vlan_stripping)) known |= work_queue_flag::strip_vlan;
+  if (can.contains(raw_packet_capability::scatter_frame_checksum))
     known |= work_queue_flag::scatter_frame_check_sequence;
-  if ((capabilities & IBV_RAW_PACKET_CAP_DELAY_DROP) != 0) known |= work_queue_flag::delay_drop;
-  if ((device.device_cap_flags_ex & IBV_DEVICE_PCI_WRITE_END_PADDING) != 0)
+  if (can.contains(raw_packet_capability::delay_drop)) known |= work_queue_flag::delay_drop;
+  if (device.capabilities().contains(device_capability::pci_write_end_padding))
     known |= work_queue_flag::pci_write_end_padding;
   return known;
 }
 
 inline void add_missing_flags(problem_list& problems, work_queue_flags asked,
                               const device_attributes& device) {
-  const work_queue_flags missing = asked - supported_work_queue_flags(device.native());
+  const work_queue_flags missing = asked - supported_work_queue_flags(device);
   if (missing.empty()) return;
   problems.add([&](text_writer& writer) { writer.put("the device has no ").put(missing); });
 }
@@ -129,7 +128,7 @@ inline void explain_work_queue(failure_description& description, context_ref con
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
     // A device without work queues has no limits worth telling; that is explained elsewhere.
-    if (unknown || device.native().max_wq_type_rq == 0) return;
+    if (unknown || device.max_work_queues() == 0) return;
     problem_list problems{writer};
     problems.add_if_over("max_wr", options.max_wr, device.max_work_requests());
     problems.add_if_over("max_sge", options.max_sge, device.max_sge());

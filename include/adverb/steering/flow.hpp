@@ -12,7 +12,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/noted_parents.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/queue/queue_traits.hpp>
 #include <adverb/steering/explain_flow.hpp>
@@ -41,7 +40,8 @@ struct flow_traits {
   template <class Function>
   static void for_each_parent(const ibv_flow* flow, const Function& function) noexcept {
     function(flow->context);
-    noted_parents::instance().for_each(flow, function);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(flow))
+      function(parent);
   }
   static void describe(const ibv_flow* flow, text_writer& writer) noexcept {
     put_device(writer, flow->context).put(" flow ").decimal(flow->handle);

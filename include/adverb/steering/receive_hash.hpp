@@ -5,50 +5,13 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <utility>
 
-#include <infiniband/verbs.h>
-
 #include <adverb/core/check.hpp>
-#include <adverb/core/flags.hpp>
+#include <adverb/device/receive_side_scaling.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// A field of a packet that takes part in the hash.
-enum class hash_field : std::uint64_t {
-  source_ipv4 = IBV_RX_HASH_SRC_IPV4,
-  destination_ipv4 = IBV_RX_HASH_DST_IPV4,
-  source_ipv6 = IBV_RX_HASH_SRC_IPV6,
-  destination_ipv6 = IBV_RX_HASH_DST_IPV6,
-  source_tcp_port = IBV_RX_HASH_SRC_PORT_TCP,
-  destination_tcp_port = IBV_RX_HASH_DST_PORT_TCP,
-  source_udp_port = IBV_RX_HASH_SRC_PORT_UDP,
-  destination_udp_port = IBV_RX_HASH_DST_PORT_UDP,
-  security_parameters_index = IBV_RX_HASH_IPSEC_SPI,
-  /// The other fields are those of the packet inside of a tunnel.
-  inner = IBV_RX_HASH_INNER,
-};
-template <>
-inline constexpr bool is_flag<hash_field> = true;
-using hash_fields = flags<hash_field>;
-
-[[nodiscard]] constexpr std::string_view flag_name(hash_field field) noexcept {
-  switch (field) {
-    case hash_field::source_ipv4: return "source_ipv4";
-    case hash_field::destination_ipv4: return "destination_ipv4";
-    case hash_field::source_ipv6: return "source_ipv6";
-    case hash_field::destination_ipv6: return "destination_ipv6";
-    case hash_field::source_tcp_port: return "source_tcp_port";
-    case hash_field::destination_tcp_port: return "destination_tcp_port";
-    case hash_field::source_udp_port: return "source_udp_port";
-    case hash_field::destination_udp_port: return "destination_udp_port";
-    case hash_field::security_parameters_index: return "security_parameters_index";
-    case hash_field::inner: return "inner";
-  }
-  return {};
-}
 
 /// The fields that usually tell connections apart.
 inline constexpr hash_fields ipv4_fields = hash_field::source_ipv4 | hash_field::destination_ipv4;

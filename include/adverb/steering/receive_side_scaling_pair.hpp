@@ -9,7 +9,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/noted_parents.hpp>
 #include <adverb/core/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/indirection_table.hpp>
@@ -30,19 +29,21 @@ inline void explain_scaling(failure_description& description, context_ref contex
       return;
     }
     std::error_code unknown;
-    const ibv_rss_caps limits = context.query_device(unknown).native().rss_caps;
+    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
     if (unknown) return;
     problem_list problems{writer};
-    if ((limits.supported_qpts >> static_cast<unsigned>(service) & 1) == 0)
+    if (!limits.transports.contains(service)) {
       problems.add([&](text_writer& out) {
         put_device(out, context.native_handle()).put(" has no receive-side scaling for ");
         out.put(service).put(" pairs");
       });
-    else if ((limits.rx_hash_function & IBV_RX_HASH_FUNC_TOEPLITZ) == 0)
-      problems.add("the device has no Toeplitz hash");
-    const hash_fields missing = hash.fields() - hash_fields::from_bits(limits.rx_hash_fields_mask);
-    if (limits.supported_qpts != 0 && !missing.empty())
-      problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
+    } else {
+      if (!limits.functions.contains(hash_function::toeplitz))
+        problems.add("the device has no Toeplitz hash");
+      const hash_fields missing = hash.fields() - limits.fields;
+      if (!missing.empty())
+        problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
+    }
     if (table.native_handle()->context != context.native_handle())
       problems.add("the table was made on another device, or another opening of it");
     if (problems.empty() && hash.fields().empty())
@@ -58,7 +59,7 @@ inline void explain_scaling(failure_description& description, context_ref contex
 /// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it.
 /// Wraps: ibv_create_qp_ex(3).
 template <transport Transport = transport::raw_packet, error_policy Policy = throwing>
-[[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling(
+[[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling_pair(
     protection_domain_ref domain, indirection_table_ref table, const receive_hash& hash,
     Policy&& policy = {}) {
   static_assert(Transport == transport::raw_packet || Transport == transport::ud,
