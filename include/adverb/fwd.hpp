@@ -2,6 +2,8 @@
 // The names of the library, for those who only need to name them.
 #pragma once
 
+#include <cstdint>
+
 #include <adverb/version.hpp>
 
 struct ibv_ah;
@@ -26,6 +28,7 @@ class port_attributes;
 class gid;
 class gid_entry;
 
+class async_event;
 class context;
 template <class Storage>
 class context_operations;
@@ -42,6 +45,13 @@ class memory_region_operations;
 class memory_region_ref;
 class const_buffer;
 class mutable_buffer;
+enum class window_type : std::uint32_t;
+template <window_type Type>
+class memory_window;
+template <window_type Type>
+class memory_window_ref;
+template <class Storage, window_type Type>
+class memory_window_operations;
 
 class completion_channel;
 template <class Storage>

@@ -11,6 +11,7 @@
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
 #include "calls/shared_receive_queue.hpp"
+#include "calls/window.hpp"
 
 namespace fake {
 

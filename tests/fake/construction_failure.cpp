@@ -7,6 +7,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 
@@ -26,6 +27,7 @@ class everything {
         region{domain, memory, adverb::access_right::local_write, policy...},
         shifted{adverb::memory_region::with_device_address(
             domain, memory, 0, adverb::access_right::local_write, policy...)},
+        granting{domain, policy...},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
         polled{context, 16, policy...} {}
@@ -35,13 +37,14 @@ class everything {
   adverb::protection_domain domain;
   adverb::memory_region region;
   adverb::memory_region shifted;
+  adverb::memory_window<adverb::window_type::two> granting;
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
 };
 
-// Calls that can fail: the device list, opening, and the six objects.
-constexpr std::size_t steps = 8;
+// Calls that can fail: the device list, opening, and the seven objects.
+constexpr std::size_t steps = 9;
 
 }  // namespace
 
@@ -69,7 +72,7 @@ TEST_CASE("without a failure all is made, and destroyed in order") {
   {
     const everything all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == 7);
+    CHECK(machine.live_objects() == 8);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());

@@ -11,6 +11,7 @@
 // Not thread safe.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,7 +38,12 @@ struct device {
   ibv_device_attr attributes;
   std::vector<port> ports;
   int completion_vectors = 4;
-  ibv_tm_caps tag_matching{};
+  /// What an extended query has beyond `attributes`.
+  ibv_device_attr_ex extended = {};
+  /// In the kernel; -1 when it has none.
+  int index = 0;
+  /// The reading of the clock, when there is one.
+  std::optional<std::uint64_t> clock = std::nullopt;
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
 };
@@ -68,6 +74,11 @@ class machine {
 
   /// What the next device list holds, and what queries are answered from.
   std::vector<device> devices;
+
+  /// Whether the process can fork, and where packets are found to go.
+  ibv_fork_status fork_support = IBV_FORK_DISABLED;
+  std::array<std::uint8_t, 6> resolved_mac = {};
+  std::uint16_t resolved_vlan = 0xffff;
 
   // What was called.
 
@@ -118,6 +129,9 @@ class machine {
   void announce(ibv_cq* queue);
   /// How many events of this queue were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
+
+  /// Puts an asynchronous event on a device that is open.
+  void raise(ibv_context* context, const ibv_async_event& event);
 
   /// The attributes that the pair was given by all modifications so far.
   [[nodiscard]] const ibv_qp_attr& attributes(ibv_qp* pair) const;

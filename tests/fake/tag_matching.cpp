@@ -158,7 +158,7 @@ TEST_CASE("Only accepted additions give a handle", "[ibv_post_srq_ops]") {
 
 TEST_CASE("A device without tag matching says so") {
   test_bench bench;
-  bench.machine.devices[0].tag_matching = {};
+  bench.machine.devices[0].extended.tm_caps = {};
   CHECK(refusal(bench, {}) ==
         "ibv_create_srq_ex on fake0: EOPNOTSUPP (Operation not supported); fake0 has no tag "
         "matching");

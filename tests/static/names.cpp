@@ -4,6 +4,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 
 namespace {
 
@@ -47,6 +48,10 @@ static_assert(string_view{to_text(atomicity::none)} == "none");
 static_assert(string_view{to_text(atomicity::within_device)} == "within the device");
 static_assert(string_view{to_text(atomicity::with_processor)} == "with the processor too");
 static_assert(string_view{to_text(atomicity{3})} == "unknown (3)");
+
+static_assert(string_view{to_text(window_type::one)} == "type 1");
+static_assert(string_view{to_text(window_type::two)} == "type 2");
+static_assert(string_view{to_text(window_type{3})} == "unknown (3)");
 
 static_assert(string_view{to_text(guid{0x5054'00ff'fe12'3456})} == "5054:00ff:fe12:3456");
 static_assert(string_view{to_text(guid{})} == "0000:0000:0000:0000");

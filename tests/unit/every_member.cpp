@@ -13,7 +13,9 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/durations.hpp>
+#include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -54,6 +56,10 @@ void call_context(const Context& context, Policy&... policy) {
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
+  use(context.find_pkey(port_number{1}, pkey{0xffff}, policy...), context.device_time(policy...));
+  use(context.port_megabits(port_number{1}, policy...), context.command_file_descriptor());
+  use(context.has_async_event(), context.next_async_event(policy...));
+  context.set_async_non_blocking(true, policy...);
 }
 
 template <class... Policy>
@@ -65,6 +71,9 @@ void call_devices(Policy&... policy) {
   const device_ref device = devices[0];
   use(device.name(), device.character_device(), device.transport_type(), device.native_handle());
   use(static_cast<bool>(device), device == device_ref{device.native_handle()});
+  use(device.node_type(), device.index(), device.node_guid(), fork_support());
+  initialize_fork_support(policy...);
+  use(context::import(0, policy...));
   use(context{device, policy...}, open_device("rxe0", policy...));
 }
 
@@ -81,14 +90,24 @@ void call_attributes(const device_attributes& device, const port_attributes& por
   use(device.max_shared_receive_queue_sge(), device.max_address_handles());
   use(device.max_multicast_groups(), device.max_queue_pairs_per_multicast_group());
   use(device.max_multicast_attachments(), device.max_pkeys());
-  use(device.local_acknowledge_delay_code(), device.native());
+  use(device.local_acknowledge_delay_code(), device.native(), device.pci_atomics());
+  use(device.max_raw_ipv6_queue_pairs(), device.max_raw_ethertype_queue_pairs());
+  use(device.on_demand_paging(), device.clock(), device.completion_timestamp_mask());
+  use(device.segmentation_offload(), device.receive_side_scaling(), device.max_work_queues());
+  use(device.packet_pacing(), device.raw_packets(), device.tag_matching());
+  use(device.completion_moderation(), device.max_device_memory_size());
+  use(device.max_ee_contexts(), device.max_ee_destination_read_atomic());
+  use(device.max_ee_initiator_read_atomic(), device.max_reliable_datagram_domains());
+  use(device.max_fast_memory_regions(), device.max_maps_per_fast_memory_region());
   use(device_attributes{}, device_attributes{device.native()});
 
   use(port.state(), port.link_layer(), port.is_ethernet(), port.active_mtu(), port.max_mtu());
   use(port.lid(), port.lid_mask_control(), port.subnet_manager_lid());
   use(port.subnet_manager_service_level(), port.gid_table_length(), port.pkey_table_length());
   use(port.max_message_size(), port.bad_pkey_counter(), port.queue_key_violation_counter());
-  use(port.virtual_lanes(), port.active_lanes(), port.lane_rate(), port.capability_bits());
+  use(port.virtual_lanes(), port.active_width(), port.active_speed(), port.link_megabits());
+  use(port.capabilities(), port.needs_global_route(), port.physical_state());
+  use(port.subnet_timeout_code(), port.initialization_type_reply());
   use(port.native(), port_attributes{}, port_attributes{port.native()});
 }
 
@@ -125,6 +144,30 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   const const_buffer source = target;
   use(target.address(), target.size(), target.key(), target.native());
   use(source.address(), source.size(), source.key(), source.native());
+}
+
+template <class Window, class... Policy>
+void call_window(const Window& window, const memory_region_ref& region, Policy&... policy) {
+  use(window.type, window.context(), window.protection_domain(), window.key());
+  window.restore_key(window.key());
+  if constexpr (Window::type == window_type::two) {
+    const auto binding = window.prepare(region, 0, 8, policy...);
+    use(binding.remote(), binding.key(), binding.previous_key(), static_cast<bool>(binding));
+    use(binding.type, binding.native_window(), binding.native(), decltype(binding){});
+  }
+}
+
+template <window_type Type, class... Policy>
+void call_windows(const protection_domain_ref& domain, Policy&... policy) {
+  std::vector<std::uint64_t> numbers(8);
+  const memory_region region{domain, numbers};
+  memory_window<Type> window{domain, policy...};
+  const memory_window_ref<Type> reference = window;
+  call_window(window, region, policy...);
+  call_window(reference, region, policy...);
+  use(memory_window_ref<Type>{}, memory_window_ref<Type>{adopt, nullptr, policy...});
+  use(memory_window<Type>{adopt, nullptr, policy...});
+  call_handle(window);
 }
 
 template <class Channel, class... Policy>
@@ -196,6 +239,8 @@ void call_everything_with(Policy&... policy) {
   protection_domain domain{opened, policy...};
   use(domain.context());
   call_memory(domain, policy...);
+  call_windows<window_type::one>(domain, policy...);
+  call_windows<window_type::two>(domain, policy...);
 
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);

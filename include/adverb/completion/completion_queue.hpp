@@ -232,16 +232,11 @@ std::optional<completion_queue_ref> completion_channel_operations<Storage>::next
     return std::nullopt;
   ibv_cq* queue = nullptr;
   void* user_context = nullptr;
-  bool nothing = false;
-  const bool found = detail::check_minus_one(
+  const bool found = detail::check_waited(
       std::forward<Policy>(policy), "ibv_get_cq_event",
-      [&] {
-        if (ibv_get_cq_event(channel, &queue, &user_context) == 0) return 0;
-        nothing = errno == EAGAIN || errno == EINTR;
-        return nothing ? 0 : -1;
-      },
+      [&] { return ibv_get_cq_event(channel, &queue, &user_context); },
       detail::on_device(channel->context));
-  if (!found || nothing) return std::nullopt;
+  if (!found) return std::nullopt;
   ibv_ack_cq_events(queue, 1);
   return completion_queue_ref{queue};
 }

@@ -62,6 +62,23 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
+/// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
+/// is no failure. True when something came.
+template <error_policy Policy, std::invocable Call, class Describe>
+bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
+                  const Describe& describe) {
+  bool nothing = false;
+  const bool waited = check_minus_one(
+      std::forward<Policy>(policy), verb,
+      [&] {
+        const int result = call();
+        nothing = result == -1 && (errno == EAGAIN || errno == EINTR);
+        return nothing ? 0 : result;
+      },
+      describe);
+  return waited && !nothing;
+}
+
 /// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
 template <error_policy Policy, class Describe>
 std::size_t check_count(Policy&& policy, std::string_view verb, long result,

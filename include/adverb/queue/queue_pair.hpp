@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -254,7 +255,7 @@ class [[nodiscard]] queue_pair
     const adverb::gid gid =
         context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
-    if (port.is_ethernet() && gid.is_empty()) {
+    if (port.needs_global_route() && gid.is_empty()) {
       detail::report_errno(
           std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
           [&](failure_description& description) {

@@ -33,13 +33,13 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   if (refused(called::create_srq_ex{context, *attributes})) return nullptr;
   const device& device = device_of(context);
   const bool tags = attributes->srq_type == IBV_SRQT_TM;
-  if (tags && device.tag_matching.max_num_tags == 0) {
+  if (tags && device.extended.tm_caps.max_num_tags == 0) {
     errno = EOPNOTSUPP;
     return nullptr;
   }
   if (!fits(attributes->attr, device.attributes) ||
-      (tags && (attributes->tm_cap.max_num_tags > device.tag_matching.max_num_tags ||
-                attributes->tm_cap.max_ops > device.tag_matching.max_ops))) {
+      (tags && (attributes->tm_cap.max_num_tags > device.extended.tm_caps.max_num_tags ||
+                attributes->tm_cap.max_ops > device.extended.tm_caps.max_ops))) {
     errno = EINVAL;
     return nullptr;
   }

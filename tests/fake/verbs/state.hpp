@@ -18,6 +18,7 @@ namespace fake {
 /// An open device, laid out as providers do: the C struct is the last member.
 struct open_context {
   std::size_t device;
+  int async_writing_end;
   verbs_context native;
 };
 
@@ -92,6 +93,7 @@ struct machine::state {
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
   objects<ibv_mr> regions;
+  objects<ibv_mw> windows;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
@@ -124,13 +126,22 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
+/// Opens the device with that number, as every function that opens one does.
+ibv_context* open_context_on(std::size_t device);
+
+/// Makes the pipe that asynchronous events of a context go through, and closes it.
+void open_async_events(open_context& context);
+void close_async_events(open_context& context);
+
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
 void install_shared_receive_queue_operations(verbs_context& context);
+void install_clock_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
+void install_window_operations(verbs_context& context);
 
 }  // namespace fake
