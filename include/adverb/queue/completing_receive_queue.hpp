@@ -20,7 +20,7 @@ template <class Queue, error_policy Policy, class Explain, class... Parents>
       [&] {
         ibv_srq* const made = ibv_create_srq_ex(native.pd->context, &native);
         if (made != nullptr)
-          lifetime_registry::instance().note_parents(made, {native.cq, native.xrcd});
+          completing_receive_queue_traits::note_parents(made, native.cq, native.xrcd);
         return made;
       },
       [&](failure_description& description) {

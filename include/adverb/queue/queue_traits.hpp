@@ -68,6 +68,15 @@ struct completing_receive_queue_traits : shared_receive_queue_traits {
     for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
       function(parent);
   }
+
+  static void note_parents(const ibv_srq* queue, const ibv_cq* completes_on,
+                           const ibv_xrcd* domain) noexcept {
+    lifetime_registry::instance().note_parents(queue, {completes_on, domain});
+  }
+  /// Whether it was made, by adverb, for XRC.
+  static bool has_xrc_domain(const ibv_srq* queue) noexcept {
+    return lifetime_registry::instance().noted_parents_of(queue)[1] != nullptr;
+  }
 };
 
 struct work_queue_traits {
