@@ -63,6 +63,8 @@ template <class Storage>
 class completion_queue_operations;
 using completion_queue_ref = completion_queue_operations<reference<ibv_cq>>;
 class completion;
+template <class Storage>
+class common_completion_queue_operations;
 
 struct address;
 class address_handle;

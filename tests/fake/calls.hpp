@@ -8,6 +8,7 @@
 
 #include "calls/completion.hpp"
 #include "calls/device.hpp"
+#include "calls/extended_completion.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
 #include "calls/shared_receive_queue.hpp"

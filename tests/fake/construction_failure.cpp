@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <support/catch.hpp>
@@ -30,7 +30,9 @@ class everything {
         granting{domain, policy...},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
-        polled{context, 16, policy...} {}
+        polled{context, 16, policy...},
+        single_threaded{context, 16, {.single_threaded = true}, policy...},
+        extended{context, 16, {.channel = channel}, policy...} {}
 
  private:
   adverb::context context;
@@ -41,10 +43,14 @@ class everything {
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
+  adverb::completion_queue single_threaded;
+  adverb::extended_completion_queue<> extended;
 };
 
-// Calls that can fail: the device list, opening, and the seven objects.
-constexpr std::size_t steps = 9;
+// All that is made beside the context.
+constexpr std::size_t objects = 9;
+// Calls that can fail: the device list, opening, and one for each object.
+constexpr std::size_t steps = objects + 2;
 
 }  // namespace
 
@@ -72,7 +78,7 @@ TEST_CASE("without a failure all is made, and destroyed in order") {
   {
     const everything all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == 8);
+    CHECK(machine.live_objects() == objects + 1);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());

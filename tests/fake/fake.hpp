@@ -46,6 +46,8 @@ struct device {
   std::optional<std::uint64_t> clock = std::nullopt;
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
+  /// Off: a provider without extended completion queues.
+  bool extended_completion_queues = true;
 };
 
 /// A RoCE device with one active port, whose GID table holds a link-local v1 and v2 entry and a v2
@@ -54,6 +56,15 @@ device roce_device(std::string name);
 
 /// The address ::ffff:10.0.0.1 and the like.
 ibv_gid ipv4_gid(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
+
+/// What an extended queue tells of a completion that the C struct of the classic one lacks.
+struct extended_fields {
+  std::uint64_t timestamp = 0;
+  std::uint64_t wall_clock = 0;
+  std::uint16_t vlan = 0;
+  std::uint32_t flow_tag = 0;
+  ibv_wc_tm_info tag{};
+};
 
 /// How a post is answered that is not simply accepted.
 struct post_answer {
@@ -125,6 +136,10 @@ class machine {
 
   /// Queues a completion, and announces it when the queue is armed for it.
   void complete(ibv_cq* queue, const ibv_wc& completion, bool solicited = false);
+  /// The same with what only an extended queue tells.
+  void complete(ibv_cq_ex* queue, const ibv_wc& completion, const extended_fields& fields = {});
+  /// How many completions are in the queue.
+  [[nodiscard]] std::size_t entries(const ibv_cq* queue) const;
   /// Puts an event on the queue's channel, whether it was armed or not.
   void announce(ibv_cq* queue);
   /// How many events of this queue were taken and not acknowledged.

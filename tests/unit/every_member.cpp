@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
@@ -179,11 +179,20 @@ void call_channel(const Channel& channel, Policy&... policy) {
 }
 
 template <class Queue, class... Policy>
+void call_any_queue(const Queue& queue, Policy&... policy) {
+  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+  queue.request_notification(false, policy...);
+  queue.resize(32, policy...);
+  queue.moderate(16, std::chrono::microseconds{10}, policy...);
+}
+
+template <class Queue, class... Policy>
 void call_queue(const Queue& queue, Policy&... policy) {
   std::array<completion, 4> batch;
-  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+  call_any_queue(queue, policy...);
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
-  queue.request_notification(false, policy...);
+  use(queue.wait(batch, std::chrono::seconds{1}, policy...));
+  use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
   queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
 }
 
@@ -226,20 +235,50 @@ void call_shared_receive_queues(const protection_domain_ref& domain,
   call_owner<xrc_domain, xrc_domain_ref>(xrc);
 }
 
-template <class... Policy>
-void call_completion(const completion& done, Policy&... policy) {
-  use(done.id(), done.pointer<int>(), done.status(), done.queue_pair(), done.vendor_error());
-  use(done.native(), completion{done.native()});
+template <class Completion, class... Policy>
+void call_either_completion(const Completion& done, Policy&... policy) {
+  use(done.id(), done.template pointer<int>(), done.status(), done.queue_pair());
+  use(done.vendor_error());
   done.check(policy...);
-  const successful_completion success = done.success();
+  const auto success = done.success();
   use(static_cast<bool>(success), success.opcode(), success.length());
-  const received_message message = success.receive();
+  use(success.tag_synchronization_requested());
+  const auto message = success.receive();
   use(static_cast<bool>(message), message.length(), message.immediate());
   use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
   use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
-  use(message.pkey_index());
+  use(message.ip_checksum_ok(), message.tag_matched(), message.tag_data_valid());
+}
+
+template <class... Policy>
+void call_completion(const completion& done, Policy&... policy) {
+  call_either_completion(done, policy...);
+  use(done.native(), completion{done.native()}, done.success().receive().pkey_index());
   use(to_text(done.status()), class_of(done.status()), hint_for(done.status()));
   use(make_error_code(done.status()), completion_category());
+}
+
+constexpr completion_fields every_field =
+    standard_completion_fields | completion_field::timestamp | completion_field::vlan |
+    completion_field::flow_tag | completion_field::tag_matching | completion_field::wall_clock;
+
+template <class Queue, class... Policy>
+void call_extended_queue(const Queue& queue, Policy&... policy) {
+  call_any_queue(queue, policy...);
+  const completion_queue_ref any = queue;
+  use(any, Queue::fields);
+  const auto consume = [](const extended_completion<every_field>& done) { use(done); };
+  use(queue.wait(1, consume, policy...));
+  use(queue.wait(1, consume, std::chrono::seconds{1}, policy...));
+  use(queue.busy_poll(1, consume, std::chrono::seconds{1}, policy...));
+  queue.arm_and_drain(1, consume, policy...);
+  for (const auto& done : queue.poll(1, policy...)) call_either_completion(done, policy...);
+  for (const extended_completion<every_field>& done : queue.poll(policy...)) {
+    const auto success = done.success();
+    use(success.timestamp(), success.wall_clock());
+    const auto message = success.receive();
+    use(message.vlan(), message.flow_tag(), message.tag());
+  }
 }
 
 void call_values() {
@@ -295,6 +334,12 @@ void call_everything_with(Policy&... policy) {
   call_completion(completion{ibv_wc{}}, policy...);
   call_shared_receive_queues(domain, queue, policy...);
 
+  extended_completion_queue<every_field> extended{opened, 16, {.single_threaded = true}, policy...};
+  use(extended_completion_queue<>{opened, 16, policy...});
+  call_extended_queue(extended, policy...);
+  call_extended_queue(extended_completion_queue_ref<every_field>{extended}, policy...);
+
+  call_owner<extended_completion_queue<every_field>, extended_completion_queue_ref<>>(extended);
   call_owner<completion_queue, completion_queue_ref>(queue);
   call_owner<completion_channel, completion_channel_ref>(channel);
   call_owner<protection_domain, protection_domain_ref>(domain);

@@ -99,4 +99,20 @@ std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
   return check_count(std::forward<Policy>(policy), verb, result < 0 ? -EIO : result, describe);
 }
 
+/// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
+/// and otherwise an errno or a negative number that means nothing else (mlx5's is -2, which is no
+/// ENOENT). True when there is an entry.
+template <error_policy Policy, class Describe>
+bool check_entry(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+  if (result == 0) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  if (result == ENOENT)
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), result < 0 ? EIO : result, verb, describe);
+  return false;
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -27,7 +27,7 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_attach_mcast", "multicast"},
     optional_verb{"ibv_bind_mw", "memory windows of type 1"},
     optional_verb{"ibv_create_counters", "counters"},
-    optional_verb{"ibv_create_cq_ex", "extended completion queues, or not with these fields"},
+    optional_verb{"ibv_create_cq_ex", "extended completion queues, or not of this kind"},
     optional_verb{"ibv_create_flow", "flow steering"},
     optional_verb{"ibv_create_flow_action_esp", "ESP flow actions"},
     optional_verb{"ibv_create_qp_ex", "extended queue pairs, or not with these options"},

@@ -23,9 +23,13 @@ namespace {
 // The inline functions of verbs.h go through the operations of the context: each part of the fake
 // puts in its own.
 constexpr std::array operations{
-    install_device_operations, install_completion_operations,
-    install_queue_operations,  install_clock_operations,
-    install_window_operations, install_shared_receive_queue_operations,
+    install_device_operations,
+    install_clock_operations,
+    install_completion_operations,
+    install_extended_completion_operations,
+    install_window_operations,
+    install_queue_operations,
+    install_shared_receive_queue_operations,
 };
 
 }  // namespace

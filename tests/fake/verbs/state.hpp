@@ -27,9 +27,21 @@ struct channel {
   int writing_end;
 };
 
+struct completion_entry {
+  ibv_wc completion;
+  extended_fields fields;
+};
+
 struct completion_queue {
-  ibv_cq native;
-  std::deque<ibv_wc> entries;
+  /// A classic queue is the start of an extended one.
+  ibv_cq_ex native;
+  /// What an extended queue was made to tell.
+  std::uint64_t fields;
+  std::deque<completion_entry> entries;
+  /// Between the start and the end of a round of polling; the entry at the front is then the
+  /// current one, unless there is none left.
+  bool polling;
+  bool has_current;
   enum class arming { none, solicited, any } armed;
   std::size_t taken_events;
   std::size_t acknowledged_events;
@@ -123,6 +135,11 @@ device& device_of(const ibv_context* context);
 /// A port of it, or null.
 port* port_of(const ibv_context* context, std::uint32_t number);
 
+/// Makes a completion queue, classic as far as it goes, or null with EINVAL.
+completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
+                                        void* user_context, ibv_comp_channel* channel,
+                                        std::int64_t vector);
+
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
@@ -136,9 +153,10 @@ void close_async_events(open_context& context);
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
+void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
-void install_shared_receive_queue_operations(verbs_context& context);
 void install_clock_operations(verbs_context& context);
+void install_shared_receive_queue_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
