@@ -16,6 +16,8 @@
 #include <adverb/device/fork.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -194,6 +196,45 @@ void call_queue(const Queue& queue, Policy&... policy) {
   queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
 }
 
+template <class Queue, class... Policy>
+void call_shared_receive_queue(const Queue& queue, Policy&... policy) {
+  use(queue.context(), queue.protection_domain(), queue.user_context());
+  queue.post(receive()).check(policy...);
+  const shared_receive_queue_attributes found = queue.query(policy...);
+  use(found.max_wr(), found.max_sge(), found.limit(), found.native());
+  use(shared_receive_queue_attributes{}, shared_receive_queue_attributes{found.native()});
+  queue.resize(8, policy...);
+  queue.set_limit(2, policy...);
+}
+
+template <class... Policy>
+void call_shared_receive_queues(const protection_domain_ref& domain,
+                                const completion_queue_ref& queue, Policy&... policy) {
+  shared_receive_queue shared{domain, {}, policy...};
+  call_shared_receive_queue(shared, policy...);
+  call_shared_receive_queue(shared_receive_queue_ref{shared}, policy...);
+
+  xrc_domain xrc{domain.context(), policy...};
+  use(xrc.context(), xrc_domain{xrc.context(), 0, xrc_domain_opening::existing, policy...});
+  xrc_shared_receive_queue far{domain, xrc, queue, {}, policy...};
+  call_shared_receive_queue(far, policy...);
+  call_shared_receive_queue(xrc_shared_receive_queue_ref{far}, policy...);
+  use(far.number(policy...), xrc_shared_receive_queue_ref{far}.number(policy...));
+
+  tag_matching_queue tags{domain, queue, {}, policy...};
+  call_shared_receive_queue(tags, policy...);
+  tag_handle handle{};
+  tags.post_operations(add_tag(1).mask(1).id(2).handle_to(handle).signaled(3),
+                       delete_tag(handle).handled_unexpected(4), synchronize_tags(5))
+      .check(policy...);
+  tag_matching_queue_ref{tags}.post_operations(add_tag(1)).check(policy...);
+
+  call_owner<shared_receive_queue, shared_receive_queue_ref>(shared);
+  call_owner<xrc_shared_receive_queue, xrc_shared_receive_queue_ref>(far);
+  call_owner<tag_matching_queue, tag_matching_queue_ref>(tags);
+  call_owner<xrc_domain, xrc_domain_ref>(xrc);
+}
+
 template <class Completion, class... Policy>
 void call_either_completion(const Completion& done, Policy&... policy) {
   use(done.id(), done.template pointer<int>(), done.status(), done.queue_pair());
@@ -291,6 +332,7 @@ void call_everything_with(Policy&... policy) {
   call_queue(queue, policy...);
   call_queue(completion_queue_ref{queue}, policy...);
   call_completion(completion{ibv_wc{}}, policy...);
+  call_shared_receive_queues(domain, queue, policy...);
 
   extended_completion_queue<every_field> extended{opened, 16, {.single_threaded = true}, policy...};
   use(extended_completion_queue<>{opened, 16, policy...});

@@ -61,6 +61,12 @@ struct completing_receive_queue_traits : shared_receive_queue_traits {
     for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
       function(parent);
   }
+
+  /// Whether it was made, by adverb, for XRC.
+  static bool has_xrc_domain(const ibv_srq* queue) noexcept {
+    const auto parents = lifetime_registry::instance().noted_parents_of(queue);
+    return parents.size() == 2 && parents[1] != nullptr;
+  }
 };
 
 struct work_queue_traits {
