@@ -128,17 +128,15 @@ namespace detail {
 
 struct extended_completion_queue_traits {
   using native_type = ibv_cq_ex;
-  static constexpr std::string_view destroy_verb = completion_queue_traits::destroy_verb;
-  static int destroy(ibv_cq_ex* queue) noexcept {
-    return completion_queue_traits::destroy(ibv_cq_ex_to_cq(queue));
-  }
+  using plain = completion_queue_traits;
+  static constexpr std::string_view destroy_verb = plain::destroy_verb;
+  static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
   template <class Function>
   static void for_each_parent(const ibv_cq_ex* queue, const Function& function) noexcept {
-    function(queue->context);
-    function(queue->channel);
+    plain::for_each_parent(plain_queue(queue), function);
   }
   static void describe(const ibv_cq_ex* queue, text_writer& writer) noexcept {
-    completion_queue_traits::describe(ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue)), writer);
+    plain::describe(plain_queue(queue), writer);
   }
 };
 
