@@ -37,9 +37,10 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   ///
   ///     for (const auto& completion : queue.poll()) use(completion.id());
   ///
-  /// A loop without a limit ends when the queue is empty, which on Soft-RoCE of rdma-core before 55
-  /// loses a completion; `poll(1)` does not (see docs/guide/completion.md). Thread safe, unless the
-  /// queue was made single threaded. Wraps: ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
+  /// A failure ends the loop: without exceptions, look at the policy's error after it. A loop that
+  /// empties the queue loses a completion on Soft-RoCE of rdma-core before 55; `poll(1)` does not
+  /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
+  /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] polled_completions<Fields, Policy> poll(
       std::size_t limit = std::numeric_limits<std::size_t>::max(), Policy&& policy = {}) const {
