@@ -8,8 +8,10 @@
 
 #include "calls/completion.hpp"
 #include "calls/device.hpp"
+#include "calls/domain.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/registration.hpp"
 
 namespace fake {
 

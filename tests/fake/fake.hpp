@@ -39,6 +39,8 @@ struct device {
   int completion_vectors = 4;
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
+  std::uint64_t device_memory_size = 1U << 20;
+  std::uint64_t on_demand_capabilities = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
 };
 
 /// A RoCE device with one active port, whose GID table holds a link-local v1 and v2 entry and a v2
@@ -102,6 +104,8 @@ class machine {
 
   /// Answers the next post so.
   void answer_post(post_answer answer);
+  /// What an ibv_rereg_mr that is made to fail returns (besides setting errno).
+  int reregistration_failure = IBV_REREG_MR_ERR_CMD;
 
   /// Runs `action` at the start of each call of this kind, until it is replaced.
   template <class Call>

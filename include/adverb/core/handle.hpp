@@ -3,6 +3,7 @@
 // operations of a handle are written once, as a mixin over either.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
@@ -26,6 +27,8 @@ inline constexpr adopt_t adopt{};
 ///   destroy(object)              calls it; returns 0 or an errno
 ///   for_each_parent(object, f)   calls f with each object that must outlive this one
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
+/// and, only where the C struct does not tell all parents,
+///   unlisted_parents             how many more the owner has to remember
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -35,6 +38,28 @@ concept handle_traits = requires(typename Traits::native_type* object, text_writ
 };
 
 namespace detail {
+
+/// Parents that the C struct of an object does not tell.
+template <std::size_t Count>
+struct unlisted_parents {
+  std::array<const void*, Count> objects{};
+
+  template <class Function>
+  void for_each(const Function& function) const noexcept {
+    for (const void* const object : objects) function(object);
+  }
+};
+template <>
+struct unlisted_parents<0> {
+  template <class Function>
+  void for_each(const Function&) const noexcept {}
+};
+
+template <class Traits>
+inline constexpr std::size_t unlisted_parents_of = 0;
+template <class Traits>
+  requires requires { Traits::unlisted_parents; }
+inline constexpr std::size_t unlisted_parents_of<Traits> = Traits::unlisted_parents;
 
 /// Names an object in a failure, as its traits do.
 template <handle_traits Traits>
@@ -46,14 +71,17 @@ template <handle_traits Traits>
 
 }  // namespace detail
 
-/// Owns a C object and destroys it: move-only, the size of a pointer. Empty by default and after
-/// being moved from or released. Move assignment destroys what was held, at once.
+/// Owns a C object and destroys it: move-only, the size of a pointer (and of the parents that have
+/// to be remembered beside it). Empty by default and after being moved from or released. Move
+/// assignment destroys what was held, at once.
 ///
 /// A destroy that fails in the destructor or in a move assignment is told to the failure hook, and
 /// so is an object that still has live children: it is left alone, because destroying it would
 /// leave them dangling.
 template <handle_traits Traits>
 class [[nodiscard]] unique_handle {
+  using unlisted_parents = detail::unlisted_parents<detail::unlisted_parents_of<Traits>>;
+
  public:
   using native_type = typename Traits::native_type;
   using owner_traits = Traits;
@@ -61,15 +89,22 @@ class [[nodiscard]] unique_handle {
   unique_handle() noexcept = default;
 
   /// Takes over an object of the C API (or none, when null).
-  unique_handle(adopt_t, native_type* object) noexcept : object_{object} {
+  unique_handle(adopt_t, native_type* object) noexcept
+      : unique_handle{adopt, object, unlisted_parents{}} {}
+  /// The same for an object with parents that its C struct does not tell.
+  unique_handle(adopt_t, native_type* object, unlisted_parents parents) noexcept
+      : object_{object}, unlisted_parents_{parents} {
     if (object_ != nullptr) register_with_parents();
   }
 
-  unique_handle(unique_handle&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
+  unique_handle(unique_handle&& other) noexcept
+      : object_{std::exchange(other.object_, nullptr)},
+        unlisted_parents_{other.unlisted_parents_} {}
   unique_handle& operator=(unique_handle&& other) noexcept {
     if (this != &other) {
       destroy_or_tell();
       object_ = std::exchange(other.object_, nullptr);
+      unlisted_parents_ = other.unlisted_parents_;
     }
     return *this;
   }
@@ -116,23 +151,40 @@ class [[nodiscard]] unique_handle {
                            detail::on_object<Traits>(object_));
   }
 
+ protected:
+  /// Makes a call that may give the object other parents, and counts it as their child afterwards.
+  template <std::invocable Call>
+  auto with_new_parents(const Call& call) {
+    unregister_from_parents();
+    const auto result = call();
+    register_with_parents();
+    return result;
+  }
+
  private:
+  template <class Function>
+  void for_each_parent(const Function& function) const noexcept {
+    const auto if_present = [&](const void* parent) {
+      if (parent != nullptr) function(parent);
+    };
+    Traits::for_each_parent(object_, if_present);
+    unlisted_parents_.for_each(if_present);
+  }
   void register_with_parents() const noexcept {
-    Traits::for_each_parent(object_, [](const void* parent) {
-      if (parent != nullptr)
-        detail::lifetime_registry::instance().add_child(parent, detail::kind_of<native_type>);
+    for_each_parent([](const void* parent) {
+      detail::lifetime_registry::instance().add_child(parent, detail::kind_of<native_type>);
     });
   }
   void unregister_from_parents() const noexcept {
-    Traits::for_each_parent(object_, [](const void* parent) {
-      if (parent != nullptr)
-        detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
+    for_each_parent([](const void* parent) {
+      detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
     });
   }
 
   void destroy_or_tell() noexcept { close(detail::telling{}); }
 
   native_type* object_ = nullptr;
+  [[no_unique_address]] unlisted_parents unlisted_parents_;
 };
 
 namespace detail {

@@ -2,37 +2,152 @@
 // Why memory could not be registered.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <adverb/core/failure.hpp>
+#include <adverb/core/problem_list.hpp>
+#include <adverb/device/context.hpp>
 #include <adverb/memory/access.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-inline void explain_registration(failure_description& description, std::size_t length,
-                                 access_rights rights) {
-  description.explain([&](text_writer& writer) {
-    const std::error_code& code = description.code();
-    const access_rights writing_peers =
-        rights & (access_right::remote_write | access_right::remote_atomic);
-    if (length == 0) {
-      writer.put("there are no bytes to register");
-    } else if (!writing_peers.empty() && !rights.contains(access_right::local_write)) {
-      writer.put(writing_peers).put(" needs local_write too");
-    } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
-      rlimit limit{};
-      if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-      writer.decimal(length).put(" bytes were asked for, and this process may lock ");
-      writer.decimal(limit.rlim_cur)
-          .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
-      writer.put("LimitMEMLOCK=infinity");
-    } else if (code == std::errc::bad_address) {
-      writer.put("a part of the range is not mapped, or not writable");
-    }
-  });
+/// What was asked for.
+struct registration_attempt {
+  /// Empty: nothing is known of the device.
+  context_ref context = {};
+  std::size_t length = 0;
+  access_rights rights = {};
+  /// How far into its page the memory begins, and the address that the device was to see it at.
+  std::size_t page_offset = 0;
+  std::size_t device_page_offset = 0;
+};
+
+/// How many bytes into its page an address lies.
+[[nodiscard]] inline std::size_t page_offset(std::uint64_t address) noexcept {
+  return static_cast<std::size_t>(address % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+/// A right, and what the device has to have for it.
+struct right_and_feature {
+  access_right right;
+  bool (*has)(const ibv_device_attr_ex& device) noexcept;
+  std::string_view feature;
+};
+
+inline constexpr std::array rights_and_features{
+    right_and_feature{access_right::remote_atomic,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return device.orig_attr.atomic_cap != IBV_ATOMIC_NONE;
+                      },
+                      "atomic operations"},
+    right_and_feature{access_right::window_bind,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        constexpr unsigned windows = IBV_DEVICE_MEM_WINDOW |
+                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+                        return (device.orig_attr.device_cap_flags & windows) != 0;
+                      },
+                      "memory windows"},
+    right_and_feature{access_right::on_demand,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
+                      },
+                      "on-demand paging"},
+    // IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT, which rdma-core 44 lacks.
+    right_and_feature{access_right::flush_global,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.device_cap_flags_ex >> 38 & 1) != 0;
+                      },
+                      "flushes to global visibility"},
+    right_and_feature{access_right::flush_persistent,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.device_cap_flags_ex >> 39 & 1) != 0;
+                      },
+                      "flushes to persistence"},
+};
+
+/// The whole address space is what on-demand paging calls an implicit region.
+[[nodiscard]] constexpr bool is_implicit(const registration_attempt& attempt) noexcept {
+  return attempt.length == std::numeric_limits<std::size_t>::max();
+}
+
+/// What is wrong whatever the device is.
+inline void explain_rights(problem_list& problems, const registration_attempt& attempt) {
+  const access_rights rights = attempt.rights;
+  const access_rights writing_peers =
+      rights & (access_right::remote_write | access_right::remote_atomic);
+  if (attempt.length == 0) problems.add("there are no bytes to register");
+  if (!writing_peers.empty() && !rights.contains(access_right::local_write))
+    problems.add(
+        [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
+  if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
+    problems.add("huge_pages goes with on_demand only");
+  if (attempt.page_offset != attempt.device_page_offset)
+    problems.add([&](text_writer& writer) {
+      writer.put("the memory begins ").decimal(attempt.page_offset);
+      writer.put(" bytes into a page, and its device address ").decimal(attempt.device_page_offset);
+      writer.put(": these have to be equal");
+    });
+}
+
+/// What the device lacks.
+inline void explain_device(problem_list& problems, const registration_attempt& attempt,
+                           const ibv_device_attr_ex& device) {
+  const auto lacks = [&](std::string_view feature) {
+    problems.add([&](text_writer& writer) {
+      put_device(writer, attempt.context.native_handle()).put(" has no ").put(feature);
+    });
+  };
+  for (const right_and_feature& each : rights_and_features)
+    if (attempt.rights.contains(each.right) && !each.has(device)) lacks(each.feature);
+  if (!is_implicit(attempt))
+    problems.add_if_over("the length", attempt.length, device.orig_attr.max_mr_size);
+  else if ((device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0 &&
+           (device.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT) == 0)
+    lacks("on-demand paging of the whole address space");
+}
+
+/// What is short, or not there. `max_regions` is 0 when it is not known.
+inline void explain_code(problem_list& problems, const std::error_code& code, std::size_t length,
+                         std::uint32_t max_regions) {
+  const bool out_of_memory = code == std::errc::not_enough_memory;
+  if (code == std::errc::bad_address) {
+    problems.add("a part of the range is not mapped, or not writable");
+  } else if (out_of_memory || code == std::errc::operation_not_permitted) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      problems.add([&](text_writer& writer) {
+        writer.decimal(length).put(" bytes were asked for, and this process may lock ");
+        writer.decimal(limit.rlim_cur)
+            .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
+        writer.put("LimitMEMLOCK=infinity");
+      });
+    else if (out_of_memory && max_regions != 0)
+      problems.add([&](text_writer& writer) {
+        writer.put("the device allows ").decimal(max_regions).put(" memory regions in all");
+      });
+  }
+}
+
+/// Adds what can be seen to be wrong with a registration.
+inline void explain_registration(problem_list& problems, const std::error_code& code,
+                                 const registration_attempt& attempt) {
+  explain_rights(problems, attempt);
+  ibv_device_attr_ex device{};
+  if (attempt.context) {
+    std::error_code unknown;
+    device = attempt.context.query_device(unknown).native();
+    if (!unknown) explain_device(problems, attempt, device);
+  }
+  if (problems.empty())
+    explain_code(problems, code, attempt.length,
+                 static_cast<std::uint32_t>(device.orig_attr.max_mr));
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

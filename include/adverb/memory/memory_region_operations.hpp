@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -75,6 +77,11 @@ class memory_region_operations : public Storage {
   [[nodiscard]] adverb::rkey rkey() const noexcept {
     return static_cast<adverb::rkey>(this->native_handle()->rkey);
   }
+  /// What another process imports the region by; it has to be told the device address and the
+  /// rights too.
+  [[nodiscard]] memory_region_handle handle() const noexcept {
+    return static_cast<memory_region_handle>(this->native_handle()->handle);
+  }
   /// In bytes.
   [[nodiscard]] std::size_t size() const noexcept { return this->native_handle()->length; }
   /// The first address, as the device and peers see it.
@@ -105,6 +112,21 @@ class memory_region_operations : public Storage {
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::const_buffer const_buffer(Policy&& policy = {}) const {
     return const_slice(0, size_or_zero(), std::forward<Policy>(policy));
+  }
+
+  /// Memory of the process that lies inside the region, to receive into or send from. Reports what
+  /// `slice` reports. The region has to be one of the process's memory.
+  template <class T, std::size_t Extent, error_policy Policy = throwing>
+  [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory, Policy&& policy = {}) const {
+    static_assert(!std::is_const_v<T>,
+                  "nothing is received into const memory: const_buffer_of sends from it");
+    return slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
+  }
+  /// The same, only to send from.
+  template <class T, std::size_t Extent, error_policy Policy = throwing>
+  [[nodiscard]] adverb::const_buffer const_buffer_of(std::span<T, Extent> memory,
+                                                     Policy&& policy = {}) const {
+    return const_slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
   }
 
   /// A slice that nothing checks, for hot paths that have checked already.
@@ -166,6 +188,12 @@ class memory_region_operations : public Storage {
                            access_rights rights) noexcept
       : Storage{std::move(storage)}, device_address_{device_address}, rights_{rights} {}
 
+  /// Says anew what the C struct does not know.
+  void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
+    device_address_ = device_address;
+    rights_ = rights;
+  }
+
   [[nodiscard]] auto on_region() const noexcept {
     return [region = this->native_handle()](failure_description& description) {
       description.object([&](text_writer& writer) { detail::put_region(writer, region); });
@@ -175,6 +203,13 @@ class memory_region_operations : public Storage {
  private:
   [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
     return {device_address_ + offset, length, this->native_handle()->lkey};
+  }
+
+  /// Where in the region an address of the process is; beyond its end when it is not inside.
+  [[nodiscard]] std::size_t offset_of(const void* memory) const noexcept {
+    if (!*this) return 0;
+    return reinterpret_cast<std::uintptr_t>(memory) -
+           reinterpret_cast<std::uintptr_t>(this->native_handle()->addr);
   }
 
   [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }

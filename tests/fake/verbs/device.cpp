@@ -22,9 +22,8 @@ namespace {
 // The inline functions of verbs.h go through the operations of the context: each part of the fake
 // puts in its own.
 constexpr std::array operations{
-    install_device_operations,
-    install_completion_operations,
-    install_queue_operations,
+    install_device_operations,     install_domain_operations, install_registration_operations,
+    install_completion_operations, install_queue_operations,
 };
 
 }  // namespace
@@ -161,6 +160,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
   if (const int error = errno_of(called::query_device{true})) return error;
   std::memset(attributes, 0, size);
   attributes->orig_attr = device_of(context).attributes;
+  attributes->max_dm_size = device_of(context).device_memory_size;
+  attributes->odp_caps.general_caps = device_of(context).on_demand_capabilities;
   return 0;
 }
 

@@ -93,8 +93,9 @@ void machine::forget_calls() { state_->log.clear(); }
 
 std::size_t machine::live_objects() const {
   return state_->lists.size() + state_->contexts.size() + state_->domains.size() +
-         state_->regions.size() + state_->channels.size() + state_->queues.size() +
-         state_->address_handles.size() + state_->pairs.size();
+         state_->regions.size() + state_->thread_domains.size() + state_->device_memories.size() +
+         state_->channels.size() + state_->queues.size() + state_->address_handles.size() +
+         state_->pairs.size();
 }
 
 void machine::fail_kind(std::type_index kind, int error, std::size_t nth) {

@@ -40,6 +40,12 @@ struct queue_pair {
   ibv_qp_init_attr init_attributes;
 };
 
+/// Device memory is memory of the process.
+struct device_memory {
+  ibv_dm native;
+  std::vector<std::byte> bytes;
+};
+
 /// The objects of one kind, by the pointer that the C API knows them by.
 template <class Native, class Fake = Native>
 class objects {
@@ -79,7 +85,9 @@ struct machine::state {
   objects<ibv_device*, std::vector<ibv_device*>> lists;
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
+  objects<ibv_td> thread_domains;
   objects<ibv_mr> regions;
+  objects<ibv_dm, device_memory> device_memories;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
@@ -107,11 +115,16 @@ device& device_of(const ibv_context* context);
 /// A port of it, or null.
 port* port_of(const ibv_context* context, std::uint32_t number);
 
+/// Makes a region, as every kind of registration does.
+ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length);
+
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
+void install_domain_operations(verbs_context& context);
+void install_registration_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
 
