@@ -6,7 +6,9 @@
 #include <system_error>
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 
@@ -26,6 +28,18 @@ class everything {
         region{domain, memory, adverb::access_right::local_write, policy...},
         shifted{adverb::memory_region::with_device_address(
             domain, memory, 0, adverb::access_right::local_write, policy...)},
+        thread{context, policy...},
+        parent{domain, {.thread_domain = thread}, policy...},
+        device_memory{context, 64, {}, policy...},
+        of_device{adverb::memory_region::of_device_memory(
+            domain, device_memory, adverb::access_right::local_write, policy...)},
+        of_dmabuf{adverb::memory_region::of_dmabuf(
+            domain, {.file_descriptor = 7, .offset = 0, .length = 64},
+            adverb::access_right::local_write, policy...)},
+        null{adverb::memory_region::null(domain, policy...)},
+        imported{context, adverb::protection_domain_handle{1}, policy...},
+        imported_region{imported, adverb::memory_region_handle{2},
+                        adverb::access_right::local_write, 0, policy...},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
         polled{context, 16, policy...} {}
@@ -35,13 +49,21 @@ class everything {
   adverb::protection_domain domain;
   adverb::memory_region region;
   adverb::memory_region shifted;
+  adverb::thread_domain thread;
+  adverb::parent_domain parent;
+  adverb::device_memory device_memory;
+  adverb::memory_region of_device;
+  adverb::memory_region of_dmabuf;
+  adverb::memory_region null;
+  adverb::imported_protection_domain imported;
+  adverb::imported_memory_region imported_region;
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
 };
 
-// Calls that can fail: the device list, opening, and the six objects.
-constexpr std::size_t steps = 8;
+// Calls that can fail: the device list, opening, and the fourteen objects.
+constexpr std::size_t steps = 16;
 
 }  // namespace
 
@@ -69,7 +91,7 @@ TEST_CASE("without a failure all is made, and destroyed in order") {
   {
     const everything all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == 7);
+    CHECK(machine.live_objects() == 15);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());

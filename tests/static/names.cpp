@@ -66,6 +66,10 @@ static_assert(string_view{to_text(completion_opcode::receive_write_with_immediat
               "receive of write with immediate");
 static_assert(string_view{to_text(completion_opcode{77})} == "unknown (77)");
 
+static_assert(string_view{to_text(protection_domain_handle{7})} == "7");
+static_assert(string_view{to_text(memory_region_handle{8})} == "8");
+static_assert(string_view{to_text(device_memory_handle{9})} == "9");
+
 static_assert(name_of(object_kind::context) == "context");
 static_assert(name_of(object_kind::protection_domain) == "protection domain");
 static_assert(name_of(object_kind::thread_domain) == "thread domain");

@@ -13,7 +13,10 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/durations.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -127,6 +130,75 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   use(source.address(), source.size(), source.key(), source.native());
 }
 
+struct default_allocator {
+  provider_allocation allocate(std::size_t, std::size_t, std::uint64_t) noexcept {
+    return provider_allocation::use_default();
+  }
+  void deallocate(void*, std::uint64_t) noexcept {}
+};
+static_assert(provider_allocator<default_allocator>);
+
+template <class... Policy>
+void call_domains(const context_ref& opened, const protection_domain_ref& domain,
+                  Policy&... policy) {
+  thread_domain thread{opened, policy...};
+  use(thread.context(), domain.handle());
+  default_allocator allocator;
+  const provider_allocator_ref to_allocator{allocator};
+  use(static_cast<bool>(to_allocator), provider_allocation{nullptr}.native());
+  use(provider_allocation::failed());
+  parent_domain parent{domain, {.thread_domain = thread, .allocator = to_allocator}, policy...};
+  imported_protection_domain imported{opened, domain.handle(), policy...};
+  call_owner<parent_domain, protection_domain_ref>(parent);
+  call_owner<imported_protection_domain, protection_domain_ref>(imported);
+  call_owner<thread_domain, thread_domain_ref>(thread);
+}
+
+template <class Memory, class... Policy>
+void call_device_memory(const Memory& memory, Policy&... policy) {
+  std::array<int, 4> numbers{};
+  use(memory.context(), memory.size(), memory.handle(policy...));
+  memory.store(0, numbers, policy...);
+  memory.load(0, numbers, policy...);
+}
+
+template <class... Policy>
+void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy) {
+  const access_rights rights = access_right::local_write;
+  device_memory memory{domain.context(), 64, {.alignment = 8}, policy...};
+  imported_device_memory imported_memory{domain.context(), device_memory_handle{1}, 64, policy...};
+  call_device_memory(memory, policy...);
+  call_device_memory(imported_memory, policy...);
+  call_device_memory(device_memory_ref{memory}, policy...);
+  use(device_memory{adopt, memory.native_handle(), 64});
+  use(imported_device_memory{adopt, memory.native_handle(), 64});
+  use(device_memory_ref{adopt, memory.native_handle(), 64}, device_memory_ref{});
+
+  std::vector<std::uint64_t> numbers(8);
+  memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+  region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
+  region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
+                                    rights, policy...);
+  region = memory_region::of_whole_address_space(domain, rights, policy...);
+  region = memory_region::null(domain, policy...);
+  region.reregister({.domain = domain, .rights = rights}, policy...);
+  region.reregister(numbers, {}, policy...);
+  region.reregister(numbers, policy...);
+  use(region.handle(), region.buffer_of(std::span{numbers}, policy...));
+  use(region.const_buffer_of(std::span{numbers}, policy...));
+  const std::array buffers{region.slice(0, 8)};
+  prefetch(domain, buffers, {}, policy...);
+  prefetch_for_writing(domain, buffers, {.flush = true}, policy...);
+  prefetch_without_faulting(domain, buffers, {}, policy...);
+
+  imported_memory_region imported{domain, region.handle(), rights, 0, policy...};
+  use(imported.slice(0, 8, policy...), memory_region_ref{imported});
+  use(imported_memory_region{adopt, imported.native_handle(), rights, 0});
+  call_handle(imported);
+  call_handle(imported_memory);
+  call_handle(memory);
+}
+
 template <class Channel, class... Policy>
 void call_channel(const Channel& channel, Policy&... policy) {
   use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
@@ -196,6 +268,8 @@ void call_everything_with(Policy&... policy) {
   protection_domain domain{opened, policy...};
   use(domain.context());
   call_memory(domain, policy...);
+  call_domains(opened, domain, policy...);
+  call_kinds_of_memory(domain, policy...);
 
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);
