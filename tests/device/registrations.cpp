@@ -173,7 +173,8 @@ TEST_CASE("Rights to flush are given, or the device knows no flush and says so",
   tell_skip("rights to flush", why.explanation());
 }
 
-TEST_CASE("A null region swallows and gives zeros, or the device has none", "[optional]") {
+TEST_CASE("A null region swallows and gives zeros, or the device has none",
+          "[optional][ibv_alloc_null_mr]") {
   loopback<transport::rc> link;
   failure why;
   const auto region = memory_region::null(link.domain, why);
@@ -205,7 +206,8 @@ TEST_CASE("Memory of a dma-buf is registered, or the device cannot and says so",
   tell_skip("memory of a dma-buf", why.explanation());
 }
 
-TEST_CASE("Device memory is copied to and from, or the device has none", "[optional]") {
+TEST_CASE("Device memory is copied to and from, or the device has none",
+          "[optional][ibv_alloc_dm][ibv_free_dm][ibv_memcpy_to_dm][ibv_memcpy_from_dm]") {
   const context device = open_device();
   const std::array<std::uint32_t, 4> values{1, 2, 3, 4};
   failure why;
@@ -223,7 +225,7 @@ TEST_CASE("Device memory is copied to and from, or the device has none", "[optio
 }
 
 TEST_CASE("A region is registered anew, or the device cannot and leaves it as it was",
-          "[optional]") {
+          "[optional][ibv_rereg_mr]") {
   loopback<transport::rc> link;
   const context& device = link.context;
   const protection_domain& domain = link.domain;
@@ -262,7 +264,8 @@ TEST_CASE("Advice is taken, or the device takes none and says so", "[optional]")
   tell_skip("advice about memory", why.explanation());
 }
 
-TEST_CASE("Thread and parent domains are made, or the device has none", "[optional]") {
+TEST_CASE("Thread and parent domains are made, or the device has none",
+          "[optional][ibv_alloc_td][ibv_dealloc_td][ibv_alloc_parent_domain]") {
   const context device = open_device();
   const protection_domain domain{device};
   const std::string name{device.device().name()};
@@ -284,7 +287,8 @@ TEST_CASE("Thread and parent domains are made, or the device has none", "[option
   CHECK(memory_region{parent, bytes});
 }
 
-TEST_CASE("What another process made is imported, or the device cannot and says so", "[optional]") {
+TEST_CASE("What another process made is imported, or the device cannot and says so",
+          "[optional][ibv_import_pd][ibv_unimport_pd][ibv_import_mr][ibv_unimport_mr]") {
   const context device = open_device();
   const protection_domain domain{device};
   const std::string name{device.device().name()};

@@ -185,6 +185,16 @@ TEST_CASE_METHOD(fixture, "a region that is too long for the device is named so"
   CHECK(said(EINVAL, access_right::local_write) == "the length is 4096, the device allows 4095");
 }
 
+TEST_CASE_METHOD(fixture, "a region too many is named so") {
+  machine.devices[0].attributes.max_mr = 2;
+  const memory_region first{domain, memory};
+  const std::string with_one = said(ENOMEM, access_right::local_write);
+  const memory_region second{domain, memory};
+  CHECK(said(ENOMEM, access_right::local_write) ==
+        "the domain has 2 memory regions already, and the device allows 2 in all");
+  CHECK(with_one.find("regions") == std::string::npos);
+}
+
 TEST_CASE_METHOD(fixture, "a region that begins elsewhere in its page is named so") {
   CHECK(said(EINVAL, access_right::zero_based, memory.subspan(24)) ==
         "the memory begins 24 bytes into a page, and its device address 0: "

@@ -15,6 +15,7 @@
 
 #include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/memory/byte_extent.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -25,20 +26,6 @@ inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcep
   put_device(writer, memory->context).put(" dm");
   if ((memory->comp_mask & IBV_DM_MASK_HANDLE) != 0) writer.put(" ").decimal(memory->handle);
 }
-
-/// A range of bytes that has to lie inside some memory.
-struct byte_extent {
-  std::uint64_t offset;
-  std::size_t length;
-
-  [[nodiscard]] constexpr bool is_inside(std::size_t size) const noexcept {
-    return offset <= size && length <= size - offset;
-  }
-  void put_outside(text_writer& writer, std::size_t size, std::string_view of_what) const noexcept {
-    writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
-    writer.decimal(size).put(" bytes of the ").put(of_what);
-  }
-};
 
 }  // namespace detail
 

@@ -11,16 +11,17 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <adverb/core/lifetime.hpp>
 #include <adverb/core/problem_list.hpp>
-#include <adverb/device/context.hpp>
 #include <adverb/memory/access.hpp>
+#include <adverb/memory/protection_domain.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// What was asked for.
 struct registration_attempt {
   /// Empty: nothing is known of the device.
-  context_ref context = {};
+  protection_domain_ref domain = {};
   std::size_t length = 0;
   access_rights rights = {};
   /// How far into its page the memory begins, and the address that the device was to see it at.
@@ -74,7 +75,8 @@ inline constexpr std::array rights_and_features{
 
 /// The whole address space is what on-demand paging calls an implicit region.
 [[nodiscard]] constexpr bool is_implicit(const registration_attempt& attempt) noexcept {
-  return attempt.length == std::numeric_limits<std::size_t>::max();
+  return attempt.rights.contains(access_right::on_demand) &&
+         attempt.length == std::numeric_limits<std::size_t>::max();
 }
 
 /// What is wrong whatever the device is.
@@ -101,7 +103,7 @@ inline void explain_device(problem_list& problems, const registration_attempt& a
                            const ibv_device_attr_ex& device) {
   const auto lacks = [&](std::string_view feature) {
     problems.add([&](text_writer& writer) {
-      put_device(writer, attempt.context.native_handle()).put(" has no ").put(feature);
+      put_device(writer, attempt.domain.context().native_handle()).put(" has no ").put(feature);
     });
   };
   for (const right_and_feature& each : rights_and_features)
@@ -113,25 +115,35 @@ inline void explain_device(problem_list& problems, const registration_attempt& a
     lacks("on-demand paging of the whole address space");
 }
 
-/// What is short, or not there. `max_regions` is 0 when it is not known.
-inline void explain_code(problem_list& problems, const std::error_code& code, std::size_t length,
-                         std::uint32_t max_regions) {
-  const bool out_of_memory = code == std::errc::not_enough_memory;
+/// Of a device that allows only so many regions: whether this domain alone has them all.
+inline void explain_regions(problem_list& problems, const registration_attempt& attempt,
+                            const ibv_device_attr_ex& device) {
+  const child_counts children =
+      lifetime_registry::instance().children_of(attempt.domain.native_handle());
+  const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
+  if (device.orig_attr.max_mr > 0 && regions >= static_cast<std::uint32_t>(device.orig_attr.max_mr))
+    problems.add([&](text_writer& writer) {
+      writer.put("the domain has ")
+          .decimal(regions)
+          .put(" memory regions already, and the device ");
+      writer.put("allows ").decimal(static_cast<std::uint32_t>(device.orig_attr.max_mr));
+      writer.put(" in all");
+    });
+}
+
+/// What the errno stands for, when nothing else is known.
+inline void explain_code(problem_list& problems, const std::error_code& code, std::size_t length) {
   if (code == std::errc::bad_address) {
     problems.add("a part of the range is not mapped, or not writable");
-  } else if (out_of_memory || code == std::errc::operation_not_permitted) {
+  } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
     rlimit limit{};
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-      problems.add([&](text_writer& writer) {
-        writer.decimal(length).put(" bytes were asked for, and this process may lock ");
-        writer.decimal(limit.rlim_cur)
-            .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
-        writer.put("LimitMEMLOCK=infinity");
-      });
-    else if (out_of_memory && max_regions != 0)
-      problems.add([&](text_writer& writer) {
-        writer.put("the device allows ").decimal(max_regions).put(" memory regions in all");
-      });
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    problems.add([&](text_writer& writer) {
+      writer.decimal(length).put(" bytes were asked for, and this process may lock ");
+      writer.decimal(limit.rlim_cur)
+          .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
+      writer.put("LimitMEMLOCK=infinity");
+    });
   }
 }
 
@@ -139,15 +151,15 @@ inline void explain_code(problem_list& problems, const std::error_code& code, st
 inline void explain_registration(problem_list& problems, const std::error_code& code,
                                  const registration_attempt& attempt) {
   explain_rights(problems, attempt);
-  ibv_device_attr_ex device{};
-  if (attempt.context) {
+  if (attempt.domain) {
     std::error_code unknown;
-    device = attempt.context.query_device(unknown).native();
-    if (!unknown) explain_device(problems, attempt, device);
+    const ibv_device_attr_ex device = attempt.domain.context().query_device(unknown).native();
+    if (!unknown) {
+      explain_device(problems, attempt, device);
+      explain_regions(problems, attempt, device);
+    }
   }
-  if (problems.empty())
-    explain_code(problems, code, attempt.length,
-                 static_cast<std::uint32_t>(device.orig_attr.max_mr));
+  if (problems.empty()) explain_code(problems, code, attempt.length);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

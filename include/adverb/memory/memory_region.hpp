@@ -122,7 +122,7 @@ class [[nodiscard]] memory_region
                                                access_rights rights = access_right::local_write,
                                                Policy&& policy = {}) {
     const detail::registration_attempt attempt{
-        .context = domain ? domain.context() : context_ref{},
+        .domain = domain,
         .length = range.length,
         .rights = rights,
         .page_offset = detail::page_offset(range.offset),
@@ -159,7 +159,7 @@ class [[nodiscard]] memory_region
       return {};
     }
     const detail::registration_attempt attempt{
-        .context = memory.context(), .length = length, .rights = all_rights};
+        .domain = domain, .length = length, .rights = all_rights};
     return made(
         domain, attempt, 0, false, verb,
         [&] {
@@ -285,7 +285,7 @@ class [[nodiscard]] memory_region
                                                             byte_range memory,
                                                             std::uint64_t device_address,
                                                             access_rights rights) noexcept {
-    return {.context = domain ? domain.context() : context_ref{},
+    return {.domain = domain,
             .length = memory.length,
             .rights = rights,
             .page_offset = detail::page_offset(address_of(memory.begin)),
@@ -384,7 +384,7 @@ class [[nodiscard]] memory_region
           description.explain([&](text_writer& writer) {
             detail::problem_list problems{writer};
             detail::explain_registration(problems, description.code(),
-                                         {.context = this->context(),
+                                         {.domain = this->protection_domain(),
                                           .length = memory ? memory->length : this->size(),
                                           .rights = rights});
             problems.add(outcome.words);

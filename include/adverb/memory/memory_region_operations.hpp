@@ -15,6 +15,7 @@
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/buffer.hpp>
 #include <adverb/memory/buffer_blocks.hpp>
+#include <adverb/memory/byte_extent.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
@@ -29,14 +30,12 @@ inline void put_region(text_writer& writer, const ibv_mr* region) noexcept {
 
 /// A range of bytes that is about to become a buffer, checked.
 struct slice_request {
-  std::size_t offset;
-  std::size_t length;
+  byte_extent extent;
   std::size_t region_size;
   bool writable;
 
   [[nodiscard]] constexpr bool valid() const noexcept {
-    return offset <= region_size && length <= region_size - offset && length <= max_buffer_size &&
-           writable;
+    return extent.is_inside(region_size) && extent.length <= max_buffer_size && writable;
   }
 
   void explain(failure_description& description) const noexcept {
@@ -44,11 +43,10 @@ struct slice_request {
       if (!writable) {
         writer.put("the region was registered without local_write: nothing can be received into ");
         writer.put("it");
-      } else if (offset > region_size || length > region_size - offset) {
-        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
-        writer.decimal(region_size).put(" bytes of the region");
+      } else if (!extent.is_inside(region_size)) {
+        extent.put_outside(writer, region_size, "region");
       } else {
-        writer.decimal(length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
+        writer.decimal(extent.length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
       }
     });
   }
@@ -234,7 +232,7 @@ class memory_region_operations : public Storage {
     if (!detail::check_present(std::forward<Policy>(policy), "memory_region::slice",
                                this->native_handle()))
       return {};
-    const detail::slice_request request{offset, length, size(), writable};
+    const detail::slice_request request{{offset, length}, size(), writable};
     if (!request.valid()) [[unlikely]] {
       detail::report_errno(std::forward<Policy>(policy), ERANGE, "memory_region::slice",
                            [&](failure_description& description) {
@@ -252,6 +250,7 @@ class memory_region_operations : public Storage {
 };
 
 /// Refers to registered memory that something else keeps alive; three words, to be passed by value.
+/// It keeps what it was made from: after a re-registration it has to be made anew.
 class memory_region_ref : public memory_region_operations<reference<ibv_mr>> {
  public:
   memory_region_ref() noexcept = default;
