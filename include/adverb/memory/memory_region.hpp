@@ -6,11 +6,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <optional>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -18,20 +15,10 @@
 #include <adverb/memory/device_memory.hpp>
 #include <adverb/memory/explain_registration.hpp>
 #include <adverb/memory/memory_region_operations.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/reregistration.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// Contiguous memory that outlives the expression that names it: an lvalue container or array, or
-/// a span.
-template <class Range>
-concept registrable_memory =
-    (std::is_lvalue_reference_v<Range> || requires {
-      []<class T, std::size_t N>(std::span<T, N>) {}(std::declval<Range>());
-    }) && requires(Range&& range) {
-      { *std::data(range) };
-      { std::size(range) } -> std::convertible_to<std::size_t>;
-    };
 
 namespace detail {
 
@@ -67,15 +54,6 @@ class [[nodiscard]] memory_region
     : public memory_region_operations<unique_handle<detail::memory_region_traits>> {
   using handle_type = unique_handle<detail::memory_region_traits>;
 
-  template <class Range>
-  [[nodiscard]] static constexpr access_rights default_rights() noexcept {
-    using element = std::remove_reference_t<decltype(*std::data(std::declval<Range&>()))>;
-    if constexpr (std::is_const_v<element>)
-      return {};
-    else
-      return access_right::local_write;
-  }
-
  public:
   memory_region() noexcept = default;
 
@@ -86,21 +64,23 @@ class [[nodiscard]] memory_region
   /// Wraps: ibv_reg_mr(3).
   template <registrable_memory Range, error_policy Policy = throwing>
   memory_region(protection_domain_ref domain, Range&& memory,
-                access_rights rights = default_rights<Range>(), Policy&& policy = {})
-      : memory_region{registered(domain, bytes_of(memory), rights, std::forward<Policy>(policy))} {}
+                access_rights rights = detail::default_rights<Range>(), Policy&& policy = {})
+      : memory_region{
+            registered(domain, detail::bytes_of(memory), rights, std::forward<Policy>(policy))} {}
 
   /// The same with the default rights and a policy.
   template <registrable_memory Range, error_policy Policy>
   memory_region(protection_domain_ref domain, Range&& memory, Policy&& policy)
-      : memory_region{domain, memory, default_rights<Range>(), std::forward<Policy>(policy)} {}
+      : memory_region{domain, memory, detail::default_rights<Range>(),
+                      std::forward<Policy>(policy)} {}
 
   /// Registers memory that the device, and so every buffer and peer, addresses from
   /// `device_address` on. Both have to lie equally far into a page. Wraps: ibv_reg_mr_iova(3).
   template <registrable_memory Range, error_policy Policy = throwing>
   [[nodiscard]] static memory_region with_device_address(
       protection_domain_ref domain, Range&& memory, std::uint64_t device_address,
-      access_rights rights = default_rights<Range>(), Policy&& policy = {}) {
-    return registered_at(domain, bytes_of(memory), device_address, rights,
+      access_rights rights = detail::default_rights<Range>(), Policy&& policy = {}) {
+    return registered_at(domain, detail::bytes_of(memory), device_address, rights,
                          std::forward<Policy>(policy));
   }
 
@@ -197,7 +177,7 @@ class [[nodiscard]] memory_region
       : memory_region{adopt, region, rights,
                       region == nullptr || rights.contains(access_right::zero_based)
                           ? 0
-                          : address_of(region->addr)} {}
+                          : reinterpret_cast<std::uintptr_t>(region->addr)} {}
   memory_region(adopt_t, ibv_mr* region, access_rights rights,
                 std::uint64_t device_address) noexcept
       : memory_region{handle_type{adopt, region}, device_address, rights, false} {}
@@ -214,34 +194,15 @@ class [[nodiscard]] memory_region
   /// the process has it at. The old one may go when this succeeds.
   template <registrable_memory Range, error_policy Policy = throwing>
   void reregister(Range&& memory, const reregistration& changes = {}, Policy&& policy = {}) {
-    change(bytes_of(memory), changes, std::forward<Policy>(policy));
+    change(detail::bytes_of(memory), changes, std::forward<Policy>(policy));
   }
   /// The same with nothing else and a policy.
   template <registrable_memory Range, error_policy Policy>
   void reregister(Range&& memory, Policy&& policy) {
-    change(bytes_of(memory), {}, std::forward<Policy>(policy));
+    change(detail::bytes_of(memory), {}, std::forward<Policy>(policy));
   }
 
  private:
-  struct byte_range {
-    void* begin;
-    std::size_t length;
-    bool constant;
-  };
-
-  template <class Range>
-  [[nodiscard]] static byte_range bytes_of(Range& memory) noexcept {
-    using element = std::remove_pointer_t<decltype(std::data(memory))>;
-    static_assert(std::is_trivially_copyable_v<element>,
-                  "the device copies bytes: registered memory holds trivially copyable types");
-    // The C API takes all memory as mutable; that const memory is never written is checked here.
-    return {const_cast<std::remove_cv_t<element>*>(std::data(memory)),
-            std::size(memory) * sizeof(element), std::is_const_v<element>};
-  }
-
-  [[nodiscard]] static std::uint64_t address_of(const void* memory) noexcept {
-    return reinterpret_cast<std::uintptr_t>(memory);
-  }
   [[nodiscard]] static int native_rights(access_rights rights) noexcept {
     return static_cast<int>(rights.bits());
   }
@@ -252,13 +213,14 @@ class [[nodiscard]] memory_region
         constant_memory_{constant_memory} {}
 
   template <error_policy Policy>
-  [[nodiscard]] static memory_region registered(protection_domain_ref domain, byte_range memory,
-                                                access_rights rights, Policy&& policy) {
+  [[nodiscard]] static memory_region registered(protection_domain_ref domain,
+                                                detail::byte_range memory, access_rights rights,
+                                                Policy&& policy) {
     // Few providers look at IBV_ACCESS_ZERO_BASED; the device address 0 means the same to all.
     if (rights.contains(access_right::zero_based))
       return registered_at(domain, memory, 0, rights, std::forward<Policy>(policy));
     return made(
-        domain, attempt(domain, memory, address_of(memory.begin), rights), address_of(memory.begin),
+        domain, attempt(domain, memory, memory.address(), rights), memory.address(),
         memory.constant, "ibv_reg_mr",
         [&] {
           return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
@@ -268,7 +230,8 @@ class [[nodiscard]] memory_region
   }
 
   template <error_policy Policy>
-  [[nodiscard]] static memory_region registered_at(protection_domain_ref domain, byte_range memory,
+  [[nodiscard]] static memory_region registered_at(protection_domain_ref domain,
+                                                   detail::byte_range memory,
                                                    std::uint64_t device_address,
                                                    access_rights rights, Policy&& policy) {
     return made(
@@ -282,19 +245,14 @@ class [[nodiscard]] memory_region
   }
 
   [[nodiscard]] static detail::registration_attempt attempt(protection_domain_ref domain,
-                                                            byte_range memory,
+                                                            detail::byte_range memory,
                                                             std::uint64_t device_address,
                                                             access_rights rights) noexcept {
     return {.domain = domain,
             .length = memory.length,
             .rights = rights,
-            .page_offset = detail::page_offset(address_of(memory.begin)),
+            .page_offset = detail::page_offset(memory.address()),
             .device_page_offset = detail::page_offset(device_address)};
-  }
-
-  static void put_const_memory(text_writer& writer, access_rights rights) noexcept {
-    writer.put("the memory is const, and ").put(rights & detail::writing_rights);
-    writer.put(" would change it");
   }
 
   template <std::invocable Create, error_policy Policy>
@@ -303,16 +261,17 @@ class [[nodiscard]] memory_region
                                           std::uint64_t device_address, bool constant,
                                           std::string_view verb, const Create& create,
                                           Policy&& policy) {
-    const bool writes_const = constant && attempt.rights.intersects(detail::writing_rights);
+    const text<128> writes_const{
+        [&](text_writer& writer) { detail::explain_constant(writer, constant, attempt.rights); }};
     const auto describe = [&](failure_description& description) {
       detail::on_device(domain.context().native_handle())(description);
       description.explain([&](text_writer& writer) {
-        if (writes_const) return put_const_memory(writer, attempt.rights);
         detail::problem_list problems{writer};
-        detail::explain_registration(problems, description.code(), attempt);
+        problems.add(writes_const);
+        if (problems.empty()) detail::explain_registration(problems, description.code(), attempt);
       });
     };
-    if (domain && writes_const) {
+    if (domain && !writes_const.view().empty()) {
       detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe);
       return {};
     }
@@ -322,74 +281,59 @@ class [[nodiscard]] memory_region
     return {std::move(region), device_address, attempt.rights, constant};
   }
 
-  /// Why a change is not even tried; says nothing when it can be.
-  void explain_impossible(text_writer& writer, const std::optional<byte_range>& memory,
-                          const reregistration& changes, bool constant,
-                          access_rights rights) const {
-    const bool zero_based = this->rights().contains(access_right::zero_based);
-    if (!memory && !changes.domain && !changes.rights)
-      writer.put("there is nothing to change");
-    else if (constant && rights.intersects(detail::writing_rights))
-      put_const_memory(writer, rights);
-    else if (rights.contains(access_right::zero_based) != zero_based)
-      writer.put("whether a region is zero_based cannot be changed");
-    else if (zero_based && memory)
-      writer.put("a zero-based region cannot be given other memory");
-  }
-
   template <error_policy Policy>
-  void change(const std::optional<byte_range>& memory, const reregistration& changes,
+  void change(const std::optional<detail::byte_range>& memory, const reregistration& changes,
               Policy&& policy) {
     constexpr std::string_view verb = "ibv_rereg_mr";
     if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
-    const access_rights rights = changes.rights.value_or(this->rights());
-    const bool constant = memory ? memory->constant : constant_memory_;
-    const auto explain_impossibility = [&](text_writer& writer) {
-      explain_impossible(writer, memory, changes, constant, rights);
-    };
-    if (const text<128> why{explain_impossibility}; !why.view().empty()) {
+    const detail::reregistration_attempt attempt{
+        .memory = memory,
+        .changes = changes,
+        .rights = changes.rights.value_or(this->rights()),
+        .constant = memory ? memory->constant : constant_memory_,
+        .zero_based = this->rights().contains(access_right::zero_based)};
+    if (const text<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
+        !impossible.view().empty()) {
       detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
                            [&](failure_description& description) {
                              this->on_region()(description);
-                             description.explain(why);
+                             description.explain(impossible);
                            });
       return;
     }
     detail::check_reregistered(
         std::forward<Policy>(policy), verb,
         [&] {
-          const int result = this->with_new_parents([&] {
-            return ibv_rereg_mr(this->native_handle(),
-                                (memory ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
-                                    (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
-                                    (changes.rights ? IBV_REREG_MR_CHANGE_ACCESS : 0),
-                                changes.domain.native_handle(), memory ? memory->begin : nullptr,
-                                memory ? memory->length : 0,
-                                changes.rights ? native_rights(rights) : 0);
-          });
-          const auto outcome = detail::outcome_of_reregistration(result, errno);
-          if (outcome.changed) {
-            this->redescribe(memory ? address_of(memory->begin) : this->device_address(), rights);
-            constant_memory_ = constant;
-          } else if (!outcome.usable) {
-            this->redescribe(this->device_address(), {});
-          }
+          const int result =
+              this->with_new_parents([&] { return attempt.run(this->native_handle()); });
+          remember(attempt, detail::outcome_of_reregistration(result, errno));
           return result;
         },
         [&](failure_description& description, int result) {
-          this->on_region()(description);
           const auto outcome =
               detail::outcome_of_reregistration(result, description.code().value());
+          this->on_region()(description);
           if (outcome.words.empty()) return;
           description.explain([&](text_writer& writer) {
             detail::problem_list problems{writer};
             detail::explain_registration(problems, description.code(),
                                          {.domain = this->protection_domain(),
                                           .length = memory ? memory->length : this->size(),
-                                          .rights = rights});
+                                          .rights = attempt.rights});
             problems.add(outcome.words);
           });
         });
+  }
+
+  void remember(const detail::reregistration_attempt& attempt,
+                const detail::reregistration_outcome& outcome) noexcept {
+    const std::uint64_t here = this->device_address();
+    if (outcome.changed) {
+      this->redescribe(attempt.memory ? attempt.memory->address() : here, attempt.rights);
+      constant_memory_ = attempt.constant;
+    } else if (!outcome.usable) {
+      this->redescribe(here, {});
+    }
   }
 
   // Remembered for re-registration; fits beside the rights.

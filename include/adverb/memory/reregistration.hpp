@@ -10,6 +10,7 @@
 
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -21,6 +22,39 @@ struct reregistration {
 };
 
 namespace detail {
+
+/// What a region is to become.
+struct reregistration_attempt {
+  std::optional<byte_range> memory;
+  reregistration changes;
+  access_rights rights;
+  bool constant;
+  /// The region as it is.
+  bool zero_based;
+
+  /// Why it is not even tried; says nothing when it can be.
+  void explain(text_writer& writer) const noexcept {
+    if (!memory && !changes.domain && !changes.rights)
+      writer.put("there is nothing to change");
+    else if (rights.contains(access_right::zero_based) != zero_based)
+      writer.put("whether a region is zero_based cannot be changed");
+    else if (zero_based && memory)
+      writer.put("a zero-based region cannot be given other memory");
+    else
+      explain_constant(writer, constant, rights);
+  }
+
+  /// As ibv_rereg_mr takes it: what is not changed has to be zero.
+  [[nodiscard]] int run(ibv_mr* region) const noexcept {
+    return ibv_rereg_mr(region,
+                        (memory ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
+                            (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
+                            (changes.rights ? IBV_REREG_MR_CHANGE_ACCESS : 0),
+                        changes.domain.native_handle(), memory ? memory->begin : nullptr,
+                        memory ? memory->length : 0,
+                        changes.rights ? static_cast<int>(rights.bits()) : 0);
+  }
+};
 
 /// What is left of a region after ibv_rereg_mr, and the words for it.
 struct reregistration_outcome {
