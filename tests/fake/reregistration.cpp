@@ -131,6 +131,10 @@ TEST_CASE_METHOD(fixture, "what cannot be is not tried") {
   CHECK(said(region, adverb::reregistration{.rights = access_right::zero_based |
                                                       access_right::local_write}) ==
         "whether a region is zero_based cannot be changed");
+  const adverb::context another = adverb::open_device();
+  const adverb::protection_domain elsewhere{another};
+  CHECK(said(region, adverb::reregistration{.domain = elsewhere}) ==
+        "the domain is of another context");
   memory_region zero{domain, memory, access_right::local_write | access_right::zero_based};
   CHECK(said(zero, std::span{larger}) == "a zero-based region cannot be given other memory");
   memory_region none;

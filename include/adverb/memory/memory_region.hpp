@@ -86,7 +86,7 @@ class [[nodiscard]] memory_region
 
   /// Registers all memory that the process has or will have, without pinning any (implicit
   /// on-demand paging): the addresses of its buffers are those of the process. `buffer_of` makes
-  /// them. The device has to have on-demand paging.
+  /// them. The device has to have on-demand paging. Wraps: ibv_reg_mr(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static memory_region of_whole_address_space(
       protection_domain_ref domain, access_rights rights = access_right::local_write,
@@ -287,6 +287,7 @@ class [[nodiscard]] memory_region
     constexpr std::string_view verb = "ibv_rereg_mr";
     if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
     const detail::reregistration_attempt attempt{
+        .region = this->native_handle(),
         .memory = memory,
         .changes = changes,
         .rights = changes.rights.value_or(this->rights()),
@@ -304,8 +305,7 @@ class [[nodiscard]] memory_region
     detail::check_reregistered(
         std::forward<Policy>(policy), verb,
         [&] {
-          const int result =
-              this->with_new_parents([&] { return attempt.run(this->native_handle()); });
+          const int result = this->with_new_parents([&] { return attempt.run(); });
           remember(attempt, detail::outcome_of_reregistration(result, errno));
           return result;
         },

@@ -25,6 +25,7 @@ namespace detail {
 
 /// What a region is to become.
 struct reregistration_attempt {
+  ibv_mr* region;
   std::optional<byte_range> memory;
   reregistration changes;
   access_rights rights;
@@ -36,6 +37,8 @@ struct reregistration_attempt {
   void explain(text_writer& writer) const noexcept {
     if (!memory && !changes.domain && !changes.rights)
       writer.put("there is nothing to change");
+    else if (changes.domain && changes.domain.context().native_handle() != region->context)
+      writer.put("the domain is of another context");
     else if (rights.contains(access_right::zero_based) != zero_based)
       writer.put("whether a region is zero_based cannot be changed");
     else if (zero_based && memory)
@@ -45,7 +48,7 @@ struct reregistration_attempt {
   }
 
   /// As ibv_rereg_mr takes it: what is not changed has to be zero.
-  [[nodiscard]] int run(ibv_mr* region) const noexcept {
+  [[nodiscard]] int run() const noexcept {
     return ibv_rereg_mr(region,
                         (memory ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
                             (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
