@@ -167,6 +167,7 @@ void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy
   const access_rights rights = access_right::local_write;
   device_memory memory{domain.context(), 64, {.alignment = 8}, policy...};
   imported_device_memory imported_memory{domain.context(), device_memory_handle{1}, 64, policy...};
+  use(device_memory{domain.context(), 64, policy...});
   call_device_memory(memory, policy...);
   call_device_memory(imported_memory, policy...);
   call_device_memory(device_memory_ref{memory}, policy...);

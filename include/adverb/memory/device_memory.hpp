@@ -178,6 +178,11 @@ class [[nodiscard]] device_memory
       : device_memory_operations{make(context, size, options, std::forward<Policy>(policy)), size} {
   }
 
+  /// The same with the default options and a policy.
+  template <error_policy Policy>
+  device_memory(context_ref context, std::size_t size, Policy&& policy)
+      : device_memory{context, size, {}, std::forward<Policy>(policy)} {}
+
   /// Takes over memory of the C API, whose size has to be told.
   device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
       : device_memory_operations{handle_type{adopt, memory}, size} {}

@@ -22,17 +22,14 @@ namespace adverb::inline ADVERB_ABI::detail {
 struct registration_attempt {
   /// Empty: nothing is known of the device.
   protection_domain_ref domain = {};
+  /// Where the memory begins, and where the device was to see it begin.
+  std::uint64_t address = 0;
+  std::uint64_t device_address = 0;
   std::size_t length = 0;
   access_rights rights = {};
-  /// How far into its page the memory begins, and the address that the device was to see it at.
-  std::size_t page_offset = 0;
-  std::size_t device_page_offset = 0;
+  /// The memory is const.
+  bool constant = false;
 };
-
-/// How many bytes into its page an address lies.
-[[nodiscard]] inline std::size_t page_offset(std::uint64_t address) noexcept {
-  return static_cast<std::size_t>(address % static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
-}
 
 /// A right, and what the device has to have for it.
 struct right_and_feature {
@@ -90,11 +87,12 @@ inline void explain_rights(problem_list& problems, const registration_attempt& a
         [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
   if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
     problems.add("huge_pages goes with on_demand only");
-  if (attempt.page_offset != attempt.device_page_offset)
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (attempt.address % page != attempt.device_address % page)
     problems.add([&](text_writer& writer) {
-      writer.put("the memory begins ").decimal(attempt.page_offset);
-      writer.put(" bytes into a page, and its device address ").decimal(attempt.device_page_offset);
-      writer.put(": these have to be equal");
+      writer.put("the memory begins ").decimal(attempt.address % page);
+      writer.put(" bytes into a page, and its device address ");
+      writer.decimal(attempt.device_address % page).put(": these have to be equal");
     });
 }
 

@@ -101,14 +101,13 @@ class [[nodiscard]] memory_region
                                                const dmabuf_range& range,
                                                access_rights rights = access_right::local_write,
                                                Policy&& policy = {}) {
-    const detail::registration_attempt attempt{
-        .domain = domain,
-        .length = range.length,
-        .rights = rights,
-        .page_offset = detail::page_offset(range.offset),
-        .device_page_offset = detail::page_offset(range.device_address)};
     return made(
-        domain, attempt, range.device_address, false, "ibv_reg_dmabuf_mr",
+        {.domain = domain,
+         .address = range.offset,
+         .device_address = range.device_address,
+         .length = range.length,
+         .rights = rights},
+        "ibv_reg_dmabuf_mr",
         [&] {
           return ibv_reg_dmabuf_mr(domain.native_handle(), range.offset, range.length,
                                    range.device_address, range.file_descriptor,
@@ -138,10 +137,8 @@ class [[nodiscard]] memory_region
                            });
       return {};
     }
-    const detail::registration_attempt attempt{
-        .domain = domain, .length = length, .rights = all_rights};
     return made(
-        domain, attempt, 0, false, verb,
+        {.domain = domain, .length = length, .rights = all_rights}, verb,
         [&] {
           return ibv_reg_dm_mr(domain.native_handle(), memory.native_handle(), offset, length,
                                all_rights.bits());
@@ -220,8 +217,7 @@ class [[nodiscard]] memory_region
     if (rights.contains(access_right::zero_based))
       return registered_at(domain, memory, 0, rights, std::forward<Policy>(policy));
     return made(
-        domain, attempt(domain, memory, memory.address(), rights), memory.address(),
-        memory.constant, "ibv_reg_mr",
+        attempt(domain, memory, memory.address(), rights), "ibv_reg_mr",
         [&] {
           return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
                             native_rights(rights));
@@ -235,8 +231,7 @@ class [[nodiscard]] memory_region
                                                    std::uint64_t device_address,
                                                    access_rights rights, Policy&& policy) {
     return made(
-        domain, attempt(domain, memory, device_address, rights), device_address, memory.constant,
-        "ibv_reg_mr_iova",
+        attempt(domain, memory, device_address, rights), "ibv_reg_mr_iova",
         [&] {
           return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length,
                                  device_address, native_rights(rights));
@@ -249,36 +244,36 @@ class [[nodiscard]] memory_region
                                                             std::uint64_t device_address,
                                                             access_rights rights) noexcept {
     return {.domain = domain,
+            .address = memory.address(),
+            .device_address = device_address,
             .length = memory.length,
             .rights = rights,
-            .page_offset = detail::page_offset(memory.address()),
-            .device_page_offset = detail::page_offset(device_address)};
+            .constant = memory.constant};
   }
 
   template <std::invocable Create, error_policy Policy>
-  [[nodiscard]] static memory_region made(protection_domain_ref domain,
-                                          const detail::registration_attempt& attempt,
-                                          std::uint64_t device_address, bool constant,
+  [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
                                           std::string_view verb, const Create& create,
                                           Policy&& policy) {
-    const text<128> writes_const{
-        [&](text_writer& writer) { detail::explain_constant(writer, constant, attempt.rights); }};
+    const text<128> writes_const{[&](text_writer& writer) {
+      detail::explain_constant(writer, attempt.constant, attempt.rights);
+    }};
     const auto describe = [&](failure_description& description) {
-      detail::on_device(domain.context().native_handle())(description);
+      detail::on_device(attempt.domain.context().native_handle())(description);
       description.explain([&](text_writer& writer) {
         detail::problem_list problems{writer};
         problems.add(writes_const);
         if (problems.empty()) detail::explain_registration(problems, description.code(), attempt);
       });
     };
-    if (domain && !writes_const.view().empty()) {
+    if (attempt.domain && !writes_const.view().empty()) {
       detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe);
       return {};
     }
     handle_type region = detail::make_handle<handle_type>(std::forward<Policy>(policy), verb,
-                                                          create, describe, domain);
+                                                          create, describe, attempt.domain);
     if (!region) return {};
-    return {std::move(region), device_address, attempt.rights, constant};
+    return {std::move(region), attempt.device_address, attempt.rights, attempt.constant};
   }
 
   template <error_policy Policy>
