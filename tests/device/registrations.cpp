@@ -71,6 +71,25 @@ TEST_CASE("Zero-based memory is addressed from 0 on, locally and by a peer", "[i
   CHECK(std::memcmp(link.near_end.bytes.data(), &memory->bytes[200], 8) == 0);
 }
 
+TEST_CASE("Soft-RoCE does not look at the zero-based flag alone") {
+  loopback<transport::rc> link;
+  if (!is_soft_roce(link.context)) {
+    tell_skip("the zero-based flag alone", "the device is not Soft-RoCE");
+    return;
+  }
+  const auto memory = std::make_unique<pages>();
+  const int rights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED;
+  ibv_mr* const native =
+      ibv_reg_mr(link.domain.native_handle(), memory->bytes.data(), memory->bytes.size(), rights);
+  REQUIRE(native != nullptr);
+  const memory_region region{adopt, native, access_right::local_write | access_right::remote_read,
+                             reinterpret_cast<std::uintptr_t>(memory->bytes.data())};
+  const auto remote = region.remote<std::byte, access_right::remote_read>();
+  link.near_pair.post(read(remote.slice(0, 8), link.near_end.region.slice(0, 8)).signaled())
+      .check();
+  next_success(link.near_end.queue);
+}
+
 TEST_CASE("A device address that lies otherwise in its page is refused, and says so") {
   const context device = open_device();
   const protection_domain domain{device};

@@ -169,7 +169,9 @@ class [[nodiscard]] memory_region
             0, access_right::local_write, false};
   }
 
-  /// Takes over a region of the C API, which has to tell the rights it was registered with.
+  /// Takes over a region of the C API, which has to tell the rights it was registered with. The
+  /// device address is taken to be that of the memory, or 0 when it is zero_based; tell it where
+  /// the provider does not look at that flag.
   memory_region(adopt_t, ibv_mr* region, access_rights rights) noexcept
       : memory_region{adopt, region, rights,
                       region == nullptr || rights.contains(access_right::zero_based)
@@ -213,7 +215,8 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,
                                                 Policy&& policy) {
-    // Few providers look at IBV_ACCESS_ZERO_BASED; the device address 0 means the same to all.
+    // Not every provider looks at IBV_ACCESS_ZERO_BASED (rxe, for one, does not); the device
+    // address 0 means the same to all.
     if (rights.contains(access_right::zero_based))
       return registered_at(domain, memory, 0, rights, std::forward<Policy>(policy));
     return made(
