@@ -54,16 +54,29 @@ void call_owner(Owner& owner) {
   call_handle(owner);
 }
 
+void call_event(async_event& event) {
+  use(event.type(), event.subject(), event.severity(), event.native(), to_text(event));
+  use(event.queue_pair(), event.completion_queue(), event.shared_receive_queue());
+  use(event.work_queue(), event.port(), hint_for(event.type()));
+  use(event.queue_pair() == reference<ibv_qp>{});
+  async_event moved = std::move(event);
+  event = std::move(moved);
+  event.acknowledge();
+  use(event.release());
+}
+
 template <class Context, class... Policy>
 void call_context(const Context& context, Policy&... policy) {
   use(context.device(), context.async_file_descriptor(), context.completion_vectors());
   use(context.query_device(policy...), context.query_port(port_number{1}, policy...));
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
+  use(context.gid_table(std::span<gid_entry>{}, policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
   use(context.find_pkey(port_number{1}, pkey{0xffff}, policy...), context.device_time(policy...));
   use(context.port_megabits(port_number{1}, policy...), context.command_file_descriptor());
-  use(context.has_async_event(), context.next_async_event(policy...));
+  use(context.has_async_event());
+  if (auto event = context.next_async_event(policy...)) call_event(*event);
   context.set_async_non_blocking(true, policy...);
 }
 
