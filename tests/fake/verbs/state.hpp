@@ -38,6 +38,8 @@ struct queue_pair {
   ibv_qp native;
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
+  /// The multicast groups that it is attached to.
+  std::vector<ibv_gid> groups;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
