@@ -8,7 +8,8 @@
 
 using namespace adverb;
 
-TEST_CASE("The devices of this machine can be listed, found by name, and opened") {
+TEST_CASE("The devices of this machine can be listed, found by name, and opened",
+          "[ibv_get_device_list][ibv_free_device_list][ibv_open_device]") {
   const device_list devices;
   REQUIRE(!devices.empty());
   const std::string name{devices[0].name()};
@@ -32,7 +33,7 @@ TEST_CASE("A device that is not there is reported with those that are") {
   CHECK(why.explanation().find(device_list{}[0].name()) != std::string_view::npos);
 }
 
-TEST_CASE("A device has limits that a program can live with") {
+TEST_CASE("A device has limits that a program can live with", "[ibv_query_device_ex]") {
   const context device = open_device();
   const device_attributes limits = device.query_device();
   CHECK(limits.physical_ports() >= 1);
@@ -46,7 +47,7 @@ TEST_CASE("A device has limits that a program can live with") {
   CHECK(limits.native().orig_attr.phys_port_cnt == limits.physical_ports());
 }
 
-TEST_CASE("The first port is active") {
+TEST_CASE("The first port is active", "[ibv_query_port]") {
   const port_attributes port = open_device().query_port(first_port);
   CHECK(port.state() == port_state::active);
   CHECK(bytes_of(port.active_mtu()) >= 256);
@@ -67,7 +68,8 @@ TEST_CASE("A port that does not exist is refused with those that do") {
   }
 }
 
-TEST_CASE("The GID table agrees with its entries, asked for one by one") {
+TEST_CASE("The GID table agrees with its entries, asked for one by one",
+          "[ibv_query_gid][ibv_query_gid_ex][ibv_query_gid_table]") {
   const context device = open_device();
   const std::vector<gid_entry> table = device.gid_table();
   REQUIRE(!table.empty());
@@ -101,7 +103,7 @@ TEST_CASE("The GID that is chosen is in the table, and link-local only if all ar
     for (const gid_entry& entry : device.gid_table()) CHECK(entry.gid().is_link_local());
 }
 
-TEST_CASE("The first partition key is there, and one beyond the table is not") {
+TEST_CASE("The first partition key is there, and one beyond the table is not", "[ibv_query_pkey]") {
   const context device = open_device();
   CHECK(device.pkey(first_port, pkey_index{0}) == pkey{0xffff});
   const auto beyond = static_cast<pkey_index>(device.query_port(first_port).pkey_table_length());

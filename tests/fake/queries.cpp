@@ -20,7 +20,8 @@ using adverb::port_number;
 
 }  // namespace
 
-TEST_CASE("the limits of a device are asked for through the extended call") {
+TEST_CASE("the limits of a device are asked for through the extended call",
+          "[ibv_query_device_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
@@ -28,7 +29,7 @@ TEST_CASE("the limits of a device are asked for through the extended call") {
   CHECK(machine.calls<called::query_device>()[0].extended);
 }
 
-TEST_CASE("an old provider is asked through the old calls") {
+TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][ibv_query_port]") {
   fake::machine machine;
   machine.devices[0].extended_queries = false;
   const adverb::context context = adverb::open_device();
@@ -56,7 +57,7 @@ TEST_CASE("a query of a device that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_query_device_ex on fake0: ENODEV (No such device)");
 }
 
-TEST_CASE("a port is asked by its number") {
+TEST_CASE("a port is asked by its number", "[ibv_query_port]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::port_attributes port = context.query_port(port_number{1});
@@ -85,7 +86,8 @@ TEST_CASE("a port that is there is not explained away") {
   CHECK(std::string{why.what()} == "ibv_query_port on fake0:1: EIO (Input/output error)");
 }
 
-TEST_CASE("a gid is read by port and index, and an empty place is the empty gid") {
+TEST_CASE("a gid is read by port and index, and an empty place is the empty gid",
+          "[ibv_query_gid]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.gid(port_number{1}, gid_index{2}) == adverb::gid{fake::ipv4_gid(10, 0, 0, 1)});
@@ -104,7 +106,7 @@ TEST_CASE("a gid beyond the table is reported") {
   CHECK(std::string{why.what()} == "ibv_query_gid on fake0:1: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("an entry of the gid table is a value, and none is none") {
+TEST_CASE("an entry of the gid table is a value, and none is none", "[ibv_query_gid_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto entry = context.gid_entry(port_number{1}, gid_index{2});
@@ -123,7 +125,7 @@ TEST_CASE("an entry of the gid table is a value, and none is none") {
   CHECK(std::string{why.what()} == "ibv_query_gid_ex on fake0:2: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("the gid table has the entries of all ports") {
+TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.push_back(device.ports[0]);
@@ -154,7 +156,7 @@ TEST_CASE("a gid table that cannot be read is reported") {
   CHECK(reported([&] { machine.fail<called::query_port>(EIO); }, read).verb() == "ibv_query_port");
 }
 
-TEST_CASE("a partition key comes in host byte order") {
+TEST_CASE("a partition key comes in host byte order", "[ibv_query_pkey]") {
   fake::machine machine;
   machine.devices[0].ports[0].pkeys = {0xffff, 0x8123};
   const adverb::context context = adverb::open_device();
