@@ -68,11 +68,11 @@ class inbox {
 struct datagram_end {
   datagram_end(adverb::context_ref device, const multicast_options& options,
                const adverb::gid_entry& own, std::uint32_t depth)
-      : completions{device, 2 * depth, true}, domain{device} {
+      : sent{device, 1, true}, received{device, depth, true}, domain{device} {
     auto fresh =
-        adverb::queue_pair<transport::ud>::create(domain, {.send_cq = completions.queue(),
-                                                           .recv_cq = completions.queue(),
-                                                           .max_send_wr = depth,
+        adverb::queue_pair<transport::ud>::create(domain, {.send_cq = sent.queue(),
+                                                           .recv_cq = received.queue(),
+                                                           .max_send_wr = 1,
                                                            .max_recv_wr = depth,
                                                            .max_inline_data = answer_text.size()});
     auto waiting = fresh.init()
@@ -84,7 +84,8 @@ struct datagram_end {
     pair = receiving.rts().apply();
   }
 
-  examples::completions completions;
+  examples::completions sent;
+  examples::completions received;
   adverb::protection_domain domain;
   adverb::queue_pair<transport::ud> pair;
 };
@@ -111,7 +112,7 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
   std::printf("listening to %s on %s\n", adverb::to_string(group).c_str(),
               std::string{device.device().name()}.c_str());
   for (std::uint32_t count = 0; count < options.messages; ++count) {
-    const adverb::completion done = here.completions.next();
+    const adverb::completion done = here.received.next();
     const std::span<const std::byte> buffer = messages[done.id()];
     print("message", done, buffer);
     if (options.answer) {
@@ -124,7 +125,7 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
                          .queue_pair = done.success().receive().source_queue_pair(),
                          .queue_key = adverb::queue_key{options.queue_key}}))
           .check();
-      here.completions.next();
+      here.sent.next();
     }
     messages.post(here.pair, done.id());
   }
@@ -132,8 +133,7 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
 
 void send_to_group(const multicast_options& options, adverb::context_ref device,
                    const adverb::gid& group, const adverb::gid_entry& own) {
-  const std::uint32_t depth = options.answers + 1;
-  datagram_end here{device, options, own, depth};
+  datagram_end here{device, options, own, std::max(options.answers, 1U)};
   const inbox answers{here.domain, answer_text.size(), options.answers};
   for (std::uint64_t place = 0; place < options.answers; ++place) answers.post(here.pair, place);
   const std::vector<std::byte> bytes(options.size);
@@ -150,10 +150,9 @@ void send_to_group(const multicast_options& options, adverb::context_ref device,
                                 .queue_key = adverb::queue_key{options.queue_key}});
   for (std::uint32_t count = 0; count < options.messages; ++count) {
     here.pair.post(message).check();
-    // The send itself, and its answers, in whatever order.
-    for (std::uint32_t rest = options.answers + 1; rest > 0; --rest) {
-      const adverb::completion done = here.completions.next();
-      if (!done.success().receive()) continue;
+    here.sent.next();
+    for (std::uint32_t rest = options.answers; rest > 0; --rest) {
+      const adverb::completion done = here.received.next();
       print("answer", done, answers[done.id()]);
       answers.post(here.pair, done.id());
     }

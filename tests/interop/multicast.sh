@@ -2,7 +2,7 @@
 # multicast talks to mckey in both roles, and to itself, over IPv4 and IPv6.
 source "$(dirname "$0")/support/harness.bash"
 
-own_address=${SOFTRDMA_ADDRESS:-10.0.0.1}
+own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
 
 # wait_for_line END PATTERN PROCESS: until one of them has printed such a line, or has ended.
 wait_for_line() {
