@@ -91,6 +91,8 @@ class address_handle;
 template <class Storage>
 class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
+class global_route_header;
+class multicast_attachment;
 
 class indirection_table;
 template <class Storage>

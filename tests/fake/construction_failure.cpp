@@ -94,7 +94,9 @@ TEST_CASE("a failure at any step leaks nothing") {
   }
 }
 
-TEST_CASE("without a failure all is made, and destroyed in order") {
+TEST_CASE("without a failure all is made, and destroyed in order",
+          "[ibv_alloc_pd][ibv_dealloc_pd][ibv_create_comp_channel][ibv_destroy_comp_channel][ibv_"
+          "destroy_cq][ibv_dereg_mr][ibv_close_device]") {
   const told_failures told;
   fake::machine machine;
   machine.fail_any(ENOMEM, steps + 1);

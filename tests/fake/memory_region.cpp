@@ -35,7 +35,8 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "memory is registered with its address, length and rights") {
+TEST_CASE_METHOD(fixture, "memory is registered with its address, length and rights",
+                 "[ibv_reg_mr][ibv_reg_mr_iova2]") {
   std::vector<std::uint32_t> numbers(16);
   const memory_region region{domain, numbers, everything};
 
@@ -87,7 +88,8 @@ TEST_CASE_METHOD(fixture, "const memory can be registered to be read, and not to
   CHECK(machine.count<called::reg_mr>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "the device may be given other addresses than the process") {
+TEST_CASE_METHOD(fixture, "the device may be given other addresses than the process",
+                 "[ibv_reg_mr_iova]") {
   const memory_region region =
       memory_region::with_device_address(domain, memory, 0x10000, access_right::local_write);
   CHECK(machine.calls<called::reg_mr>().at(0).device_address == 0x10000);
@@ -269,7 +271,8 @@ TEST_CASE_METHOD(fixture, "a region of C is taken over, with what C does not tel
   CHECK(machine.count<called::dereg_mr>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "assigning a region deregisters the one before, at once") {
+TEST_CASE_METHOD(fixture, "assigning a region deregisters the one before, at once",
+                 "[ibv_dereg_mr]") {
   memory_region target{domain, memory};
   memory_region source{domain, memory, everything};
   ibv_mr* const kept = source.native_handle();

@@ -15,6 +15,8 @@ enum class lkey : std::uint32_t {};
 enum class rkey : std::uint32_t {};
 /// The number of a queue pair (24 bits).
 enum class qp_number : std::uint32_t {};
+/// The number that a datagram to a multicast group names instead of that of one queue pair.
+inline constexpr qp_number multicast_qp_number{0xff'ffff};
 /// The number of a shared receive queue of XRC (24 bits): what a request of an XRC initiator names.
 enum class shared_receive_queue_number : std::uint32_t {};
 /// The number of a work queue (24 bits).

@@ -56,6 +56,8 @@ struct queue_pair {
   bool extended;
   /// What was built since ibv_wr_start.
   std::vector<extended_request> building;
+  /// The multicast groups that it is attached to.
+  std::vector<ibv_gid> groups;
 };
 
 struct counter_set {
