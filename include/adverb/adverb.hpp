@@ -7,8 +7,12 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/device/fork.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/device_memory.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>

@@ -19,6 +19,8 @@ struct ibv_qp;
 struct ibv_rwq_ind_table;
 struct ibv_srq;
 struct ibv_xrcd;
+struct ibv_dm;
+struct ibv_td;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -43,7 +45,21 @@ template <class Storage>
 class protection_domain_operations;
 using protection_domain_ref = protection_domain_operations<reference<ibv_pd>>;
 
+class thread_domain;
+template <class Storage>
+class thread_domain_operations;
+using thread_domain_ref = thread_domain_operations<reference<ibv_td>>;
+class parent_domain;
+class imported_protection_domain;
+
+class device_memory;
+class imported_device_memory;
+template <class Storage>
+class device_memory_operations;
+class device_memory_ref;
+
 class memory_region;
+class imported_memory_region;
 template <class Storage>
 class memory_region_operations;
 class memory_region_ref;

@@ -125,6 +125,8 @@ class machine {
 
   /// Answers the next post so.
   void answer_post(post_answer answer);
+  /// What an ibv_rereg_mr that is made to fail returns (besides setting errno).
+  int reregistration_failure = IBV_REREG_MR_ERR_CMD;
 
   /// Runs `action` at the start of each call of this kind, until it is replaced.
   template <class Call>

@@ -118,10 +118,4 @@ template <class Native>
   return made;
 }
 
-/// Passes on what destroying an object gave, and forgets its noted parents when it is gone.
-[[nodiscard]] inline int without_parents(const void* object, int result) noexcept {
-  if (result == 0) lifetime_registry::instance().forget_parents(object);
-  return result;
-}
-
 }  // namespace adverb::inline ADVERB_ABI::detail

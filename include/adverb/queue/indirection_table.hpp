@@ -34,9 +34,7 @@ namespace detail {
 struct indirection_table_traits {
   using native_type = ibv_rwq_ind_table;
   static constexpr std::string_view destroy_verb = "ibv_destroy_rwq_ind_table";
-  static int destroy(ibv_rwq_ind_table* table) noexcept {
-    return without_parents(table, ibv_destroy_rwq_ind_table(table));
-  }
+  static int destroy(ibv_rwq_ind_table* table) noexcept { return ibv_destroy_rwq_ind_table(table); }
   template <class Function>
   static void for_each_parent(const ibv_rwq_ind_table* table, const Function& function) noexcept {
     function(table->context);

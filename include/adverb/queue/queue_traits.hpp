@@ -13,7 +13,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 struct queue_pair_traits {
   using native_type = ibv_qp;
   static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
-  static int destroy(ibv_qp* pair) noexcept { return without_parents(pair, ibv_destroy_qp(pair)); }
+  static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
   template <class Function>
   static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
     // An XRC target has none of the others.
@@ -52,14 +52,18 @@ struct shared_receive_queue_traits {
 /// A shared receive queue that completes on its own: its C struct names neither the completion
 /// queue nor the XRC domain, so they are noted when it is made.
 struct completing_receive_queue_traits : shared_receive_queue_traits {
-  static int destroy(ibv_srq* queue) noexcept {
-    return without_parents(queue, ibv_destroy_srq(queue));
-  }
+  static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
   template <class Function>
   static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
     function(queue->pd);
     for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
       function(parent);
+  }
+
+  /// Whether it was made, by adverb, for XRC.
+  static bool has_xrc_domain(const ibv_srq* queue) noexcept {
+    const auto parents = lifetime_registry::instance().noted_parents_of(queue);
+    return parents.size() == 2 && parents[1] != nullptr;
   }
 };
 

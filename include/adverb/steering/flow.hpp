@@ -34,9 +34,7 @@ namespace detail {
 struct flow_traits {
   using native_type = ibv_flow;
   static constexpr std::string_view destroy_verb = "ibv_destroy_flow";
-  static int destroy(ibv_flow* flow) noexcept {
-    return without_parents(flow, ibv_destroy_flow(flow));
-  }
+  static int destroy(ibv_flow* flow) noexcept { return ibv_destroy_flow(flow); }
   template <class Function>
   static void for_each_parent(const ibv_flow* flow, const Function& function) noexcept {
     function(flow->context);

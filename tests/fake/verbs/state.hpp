@@ -70,6 +70,12 @@ struct shared_receive_queue {
   std::uint32_t last_tag_handle;
 };
 
+/// Device memory is memory of the process.
+struct device_memory {
+  ibv_dm native;
+  std::vector<std::byte> bytes;
+};
+
 /// The objects of one kind, by the pointer that the C API knows them by.
 template <class Native, class Fake = Native>
 class objects {
@@ -109,8 +115,10 @@ struct machine::state {
   objects<ibv_device*, std::vector<ibv_device*>> lists;
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
+  objects<ibv_td> thread_domains;
   objects<ibv_mr> regions;
   objects<ibv_mw> windows;
+  objects<ibv_dm, device_memory> device_memories;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
@@ -149,6 +157,8 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
                                         void* user_context, ibv_comp_channel* channel,
                                         std::int64_t vector);
+/// Makes a region, as every kind of registration does.
+ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length);
 
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
@@ -162,6 +172,8 @@ void close_async_events(open_context& context);
 
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
+void install_domain_operations(verbs_context& context);
+void install_registration_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
