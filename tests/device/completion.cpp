@@ -27,7 +27,8 @@ loopback_options<transport::rc> with_channels() {
 
 }  // namespace
 
-TEST_CASE("A completion queue holds at least what was asked for, and is empty at first") {
+TEST_CASE("A completion queue holds at least what was asked for, and is empty at first",
+          "[ibv_create_cq]") {
   const context device = open_device();
   int user = 0;
   const completion_queue queue{device, 100, {.user_context = &user}};
@@ -56,7 +57,8 @@ TEST_CASE("A completion queue of an impossible size or vector is refused, and sa
                                              std::to_string(vectors) + " (they count from 0)");
 }
 
-TEST_CASE("wait returns completions that are there, and those that come") {
+TEST_CASE("wait returns completions that are there, and those that come",
+          "[ibv_create_comp_channel][ibv_get_cq_event][ibv_ack_cq_events][ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive().id(1), receive().id(2)).check();
   link.near_pair.post(send().signaled()).check();
@@ -175,7 +177,8 @@ TEST_CASE("A channel that does not block has no event as a value") {
   CHECK(!link.far_channel.next_event());
 }
 
-TEST_CASE("A queue that is armed for solicited messages sleeps through the others") {
+TEST_CASE("A queue that is armed for solicited messages sleeps through the others",
+          "[ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive(), receive()).check();
   link.far_end.queue.request_notification(true);

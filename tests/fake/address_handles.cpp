@@ -28,7 +28,7 @@ std::string explanation(test_bench& bench, const address& way) {
 
 }  // namespace
 
-TEST_CASE("An address reaches the C call field by field") {
+TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
   test_bench bench;
   const address_handle handle{bench.domain,
                               {.port = port_number{3},
@@ -88,7 +88,7 @@ TEST_CASE("An address handle that cannot be made says why") {
   CHECK(explanation(bench, to_peer) == "port 1 is down");
 }
 
-TEST_CASE("An address handle needs its domain, and is destroyed once") {
+TEST_CASE("An address handle needs its domain, and is destroyed once", "[ibv_destroy_ah]") {
   test_bench bench;
   {
     const address_handle handle{bench.domain, to_peer};

@@ -88,7 +88,8 @@ TEST_CASE("a destroy that is refused leaves the object, to be closed again") {
   CHECK(machine.count<called::destroy_cq>() == 4);
 }
 
-TEST_CASE("every kind of object is named when its destroy fails") {
+TEST_CASE("every kind of object is named when its destroy fails",
+          "[ibv_destroy_comp_channel][ibv_dealloc_pd][ibv_dereg_mr]") {
   fake::machine machine;
   const told_failures told;
   const adverb::context context = adverb::open_device();

@@ -41,7 +41,7 @@ TEST_CASE("An address is used on the port that the pair is on, whatever it says"
   CHECK(bench.modification().attributes.ah_attr.dlid == 5);
 }
 
-TEST_CASE("RTR of RC passes the mask of the specification") {
+TEST_CASE("RTR of RC passes the mask of the specification", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const auto receiving = waiting.rtr().remote(test_bench::peer).apply();

@@ -14,8 +14,11 @@
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/fork.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
@@ -51,16 +54,29 @@ void call_owner(Owner& owner) {
   call_handle(owner);
 }
 
+void call_event(async_event& event) {
+  use(event.type(), event.subject(), event.severity(), event.native(), to_text(event));
+  use(event.queue_pair(), event.completion_queue(), event.shared_receive_queue());
+  use(event.work_queue(), event.port(), hint_for(event.type()));
+  use(event.queue_pair() == reference<ibv_qp>{});
+  async_event moved = std::move(event);
+  event = std::move(moved);
+  event.acknowledge();
+  use(event.release());
+}
+
 template <class Context, class... Policy>
 void call_context(const Context& context, Policy&... policy) {
   use(context.device(), context.async_file_descriptor(), context.completion_vectors());
   use(context.query_device(policy...), context.query_port(port_number{1}, policy...));
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
+  use(context.gid_table(std::span<gid_entry>{}, policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
   use(context.find_pkey(port_number{1}, pkey{0xffff}, policy...), context.device_time(policy...));
   use(context.port_megabits(port_number{1}, policy...), context.command_file_descriptor());
-  use(context.has_async_event(), context.next_async_event(policy...));
+  use(context.has_async_event());
+  if (auto event = context.next_async_event(policy...)) call_event(*event);
   context.set_async_non_blocking(true, policy...);
 }
 
@@ -170,203 +186,276 @@ void call_windows(const protection_domain_ref& domain, Policy&... policy) {
   use(memory_window_ref<Type>{}, memory_window_ref<Type>{adopt, nullptr, policy...});
   use(memory_window<Type>{adopt, nullptr, policy...});
   call_handle(window);
-}
+  struct default_allocator {
+    provider_allocation allocate(std::size_t, std::size_t, std::uint64_t) noexcept {
+      return provider_allocation::use_default();
+    }
+    void deallocate(void*, std::uint64_t) noexcept {}
+  };
+  static_assert(provider_allocator<default_allocator>);
 
-template <class Channel, class... Policy>
-void call_channel(const Channel& channel, Policy&... policy) {
-  use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
-  channel.set_non_blocking(true, policy...);
-}
-
-template <class Queue, class... Policy>
-void call_any_queue(const Queue& queue, Policy&... policy) {
-  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
-  queue.request_notification(false, policy...);
-  queue.resize(32, policy...);
-  queue.moderate(16, std::chrono::microseconds{10}, policy...);
-}
-
-template <class Queue, class... Policy>
-void call_queue(const Queue& queue, Policy&... policy) {
-  std::array<completion, 4> batch;
-  call_any_queue(queue, policy...);
-  use(queue.poll(batch, policy...), queue.wait(batch, policy...));
-  use(queue.wait(batch, std::chrono::seconds{1}, policy...));
-  use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
-  queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
-}
-
-template <class Queue, class... Policy>
-void call_shared_receive_queue(const Queue& queue, Policy&... policy) {
-  use(queue.context(), queue.protection_domain(), queue.user_context());
-  queue.post(receive()).check(policy...);
-  const shared_receive_queue_attributes found = queue.query(policy...);
-  use(found.max_wr(), found.max_sge(), found.limit(), found.native());
-  use(shared_receive_queue_attributes{}, shared_receive_queue_attributes{found.native()});
-  queue.resize(8, policy...);
-  queue.set_limit(2, policy...);
-}
-
-template <class... Policy>
-void call_shared_receive_queues(const protection_domain_ref& domain,
-                                const completion_queue_ref& queue, Policy&... policy) {
-  shared_receive_queue shared{domain, {}, policy...};
-  call_shared_receive_queue(shared, policy...);
-  call_shared_receive_queue(shared_receive_queue_ref{shared}, policy...);
-
-  xrc_domain xrc{domain.context(), policy...};
-  use(xrc.context(), xrc_domain{xrc.context(), 0, xrc_domain_opening::existing, policy...});
-  xrc_shared_receive_queue far{domain, xrc, queue, {}, policy...};
-  call_shared_receive_queue(far, policy...);
-  call_shared_receive_queue(xrc_shared_receive_queue_ref{far}, policy...);
-  use(far.number(policy...), xrc_shared_receive_queue_ref{far}.number(policy...));
-
-  tag_matching_queue tags{domain, queue, {}, policy...};
-  call_shared_receive_queue(tags, policy...);
-  tag_handle handle{};
-  tags.post_operations(add_tag(1).mask(1).id(2).handle_to(handle).signaled(3),
-                       delete_tag(handle).handled_unexpected(4), synchronize_tags(5))
-      .check(policy...);
-  tag_matching_queue_ref{tags}.post_operations(add_tag(1)).check(policy...);
-
-  call_owner<shared_receive_queue, shared_receive_queue_ref>(shared);
-  call_owner<xrc_shared_receive_queue, xrc_shared_receive_queue_ref>(far);
-  call_owner<tag_matching_queue, tag_matching_queue_ref>(tags);
-  call_owner<xrc_domain, xrc_domain_ref>(xrc);
-}
-
-template <class Completion, class... Policy>
-void call_either_completion(const Completion& done, Policy&... policy) {
-  use(done.id(), done.template pointer<int>(), done.status(), done.queue_pair());
-  use(done.vendor_error());
-  done.check(policy...);
-  const auto success = done.success();
-  use(static_cast<bool>(success), success.opcode(), success.length());
-  use(success.tag_synchronization_requested());
-  const auto message = success.receive();
-  use(static_cast<bool>(message), message.length(), message.immediate());
-  use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
-  use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
-  use(message.ip_checksum_ok(), message.tag_matched(), message.tag_data_valid());
-}
-
-template <class... Policy>
-void call_completion(const completion& done, Policy&... policy) {
-  call_either_completion(done, policy...);
-  use(done.native(), completion{done.native()}, done.success().receive().pkey_index());
-  use(to_text(done.status()), class_of(done.status()), hint_for(done.status()));
-  use(make_error_code(done.status()), completion_category());
-}
-
-constexpr completion_fields every_field =
-    standard_completion_fields | completion_field::timestamp | completion_field::vlan |
-    completion_field::flow_tag | completion_field::tag_matching | completion_field::wall_clock;
-
-template <class Queue, class... Policy>
-void call_extended_queue(const Queue& queue, Policy&... policy) {
-  call_any_queue(queue, policy...);
-  const completion_queue_ref any = queue;
-  use(any, Queue::fields);
-  const auto consume = [](const extended_completion<every_field>& done) { use(done); };
-  use(queue.wait(1, consume, policy...));
-  use(queue.wait(1, consume, std::chrono::seconds{1}, policy...));
-  use(queue.busy_poll(1, consume, std::chrono::seconds{1}, policy...));
-  queue.arm_and_drain(1, consume, policy...);
-  for (const auto& done : queue.poll(1, policy...)) call_either_completion(done, policy...);
-  for (const extended_completion<every_field>& done : queue.poll(policy...)) {
-    const auto success = done.success();
-    use(success.timestamp(), success.wall_clock());
-    const auto message = success.receive();
-    use(message.vlan(), message.flow_tag(), message.tag());
+  template <class... Policy>
+  void call_domains(const context_ref& opened, const protection_domain_ref& domain,
+                    Policy&... policy) {
+    thread_domain thread{opened, policy...};
+    use(thread.context(), domain.handle());
+    default_allocator allocator;
+    const provider_allocator_ref to_allocator{allocator};
+    use(static_cast<bool>(to_allocator), provider_allocation{nullptr}.native());
+    use(provider_allocation::failed());
+    parent_domain parent{domain, {.thread_domain = thread, .allocator = to_allocator}, policy...};
+    imported_protection_domain imported{opened, domain.handle(), policy...};
+    call_owner<parent_domain, protection_domain_ref>(parent);
+    call_owner<imported_protection_domain, protection_domain_ref>(imported);
+    call_owner<thread_domain, thread_domain_ref>(thread);
   }
-}
 
-void call_values() {
-  using namespace std::chrono_literals;
-  const acknowledge_timeout timeout = 67ms;
-  use(timeout.code(), timeout.is_endless(), timeout.as<std::chrono::microseconds>());
-  use(acknowledge_timeout::endless(), acknowledge_timeout::from_code(14), to_text(timeout));
-  const receiver_not_ready_timer timer = 640us;
-  use(timer.code(), timer.as<std::chrono::microseconds>(), to_text(timer));
-  use(receiver_not_ready_timer::from_code(12));
+  template <class Memory, class... Policy>
+  void call_device_memory(const Memory& memory, Policy&... policy) {
+    std::array<int, 4> numbers{};
+    use(memory.context(), memory.size(), memory.handle(policy...));
+    memory.store(0, numbers, policy...);
+    memory.load(0, numbers, policy...);
+  }
 
-  access_rights rights = access_right::local_write;
-  rights |= access_right::remote_read;
-  rights &= access_right::remote_read;
-  rights -= access_right::remote_read;
-  use(rights.bits(), rights.empty(), rights.contains(rights), rights.intersects(rights));
-  use(to_text(rights), to_string(rights), access_rights::from_bits(1));
+  template <class... Policy>
+  void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy) {
+    const access_rights rights = access_right::local_write;
+    device_memory memory{domain.context(), 64, {.alignment = 8}, policy...};
+    imported_device_memory imported_memory{domain.context(), device_memory_handle{1}, 64,
+                                           policy...};
+    use(device_memory{domain.context(), 64, policy...});
+    call_device_memory(memory, policy...);
+    call_device_memory(imported_memory, policy...);
+    call_device_memory(device_memory_ref{memory}, policy...);
+    use(device_memory{adopt, memory.native_handle(), 64});
+    use(imported_device_memory{adopt, memory.native_handle(), 64});
+    use(device_memory_ref{adopt, memory.native_handle(), 64}, device_memory_ref{});
 
-  use(packet_sequence_number{1}.value(), packet_sequence_number{1} + 1);
-  use(bytes_of(mtu::bytes_256), name_of(object_kind::context));
+    std::vector<std::uint64_t> numbers(8);
+    memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+    region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
+    region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
+                                      rights, policy...);
+    region = memory_region::of_whole_address_space(domain, rights, policy...);
+    region = memory_region::null(domain, policy...);
+    region.reregister({.domain = domain, .rights = rights}, policy...);
+    region.reregister(numbers, {}, policy...);
+    region.reregister(numbers, policy...);
+    use(region.handle(), region.buffer_of(std::span{numbers}, policy...));
+    use(region.const_buffer_of(std::span{numbers}, policy...));
+    const std::array buffers{region.slice(0, 8)};
+    prefetch(domain, buffers, {}, policy...);
+    prefetch_for_writing(domain, buffers, {.flush = true}, policy...);
+    prefetch_without_faulting(domain, buffers, {}, policy...);
 
-  std::array<char, 8> characters{};
-  text_writer writer{characters};
-  use(writer.put("a").decimal(1).hexadecimal(2, 2).put(rkey{3}).size());
-  const text<8> written{[](text_writer& out) { out.put("a"); }};
-  use(written.view(), std::string_view{written});
-}
+    imported_memory_region imported{domain, region.handle(), rights, 0, policy...};
+    use(imported.slice(0, 8, policy...), memory_region_ref{imported});
+    use(imported_memory_region{adopt, imported.native_handle(), rights, 0});
+    call_handle(imported);
+    call_handle(imported_memory);
+    call_handle(memory);
+  }
 
-template <class... Policy>
-void call_everything_with(Policy&... policy) {
-  call_devices(policy...);
-  context opened = open_device({}, policy...);
-  call_context(opened, policy...);
-  call_context(context_ref{opened}, policy...);
-  call_attributes(opened.query_device(), opened.query_port(port_number{1}));
-  call_addresses(gid{}, gid_entry{});
+  template <class Channel, class... Policy>
+  void call_channel(const Channel& channel, Policy&... policy) {
+    use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
+    channel.set_non_blocking(true, policy...);
+  }
 
-  protection_domain domain{opened, policy...};
-  use(domain.context());
-  call_memory(domain, policy...);
-  call_windows<window_type::one>(domain, policy...);
-  call_windows<window_type::two>(domain, policy...);
+  template <class Queue, class... Policy>
+  void call_any_queue(const Queue& queue, Policy&... policy) {
+    use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+    queue.request_notification(false, policy...);
+    queue.resize(32, policy...);
+    queue.moderate(16, std::chrono::microseconds{10}, policy...);
+  }
 
-  completion_channel channel{opened, policy...};
-  call_channel(channel, policy...);
-  call_channel(completion_channel_ref{channel}, policy...);
+  template <class Queue, class... Policy>
+  void call_queue(const Queue& queue, Policy&... policy) {
+    std::array<completion, 4> batch;
+    call_any_queue(queue, policy...);
+    use(queue.poll(batch, policy...), queue.wait(batch, policy...));
+    use(queue.wait(batch, std::chrono::seconds{1}, policy...));
+    use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
+    queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
+  }
 
-  completion_queue queue{
-      opened, 16, {.channel = channel, .vector = 0, .user_context = nullptr}, policy...};
-  use(completion_queue{opened, 16, policy...});
-  call_queue(queue, policy...);
-  call_queue(completion_queue_ref{queue}, policy...);
-  call_completion(completion{ibv_wc{}}, policy...);
-  call_shared_receive_queues(domain, queue, policy...);
+  template <class Queue, class... Policy>
+  void call_shared_receive_queue(const Queue& queue, Policy&... policy) {
+    use(queue.context(), queue.protection_domain(), queue.user_context());
+    queue.post(receive()).check(policy...);
+    const shared_receive_queue_attributes found = queue.query(policy...);
+    use(found.max_wr(), found.max_sge(), found.limit(), found.native());
+    use(shared_receive_queue_attributes{}, shared_receive_queue_attributes{found.native()});
+    queue.resize(8, policy...);
+    queue.set_limit(2, policy...);
+  }
 
-  extended_completion_queue<every_field> extended{opened, 16, {.single_threaded = true}, policy...};
-  use(extended_completion_queue<>{opened, 16, policy...});
-  call_extended_queue(extended, policy...);
-  call_extended_queue(extended_completion_queue_ref<every_field>{extended}, policy...);
+  template <class... Policy>
+  void call_shared_receive_queues(const protection_domain_ref& domain,
+                                  const completion_queue_ref& queue, Policy&... policy) {
+    shared_receive_queue shared{domain, {}, policy...};
+    call_shared_receive_queue(shared, policy...);
+    call_shared_receive_queue(shared_receive_queue_ref{shared}, policy...);
 
-  call_owner<extended_completion_queue<every_field>, extended_completion_queue_ref<>>(extended);
-  call_owner<completion_queue, completion_queue_ref>(queue);
-  call_owner<completion_channel, completion_channel_ref>(channel);
-  call_owner<protection_domain, protection_domain_ref>(domain);
-  call_owner<context, context_ref>(opened);
-}
+    xrc_domain xrc{domain.context(), policy...};
+    use(xrc.context(), xrc_domain{xrc.context(), 0, xrc_domain_opening::existing, policy...});
+    xrc_shared_receive_queue far{domain, xrc, queue, {}, policy...};
+    call_shared_receive_queue(far, policy...);
+    call_shared_receive_queue(xrc_shared_receive_queue_ref{far}, policy...);
+    use(far.number(policy...), xrc_shared_receive_queue_ref{far}.number(policy...));
 
-void call_everything() {
-  std::error_code code;
-  failure why;
-  call_everything_with();
-  call_everything_with(code);
-  call_everything_with(why);
-  call_values();
+    tag_matching_queue tags{domain, queue, {}, policy...};
+    call_shared_receive_queue(tags, policy...);
+    tag_handle handle{};
+    tags.post_operations(add_tag(1).mask(1).id(2).handle_to(handle).signaled(3),
+                         delete_tag(handle).handled_unexpected(4), synchronize_tags(5))
+        .check(policy...);
+    tag_matching_queue_ref{tags}.post_operations(add_tag(1)).check(policy...);
 
-  use(why.code(), why.verb(), why.object(), why.explanation(), why.what(), static_cast<bool>(why));
-  const failure described{code, "verb", [](failure_description& description) {
-                            use(description.code());
-                            description.detail("detail")
-                                .object([](text_writer& out) { out.put("object"); })
-                                .explain("why")
-                                .explain([](text_writer& out) { out.put("why"); });
-                            description.finish();
-                          }};
-  const error thrown{described};
-  use(thrown.failure(), thrown.code(), thrown.what());
-  use(set_failure_hook(&print_failure));
-}
+    call_owner<shared_receive_queue, shared_receive_queue_ref>(shared);
+    call_owner<xrc_shared_receive_queue, xrc_shared_receive_queue_ref>(far);
+    call_owner<tag_matching_queue, tag_matching_queue_ref>(tags);
+    call_owner<xrc_domain, xrc_domain_ref>(xrc);
+  }
+
+  template <class Completion, class... Policy>
+  void call_either_completion(const Completion& done, Policy&... policy) {
+    use(done.id(), done.template pointer<int>(), done.status(), done.queue_pair());
+    use(done.vendor_error());
+    done.check(policy...);
+    const auto success = done.success();
+    use(static_cast<bool>(success), success.opcode(), success.length());
+    use(success.tag_synchronization_requested());
+    const auto message = success.receive();
+    use(static_cast<bool>(message), message.length(), message.immediate());
+    use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
+    use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
+    use(message.ip_checksum_ok(), message.tag_matched(), message.tag_data_valid());
+  }
+
+  template <class... Policy>
+  void call_completion(const completion& done, Policy&... policy) {
+    call_either_completion(done, policy...);
+    use(done.native(), completion{done.native()}, done.success().receive().pkey_index());
+    use(to_text(done.status()), class_of(done.status()), hint_for(done.status()));
+    use(make_error_code(done.status()), completion_category());
+  }
+
+  constexpr completion_fields every_field =
+      standard_completion_fields | completion_field::timestamp | completion_field::vlan |
+      completion_field::flow_tag | completion_field::tag_matching | completion_field::wall_clock;
+
+  template <class Queue, class... Policy>
+  void call_extended_queue(const Queue& queue, Policy&... policy) {
+    call_any_queue(queue, policy...);
+    const completion_queue_ref any = queue;
+    use(any, Queue::fields);
+    const auto consume = [](const extended_completion<every_field>& done) { use(done); };
+    use(queue.wait(1, consume, policy...));
+    use(queue.wait(1, consume, std::chrono::seconds{1}, policy...));
+    use(queue.busy_poll(1, consume, std::chrono::seconds{1}, policy...));
+    queue.arm_and_drain(1, consume, policy...);
+    for (const auto& done : queue.poll(1, policy...)) call_either_completion(done, policy...);
+    for (const extended_completion<every_field>& done : queue.poll(policy...)) {
+      const auto success = done.success();
+      use(success.timestamp(), success.wall_clock());
+      const auto message = success.receive();
+      use(message.vlan(), message.flow_tag(), message.tag());
+    }
+  }
+
+  void call_values() {
+    using namespace std::chrono_literals;
+    const acknowledge_timeout timeout = 67ms;
+    use(timeout.code(), timeout.is_endless(), timeout.as<std::chrono::microseconds>());
+    use(acknowledge_timeout::endless(), acknowledge_timeout::from_code(14), to_text(timeout));
+    const receiver_not_ready_timer timer = 640us;
+    use(timer.code(), timer.as<std::chrono::microseconds>(), to_text(timer));
+    use(receiver_not_ready_timer::from_code(12));
+
+    access_rights rights = access_right::local_write;
+    rights |= access_right::remote_read;
+    rights &= access_right::remote_read;
+    rights -= access_right::remote_read;
+    use(rights.bits(), rights.empty(), rights.contains(rights), rights.intersects(rights));
+    use(to_text(rights), to_string(rights), access_rights::from_bits(1));
+
+    use(packet_sequence_number{1}.value(), packet_sequence_number{1} + 1);
+    use(bytes_of(mtu::bytes_256), name_of(object_kind::context));
+
+    std::array<char, 8> characters{};
+    text_writer writer{characters};
+    use(writer.put("a").decimal(1).hexadecimal(2, 2).put(rkey{3}).size());
+    const text<8> written{[](text_writer& out) { out.put("a"); }};
+    use(written.view(), std::string_view{written});
+  }
+
+  template <class... Policy>
+  void call_everything_with(Policy & ... policy) {
+    call_devices(policy...);
+    context opened = open_device({}, policy...);
+    call_context(opened, policy...);
+    call_context(context_ref{opened}, policy...);
+    call_attributes(opened.query_device(), opened.query_port(port_number{1}));
+    call_addresses(gid{}, gid_entry{});
+
+    protection_domain domain{opened, policy...};
+    use(domain.context());
+    call_memory(domain, policy...);
+    call_windows<window_type::one>(domain, policy...);
+    call_windows<window_type::two>(domain, policy...);
+    call_domains(opened, domain, policy...);
+    call_kinds_of_memory(domain, policy...);
+
+    completion_channel channel{opened, policy...};
+    call_channel(channel, policy...);
+    call_channel(completion_channel_ref{channel}, policy...);
+
+    completion_queue queue{
+        opened, 16, {.channel = channel, .vector = 0, .user_context = nullptr}, policy...};
+    use(completion_queue{opened, 16, policy...});
+    call_queue(queue, policy...);
+    call_queue(completion_queue_ref{queue}, policy...);
+    call_completion(completion{ibv_wc{}}, policy...);
+    call_shared_receive_queues(domain, queue, policy...);
+
+    extended_completion_queue<every_field> extended{
+        opened, 16, {.single_threaded = true}, policy...};
+    use(extended_completion_queue<>{opened, 16, policy...});
+    call_extended_queue(extended, policy...);
+    call_extended_queue(extended_completion_queue_ref<every_field>{extended}, policy...);
+
+    call_owner<extended_completion_queue<every_field>, extended_completion_queue_ref<>>(extended);
+    call_owner<completion_queue, completion_queue_ref>(queue);
+    call_owner<completion_channel, completion_channel_ref>(channel);
+    call_owner<protection_domain, protection_domain_ref>(domain);
+    call_owner<context, context_ref>(opened);
+  }
+
+  void call_everything() {
+    std::error_code code;
+    failure why;
+    call_everything_with();
+    call_everything_with(code);
+    call_everything_with(why);
+    call_values();
+
+    use(why.code(), why.verb(), why.object(), why.explanation(), why.what(),
+        static_cast<bool>(why));
+    const failure described{code, "verb", [](failure_description& description) {
+                              use(description.code());
+                              description.detail("detail")
+                                  .object([](text_writer& out) { out.put("object"); })
+                                  .explain("why")
+                                  .explain([](text_writer& out) { out.put("why"); });
+                              description.finish();
+                            }};
+    const error thrown{described};
+    use(thrown.failure(), thrown.code(), thrown.what());
+    use(set_failure_hook(&print_failure));
+  }
 
 }  // namespace
 

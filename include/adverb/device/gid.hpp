@@ -47,6 +47,11 @@ class gid {
                        [](std::uint8_t byte) { return byte == 0; }) &&
            bytes_[10] == 0xff && bytes_[11] == 0xff;
   }
+  /// True for the address of a multicast group: ff00::/8, or an IPv4 one from 224.0.0.0 to
+  /// 239.255.255.255.
+  [[nodiscard]] constexpr bool is_multicast() const noexcept {
+    return bytes_[0] == 0xff || (is_ipv4_mapped() && (bytes_[12] & 0xf0) == 0xe0);
+  }
   /// True when both have the same subnet prefix (the upper 64 bits).
   [[nodiscard]] constexpr bool same_subnet(const gid& other) const noexcept {
     return std::equal(bytes_.begin(), bytes_.begin() + 8, other.bytes_.begin());

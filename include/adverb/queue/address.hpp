@@ -44,6 +44,20 @@ struct address {
   rate static_rate = rate::unlimited;
   std::optional<global_route> route{};
 
+  [[nodiscard]] static address from_native(const ibv_ah_attr& native) noexcept {
+    address made{.port = port_number{native.port_num},
+                 .destination = lid{native.dlid},
+                 .service_level = adverb::service_level{native.sl},
+                 .source_path_bits = native.src_path_bits,
+                 .static_rate = native.static_rate};
+    if (native.is_global != 0)
+      made.route = global_route{.destination = gid{native.grh.dgid},
+                                .source = gid_index{native.grh.sgid_index},
+                                .flow_label = native.grh.flow_label,
+                                .hop_limit = native.grh.hop_limit,
+                                .traffic_class = native.grh.traffic_class};
+    return made;
+  }
   [[nodiscard]] ibv_ah_attr native() const noexcept {
     ibv_ah_attr native{};
     if (route) {
