@@ -69,6 +69,7 @@ struct flow_bench : test_bench {
 TEST_CASE_METHOD(flow_bench, "a rule is one piece: attributes, then specifications without gaps",
                  "[ibv_create_flow][ibv_destroy_flow]") {
   const counters counted_by{context};
+  const ibv_flow* native = nullptr;
   {
     const flow steered{
         pair, flow_rule{{.priority = 3, .port = port_number{1}, .flags = flow_flag::do_not_trap},
@@ -106,9 +107,11 @@ TEST_CASE_METHOD(flow_bench, "a rule is one piece: attributes, then specificatio
     std::memcpy(&action, call.bytes.data() + position - sizeof action, sizeof action);
     CHECK(action.counters == counted_by.native_handle());
     CHECK(steered.context().native_handle() == context.native_handle());
+    native = steered.native_handle();
     CHECK(machine.count<called::destroy_flow>() == 0);
   }
-  CHECK(machine.count<called::destroy_flow>() == 1);
+  REQUIRE(machine.count<called::destroy_flow>() == 1);
+  CHECK(machine.calls<called::destroy_flow>().at(0).flow == native);
 }
 
 TEST_CASE_METHOD(flow_bench, "every type and flag of a rule has its number", "[ibv_create_flow]") {

@@ -95,7 +95,7 @@ TEST_CASE("every field of a hash has its bit") {
   CHECK(bits(hash_field::destination_ipv4) == IBV_RX_HASH_DST_IPV4);
   CHECK(bits(ipv6_fields) == (IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6));
   CHECK(bits(tcp_fields) == (IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP));
-  CHECK(bits(hash_field::ipsec_security_parameters_index) == IBV_RX_HASH_IPSEC_SPI);
+  CHECK(bits(hash_field::security_parameters_index) == IBV_RX_HASH_IPSEC_SPI);
   CHECK(bits(hash_field::inner) == IBV_RX_HASH_INNER);
 }
 

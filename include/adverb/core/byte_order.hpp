@@ -20,14 +20,14 @@ namespace adverb::inline ADVERB_ABI::detail {
     return number;
 }
 
-[[nodiscard]] constexpr std::uint16_t swap_network_order(std::uint16_t number) noexcept {
-  if constexpr (std::endian::native == std::endian::little)
+/// The same for shorter numbers.
+template <std::unsigned_integral Number>
+  requires(sizeof(Number) < sizeof(std::uint32_t))
+[[nodiscard]] constexpr Number swap_network_order(Number number) noexcept {
+  if constexpr (std::endian::native == std::endian::little && sizeof(Number) == 2)
     return __builtin_bswap16(number);
   else
     return number;
-}
-[[nodiscard]] constexpr std::uint8_t swap_network_order(std::uint8_t number) noexcept {
-  return number;
 }
 
 /// Writes a number as little-endian bytes.

@@ -44,6 +44,7 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_modify_flow_action_esp", "ESP flow actions that can be modified"},
     optional_verb{"ibv_modify_qp_rate_limit", "rate limits of queue pairs"},
     optional_verb{"ibv_modify_srq", "shared receive queues that can be modified"},
+    optional_verb{"ibv_modify_wq", "work queues that can be changed like this"},
     optional_verb{"ibv_open_qp", "queue pairs that can be shared (XRC)"},
     optional_verb{"ibv_open_xrcd", "XRC domains"},
     optional_verb{"ibv_post_srq_ops", "tag matching"},

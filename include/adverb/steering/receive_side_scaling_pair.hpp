@@ -78,19 +78,19 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
                                .rx_hash_key_len = static_cast<std::uint8_t>(key.size()),
                                .rx_hash_key = reinterpret_cast<std::uint8_t*>(key.data()),
                                .rx_hash_fields_mask = hash.fields().bits()};
-        return detail::with_parents(ibv_create_qp_ex(domain.native_handle()->context, &native),
-                                    {table.native_handle()});
+        return ibv_create_qp_ex(domain.native_handle()->context, &native);
       },
       [&](failure_description& description) {
         detail::on_device(domain.native_handle()->context)(description);
         detail::explain_scaling(description, domain.context(), Transport, hash, table);
       },
       domain, table);
-  if (!made) return {};
-  queue_pair<Transport, qp_state::reset> pair{adopt, made.native_handle(),
-                                              std::forward<Policy>(policy)};
-  if (pair) (void)made.release();
-  return pair;
+  if (!made || !detail::check_kind(std::forward<Policy>(policy), made.native_handle(), Transport,
+                                   qp_state::reset))
+    return {};
+  // Noted now, because a handle that is released forgets its parents.
+  return {adopt, detail::with_parents(made.release(), {table.native_handle()}),
+          std::forward<Policy>(policy)};
 }
 
 }  // namespace adverb::inline ADVERB_ABI
