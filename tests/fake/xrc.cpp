@@ -71,11 +71,21 @@ TEST_CASE("An XRC domain that cannot be opened says why") {
         "ibv_open_xrcd on fake0: EINVAL (Invalid argument); an XRC domain may be open through this "
         "file already");
   CHECK(domain_refusal(EBADF, 7, xrc_domain_opening::existing) ==
-        "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); 7 is no open file descriptor");
+        "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");
   CHECK(domain_refusal(EOPNOTSUPP, 7, xrc_domain_opening::existing) ==
         "ibv_open_xrcd on fake0: EOPNOTSUPP (Operation not supported); fake0 has no XRC domains");
   CHECK(domain_refusal(EINVAL, 7, xrc_domain_opening::existing) ==
         "ibv_open_xrcd on fake0: EINVAL (Invalid argument)");
+}
+
+TEST_CASE("A file that could not be opened does not make a private XRC domain") {
+  test_bench bench;
+  failure why;
+  const xrc_domain xrc{bench.context, -1, xrc_domain_opening::existing_or_new, why};
+  CHECK(!xrc);
+  CHECK(std::string{why.what()} ==
+        "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");
+  CHECK(bench.machine.count<called::open_xrcd>() == 0);
 }
 
 TEST_CASE("A shared receive queue of XRC is made with exactly its options",

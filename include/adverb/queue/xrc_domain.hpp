@@ -4,6 +4,10 @@
 #pragma once
 
 #include <cerrno>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -47,12 +51,11 @@ struct xrc_domain_traits {
 };
 
 /// Says why an XRC domain could not be opened: the kernel's answers for a file.
-inline void explain_opening(failure_description& description, int file_descriptor,
-                            xrc_domain_opening opening) {
+inline void explain_opening(failure_description& description, xrc_domain_opening opening) {
   description.explain([&](text_writer& writer) {
     const std::error_code code = description.code();
     if (code == std::errc::bad_file_descriptor)
-      writer.decimal(static_cast<unsigned>(file_descriptor)).put(" is no open file descriptor");
+      writer.put("the file is not open");
     else if (opening == xrc_domain_opening::existing &&
              code == std::errc::resource_unavailable_try_again)
       writer.put("no XRC domain is open through this file");
@@ -73,8 +76,8 @@ class [[nodiscard]] xrc_domain
   /// One of this process alone. Wraps: ibv_open_xrcd(3).
   template <error_policy Policy = throwing>
   explicit xrc_domain(context_ref context, Policy&& policy = {})
-      : xrc_domain_operations{
-            open(context, -1, xrc_domain_opening::existing_or_new, std::forward<Policy>(policy))} {}
+      : xrc_domain_operations{open(context, std::nullopt, xrc_domain_opening::existing_or_new,
+                                   std::forward<Policy>(policy))} {}
 
   /// The one that belongs to an open file: processes that open the same file share it, as long as
   /// one of them has it open. The file descriptor may be closed afterwards.
@@ -87,19 +90,24 @@ class [[nodiscard]] xrc_domain
 
  private:
   template <error_policy Policy>
-  static xrc_domain open(context_ref context, int file_descriptor, xrc_domain_opening opening,
-                         Policy&& policy) {
+  static xrc_domain open(context_ref context, std::optional<int> file_descriptor,
+                         xrc_domain_opening opening, Policy&& policy) {
     return detail::make_handle<xrc_domain>(
         std::forward<Policy>(policy), "ibv_open_xrcd",
-        [&] {
+        [&]() -> ibv_xrcd* {
+          // To the C call -1 means no file, and to the caller one that could not be opened.
+          if (file_descriptor && *file_descriptor < 0) {
+            errno = EBADF;
+            return nullptr;
+          }
           ibv_xrcd_init_attr native{.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-                                    .fd = file_descriptor,
+                                    .fd = file_descriptor.value_or(-1),
                                     .oflags = static_cast<int>(opening)};
           return ibv_open_xrcd(context.native_handle(), &native);
         },
         [&](failure_description& description) {
           detail::on_device(context.native_handle())(description);
-          detail::explain_opening(description, file_descriptor, opening);
+          detail::explain_opening(description, opening);
         },
         context);
   }
