@@ -2,6 +2,8 @@
 // The names of the library, for those who only need to name them.
 #pragma once
 
+#include <cstdint>
+
 #include <adverb/version.hpp>
 
 struct ibv_ah;
@@ -11,6 +13,8 @@ struct ibv_cq;
 struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
+struct ibv_srq;
+struct ibv_xrcd;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -24,6 +28,7 @@ class port_attributes;
 class gid;
 class gid_entry;
 
+class async_event;
 class context;
 template <class Storage>
 class context_operations;
@@ -40,6 +45,13 @@ class memory_region_operations;
 class memory_region_ref;
 class const_buffer;
 class mutable_buffer;
+enum class window_type : std::uint32_t;
+template <window_type Type>
+class memory_window;
+template <window_type Type>
+class memory_window_ref;
+template <class Storage, window_type Type>
+class memory_window_operations;
 
 class completion_channel;
 template <class Storage>
@@ -51,6 +63,8 @@ template <class Storage>
 class completion_queue_operations;
 using completion_queue_ref = completion_queue_operations<reference<ibv_cq>>;
 class completion;
+template <class Storage>
+class common_completion_queue_operations;
 
 struct address;
 class address_handle;
@@ -59,5 +73,25 @@ class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
 class global_route_header;
 class multicast_attachment;
+
+class shared_receive_queue;
+template <class Storage>
+class shared_receive_queue_operations;
+using shared_receive_queue_ref = shared_receive_queue_operations<reference<ibv_srq>>;
+
+class xrc_domain;
+template <class Storage>
+class xrc_domain_operations;
+using xrc_domain_ref = xrc_domain_operations<reference<ibv_xrcd>>;
+
+class xrc_shared_receive_queue;
+template <class Storage>
+class xrc_shared_receive_queue_operations;
+using xrc_shared_receive_queue_ref = xrc_shared_receive_queue_operations<reference<ibv_srq>>;
+
+class tag_matching_queue;
+template <class Storage>
+class tag_matching_queue_operations;
+using tag_matching_queue_ref = tag_matching_queue_operations<reference<ibv_srq>>;
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -64,7 +64,7 @@ using pair_in = const queue_pair<Transport, State>&;
   // expect: a datagram needs its destination: add .to(destination)
   ud.post(send(buffer)).check();
 #elif defined(ADVERB_EXPECT_DESTINATION_ON_RC)
-  // expect: only datagrams (UD) have a destination: this queue pair is connected to one
+  // expect: only datagrams (UD) and XRC requests have a destination
   rc.post(send(buffer).to(somebody)).check();
 #elif defined(ADVERB_EXPECT_MIXED_QUEUES)
   // expect: sends and receives go to different queues: post them in two calls

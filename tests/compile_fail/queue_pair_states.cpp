@@ -44,7 +44,7 @@ using namespace adverb;
   // expect: connect() starts from INIT: finish init() first
   (void)receiving.connect(peer);
 #elif defined(ADVERB_EXPECT_CONNECT_OF_UD)
-  // expect: datagrams (UD) have no connection: call rtr().apply() and rts().apply()
+  // expect: datagrams (UD) and raw packets have no connection
   (void)waiting_ud.connect(peer);
 #elif defined(ADVERB_EXPECT_CONNECT_OF_UC_WITH_RETRIES)
   // expect: no matching

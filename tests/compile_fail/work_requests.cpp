@@ -64,17 +64,17 @@ using namespace adverb;
   // expect: no matching function for call to
   (void)send(7);
 #elif defined(ADVERB_EXPECT_LIST_IN_A_CONTAINER)
-  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  // expect: a request sends buffers, one std::span of buffers, or inline_data
   (void)send(std::array<const_buffer, 2>{});
 #elif defined(ADVERB_EXPECT_ID_OF_A_CONST_POINTER)
   // expect: no matching
   static const int job = 0;
   (void)send().id(&job);
 #elif defined(ADVERB_EXPECT_SEND_OF_TWO_LISTS)
-  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  // expect: a request sends buffers, one std::span of buffers, or inline_data
   (void)send(constants, constants);
 #elif defined(ADVERB_EXPECT_INLINE_WITH_BUFFER)
-  // expect: a request sends buffers, one std::span of buffers, or one inline_data
+  // expect: a request sends buffers, one std::span of buffers, or inline_data
   (void)send(inline_data{std::span<const std::byte>{}}, buffer);
 #elif defined(ADVERB_EXPECT_SOLICITED_WRITE)
   // expect: only requests that complete a receive of the peer can be solicited

@@ -215,3 +215,45 @@ TEST_CASE("Completions of several requests are taken at once, as many as there i
   REQUIRE(rest.size() == 2);
   CHECK(rest[1].id() == 5);
 }
+
+TEST_CASE("A queue whose event was taken can be destroyed at once",
+          "[ibv_get_cq_event][ibv_ack_cq_events][ibv_destroy_cq]") {
+  loopback<transport::rc> link;
+  const completion_channel channel{link.context};
+  completion_queue queue{link.context, 16, {.channel = channel}};
+  auto fresh = queue_pair<transport::rc>::create(link.domain, {.send_cq = queue, .recv_cq = queue});
+  auto waiting = initialised(fresh);
+  waiting.post(receive()).check();
+  queue.request_notification();
+  {
+    const auto failed = waiting.error();
+    // Soft-RoCE flushes what is posted when the pair goes to the error state.
+    REQUIRE(readable(channel, 10000));
+    CHECK(channel.next_event());
+  }
+  // Would wait for ever for an event that is not acknowledged.
+  queue.close();
+  CHECK(!queue);
+}
+
+TEST_CASE("An event that nobody took does not keep its queue or channel",
+          "[ibv_destroy_cq][ibv_destroy_comp_channel]") {
+  loopback<transport::rc> link{with_channels()};
+  link.near_end.queue.request_notification();
+  link.near_pair.post(receive()).check();
+  {
+    const auto failed = link.near_pair.error();
+    REQUIRE(readable(link.near_channel, 10000));
+  }
+  link.near_end.queue.close();
+  link.near_channel.close();
+}
+
+TEST_CASE("A queue without a channel is armed in vain", "[ibv_req_notify_cq]") {
+  loopback<transport::rc> link;
+  CHECK(!link.far_end.queue.channel());
+  link.far_end.queue.request_notification();
+  link.far_pair.post(receive()).check();
+  link.near_pair.post(send()).check();
+  next_success(link.far_end.queue);
+}

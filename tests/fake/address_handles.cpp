@@ -35,7 +35,7 @@ TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
                                .destination = lid{0x1234},
                                .service_level = service_level{5},
                                .source_path_bits = 6,
-                               .static_rate = 7,
+                               .static_rate = adverb::rate::gigabits_40,
                                .route = global_route{.destination = test_bench::peer.gid,
                                                      .source = gid_index{8},
                                                      .flow_label = 0x9abcd,
@@ -47,7 +47,7 @@ TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
   CHECK(call.attributes.dlid == 0x1234);
   CHECK(call.attributes.sl == 5);
   CHECK(call.attributes.src_path_bits == 6);
-  CHECK(call.attributes.static_rate == 7);
+  CHECK(call.attributes.static_rate == IBV_RATE_40_GBPS);
   CHECK(call.attributes.is_global == 1);
   CHECK(gid{call.attributes.grh.dgid} == test_bench::peer.gid);
   CHECK(call.attributes.grh.sgid_index == 8);

@@ -8,8 +8,11 @@
 
 #include "calls/completion.hpp"
 #include "calls/device.hpp"
+#include "calls/extended_completion.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/shared_receive_queue.hpp"
+#include "calls/window.hpp"
 
 namespace fake {
 

@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <system_error>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 
@@ -26,22 +27,30 @@ class everything {
         region{domain, memory, adverb::access_right::local_write, policy...},
         shifted{adverb::memory_region::with_device_address(
             domain, memory, 0, adverb::access_right::local_write, policy...)},
+        granting{domain, policy...},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
-        polled{context, 16, policy...} {}
+        polled{context, 16, policy...},
+        single_threaded{context, 16, {.single_threaded = true}, policy...},
+        extended{context, 16, {.channel = channel}, policy...} {}
 
  private:
   adverb::context context;
   adverb::protection_domain domain;
   adverb::memory_region region;
   adverb::memory_region shifted;
+  adverb::memory_window<adverb::window_type::two> granting;
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
+  adverb::completion_queue single_threaded;
+  adverb::extended_completion_queue<> extended;
 };
 
-// Calls that can fail: the device list, opening, and the six objects.
-constexpr std::size_t steps = 8;
+// All that is made beside the context.
+constexpr std::size_t objects = 9;
+// Calls that can fail: the device list, opening, and one for each object.
+constexpr std::size_t steps = objects + 2;
 
 }  // namespace
 
@@ -71,7 +80,7 @@ TEST_CASE("without a failure all is made, and destroyed in order",
   {
     const everything all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == 7);
+    CHECK(machine.live_objects() == objects + 1);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());

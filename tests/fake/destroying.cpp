@@ -104,10 +104,12 @@ TEST_CASE("every kind of object is named when its destroy fails",
     const adverb::memory_region region{domain, memory};
     machine.fail<called::dereg_mr>(EINVAL);
   }
-  CHECK(told.messages() == names{"ibv_destroy_comp_channel on fake0 completion channel: "
-                                 "EBUSY (Device or resource busy)",
-                                 "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
-                                 "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument)"});
+  CHECK(told.messages() ==
+        names{"ibv_destroy_comp_channel on fake0 completion channel: "
+              "EBUSY (Device or resource busy)",
+              "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
+              "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument); a memory window may be "
+              "bound to it: unbind, invalidate or deallocate that first"});
   CHECK(machine.live_objects() == 5);
   adverb::set_failure_hook([](const adverb::failure&) noexcept {});
 }

@@ -13,7 +13,8 @@
 
 namespace called = fake::called;
 
-TEST_CASE("a list is a range of the devices, by position and by name", "[ibv_get_device_list]") {
+TEST_CASE("a list is a range of the devices, by position and by name",
+          "[ibv_get_device_list][ibv_get_device_name]") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));
   const adverb::device_list devices;

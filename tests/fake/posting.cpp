@@ -164,7 +164,7 @@ TEST_CASE("Inline data that 32 bits cannot count is not cut short: it stays beyo
   const std::span<const std::byte> huge{reinterpret_cast<const std::byte*>(&bench),
                                         (std::size_t{1} << 32) + 8};
   const inline_data data{huge};
-  CHECK(detail::gather(data).element.length == UINT32_MAX);
+  CHECK(detail::gather(data).elements[0].length == UINT32_MAX);
 }
 
 TEST_CASE("Inline data is one element without a key, under the flag for it") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an open device can be asked.
+#include <array>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -40,7 +42,8 @@ TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][
   CHECK_FALSE(machine.calls<called::query_port>().at(0).extended);
 }
 
-TEST_CASE("a provider without the extended call of a device is asked through the old one") {
+TEST_CASE("a provider without the extended call of a device is asked through the old one",
+          "[ibv_query_device]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_device>(EOPNOTSUPP);
@@ -139,6 +142,26 @@ TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]")
   CHECK(table[5].port() == port_number{2});
   CHECK(table[5].gid().is_ipv4_mapped());
   CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 16);
+}
+
+TEST_CASE("the gid table is read into memory of the caller, when there is enough",
+          "[ibv_query_gid_table]") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  std::array<adverb::gid_entry, 4> room;
+  const std::span<adverb::gid_entry> found = context.gid_table(room);
+  CHECK(found.data() == room.data());
+  REQUIRE(found.size() == 3);
+  CHECK(found[2].index() == gid_index{2});
+  CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 4);
+
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const bool empty = context.gid_table(std::span{room}.first(2), policy...).empty();
+    CHECK(empty);
+  });
+  CHECK(std::string{why.what()} ==
+        "ibv_query_gid_table on fake0: EINVAL (Invalid argument); "
+        "there are more entries than the 2 that there is room for");
 }
 
 TEST_CASE("a gid table that cannot be read is reported") {

@@ -178,7 +178,7 @@ TEST_CASE("The way has the quality that was asked for") {
                                     .hop_limit = 5,
                                     .flow_label = 0xabcde,
                                     .source_path_bits = 1,
-                                    .static_rate = IBV_RATE_10_GBPS})
+                                    .static_rate = adverb::rate::gigabits_10})
                               .attributes.ah_attr;
   CHECK(way.sl == 3);
   CHECK(way.grh.traffic_class == 106);

@@ -6,6 +6,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 
 namespace {
 
@@ -32,6 +33,12 @@ static_assert(owns<adverb::completion_channel>);
 static_assert(owns<adverb::completion_queue>);
 static_assert(moves_only<adverb::memory_region> && tells_emptiness<adverb::memory_region>);
 
+using window_1 = adverb::memory_window<adverb::window_type::one>;
+using window_2 = adverb::memory_window<adverb::window_type::two>;
+static_assert(moves_only<window_1> && tells_emptiness<window_1>);
+static_assert(moves_only<window_2> && tells_emptiness<window_2>);
+
+static_assert(sizeof(window_1) == sizeof(void*) && sizeof(window_2) == sizeof(void*));
 static_assert(sizeof(adverb::context) == sizeof(void*));
 static_assert(sizeof(adverb::protection_domain) == sizeof(void*));
 static_assert(sizeof(adverb::completion_channel) == sizeof(void*));
@@ -58,6 +65,15 @@ static_assert(refers_to<adverb::context_ref, adverb::context>);
 static_assert(refers_to<adverb::protection_domain_ref, adverb::protection_domain>);
 static_assert(refers_to<adverb::completion_channel_ref, adverb::completion_channel>);
 static_assert(refers_to<adverb::completion_queue_ref, adverb::completion_queue>);
+
+template <adverb::window_type Type>
+using window_ref = adverb::memory_window_ref<Type>;
+static_assert(sizeof(window_ref<adverb::window_type::one>) == sizeof(void*) &&
+              std::is_trivially_copyable_v<window_ref<adverb::window_type::one>>);
+static_assert(std::is_nothrow_convertible_v<const window_2&, window_ref<adverb::window_type::two>>);
+static_assert(!std::is_convertible_v<window_2, window_ref<adverb::window_type::two>>);
+static_assert(!std::is_constructible_v<window_ref<adverb::window_type::one>, const window_2&>);
+static_assert(!std::is_constructible_v<window_ref<adverb::window_type::one>, ibv_mw*>);
 
 // A reference is made only from an owner of its own kind.
 static_assert(!std::is_constructible_v<adverb::context_ref, const adverb::protection_domain&>);

@@ -92,6 +92,19 @@ TEST_CASE("a poll that fails is EIO, whatever number of its own a provider retur
   CHECK(code == std::errc::io_error);
 }
 
+TEST_CASE("entry by entry, ENOENT is the end, and a number of a provider's own is EIO") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(check_entry(code, "verb", 0, undescribed));
+  CHECK_FALSE(code);
+  code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(check_entry(code, "verb", ENOENT, undescribed));
+  CHECK_FALSE(code);
+  CHECK_FALSE(check_entry(code, "verb", EFAULT, undescribed));
+  CHECK(code == std::errc::bad_address);
+  CHECK_FALSE(check_entry(code, "verb", -ENOENT, undescribed));
+  CHECK(code == std::errc::io_error);
+}
+
 TEST_CASE("an errno becomes a code of the generic category") {
   CHECK(errno_code(EINVAL) == std::errc::invalid_argument);
   CHECK(errno_code(EINVAL).category() == std::generic_category());

@@ -62,6 +62,23 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
+/// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
+/// is no failure. True when something came.
+template <error_policy Policy, std::invocable Call, class Describe>
+bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
+                  const Describe& describe) {
+  bool nothing = false;
+  const bool waited = check_minus_one(
+      std::forward<Policy>(policy), verb,
+      [&] {
+        const int result = call();
+        nothing = result == -1 && (errno == EAGAIN || errno == EINTR);
+        return nothing ? 0 : result;
+      },
+      describe);
+  return waited && !nothing;
+}
+
 /// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
 template <error_policy Policy, class Describe>
 std::size_t check_count(Policy&& policy, std::string_view verb, long result,
@@ -80,6 +97,22 @@ template <error_policy Policy, class Describe>
 std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
                          const Describe& describe) {
   return check_count(std::forward<Policy>(policy), verb, result < 0 ? -EIO : result, describe);
+}
+
+/// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
+/// and otherwise an errno or a negative number that means nothing else (mlx5's is -2, which is no
+/// ENOENT). True when there is an entry.
+template <error_policy Policy, class Describe>
+bool check_entry(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+  if (result == 0) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  if (result == ENOENT)
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), result < 0 ? EIO : result, verb, describe);
+  return false;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -26,6 +26,8 @@ inline constexpr adopt_t adopt{};
 ///   destroy(object)              calls it; returns 0 or an errno
 ///   for_each_parent(object, f)   calls f with each object that must outlive this one
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
+/// and, if there is more to say than the errno of a destroy that failed:
+///   explain_destroy(description) says why
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -113,7 +115,11 @@ class [[nodiscard]] unique_handle {
     }
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
-                           detail::on_object<Traits>(object_));
+                           [&](failure_description& description) {
+                             detail::on_object<Traits>(object_)(description);
+                             if constexpr (requires { Traits::explain_destroy(description); })
+                               Traits::explain_destroy(description);
+                           });
   }
 
  private:
@@ -158,6 +164,8 @@ class reference {
 
   [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// True when both refer to the same object, or to none.
+  friend constexpr bool operator==(const reference&, const reference&) noexcept = default;
 
  private:
   Native* object_ = nullptr;

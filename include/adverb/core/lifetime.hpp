@@ -71,6 +71,24 @@ class [[gnu::visibility("default")]] lifetime_registry {
     return found == children_.end() ? child_counts{} : found->second;
   }
 
+  /// The parents of an object whose C struct does not name them; null for none.
+  using noted_parents = std::array<const void*, 2>;
+
+  /// Remembers them until they are noted anew or forgotten.
+  void note_parents(const void* child, const noted_parents& parents) noexcept {
+    const lock guard{*this};
+    noted_.insert_or_assign(child, parents);
+  }
+  [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
+    const lock guard{*this};
+    const auto found = noted_.find(child);
+    return found == noted_.end() ? noted_parents{} : found->second;
+  }
+  void forget_parents(const void* child) noexcept {
+    const lock guard{*this};
+    noted_.erase(child);
+  }
+
  private:
   class lock {
    public:
@@ -87,6 +105,7 @@ class [[gnu::visibility("default")]] lifetime_registry {
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::unordered_map<const void*, child_counts> children_;
+  std::unordered_map<const void*, noted_parents> noted_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

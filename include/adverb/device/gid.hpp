@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <infiniband/verbs.h>
 
@@ -131,6 +132,18 @@ class gid_entry {
  private:
   ibv_gid_entry native_{};
 };
+
+namespace detail {
+
+static_assert(sizeof(gid_entry) == sizeof(ibv_gid_entry) && std::is_standard_layout_v<gid_entry>);
+
+/// Entries as the C API fills them in: each is pointer-interconvertible with its one member. The
+/// one such cast.
+[[nodiscard]] inline ibv_gid_entry* native_gid_entries(gid_entry* first) noexcept {
+  return reinterpret_cast<ibv_gid_entry*>(first);
+}
+
+}  // namespace detail
 
 /// "1 (RoCE v2, ::ffff:10.0.0.1)": the index, then type and address.
 [[nodiscard]] inline text<96> to_text(const gid_entry& entry) noexcept {

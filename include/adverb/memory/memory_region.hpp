@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -41,6 +42,12 @@ struct memory_region_traits {
   }
   static void describe(const ibv_mr* region, text_writer& writer) noexcept {
     put_region(writer, region);
+  }
+  static void explain_destroy(failure_description& description) noexcept {
+    if (description.code() == std::errc::invalid_argument ||
+        description.code() == std::errc::device_or_resource_busy)
+      description.explain(
+          "a memory window may be bound to it: unbind, invalidate or deallocate that first");
   }
 };
 

@@ -97,11 +97,4 @@ class [[nodiscard]] address_handle
   }
 };
 
-/// Where a datagram goes: the way, and the queue pair at its end.
-struct datagram_destination {
-  address_handle_ref address;
-  qp_number queue_pair;
-  adverb::queue_key queue_key;
-};
-
 }  // namespace adverb::inline ADVERB_ABI

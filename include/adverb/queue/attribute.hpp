@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The attributes of a queue pair, and which of them each transition needs and takes.
+// The attributes of a queue pair.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ namespace adverb::inline ADVERB_ABI {
 enum class qp_attribute : std::uint32_t {
   state = IBV_QP_STATE,
   current_state = IBV_QP_CUR_STATE,
+  drain_notification = IBV_QP_EN_SQD_ASYNC_NOTIFY,
   access = IBV_QP_ACCESS_FLAGS,
   pkey_index = IBV_QP_PKEY_INDEX,
   port = IBV_QP_PORT,
@@ -33,6 +34,7 @@ enum class qp_attribute : std::uint32_t {
   max_destination_read_atomic = IBV_QP_MAX_DEST_RD_ATOMIC,
   path_migration_state = IBV_QP_PATH_MIG_STATE,
   remote_queue_pair = IBV_QP_DEST_QPN,
+  rate_limit = IBV_QP_RATE_LIMIT,
   /// Of adverb: the GID that is announced to the peer. Not a bit of ibv_modify_qp.
   source_gid = 1U << 31,
 };
@@ -44,6 +46,7 @@ using qp_attributes = flags<qp_attribute>;
   switch (attribute) {
     case qp_attribute::state: return "state";
     case qp_attribute::current_state: return "current_state";
+    case qp_attribute::drain_notification: return "drain_notification";
     case qp_attribute::access: return "access";
     case qp_attribute::pkey_index: return "pkey_index";
     case qp_attribute::port: return "port";
@@ -61,43 +64,8 @@ using qp_attributes = flags<qp_attribute>;
     case qp_attribute::max_destination_read_atomic: return "max_destination_read_atomic";
     case qp_attribute::path_migration_state: return "path_migration_state";
     case qp_attribute::remote_queue_pair: return "remote_queue_pair";
+    case qp_attribute::rate_limit: return "rate_limit";
     case qp_attribute::source_gid: return "source_gid";
-  }
-  return {};
-}
-
-/// What a transition needs, and what it takes besides (the state itself left out).
-struct transition_attributes {
-  qp_attributes required;
-  qp_attributes optional;
-};
-
-/// The table of the InfiniBand specification (QP state transition properties). A transition to
-/// RESET or ERR takes nothing; one that is not in the table does not exist.
-[[nodiscard]] constexpr transition_attributes attributes_of(transport service, qp_state from,
-                                                            qp_state to) noexcept {
-  using enum qp_attribute;
-  const bool rc = service == transport::rc;
-  const bool ud = service == transport::ud;
-
-  if (from == qp_state::reset && to == qp_state::init) {
-    if (ud) return {pkey_index | port | queue_key, {}};
-    return {pkey_index | port | access, {}};
-  }
-  if (from == qp_state::init && to == qp_state::rtr) {
-    if (ud) return {{}, pkey_index | queue_key};
-    const qp_attributes connection = address | path_mtu | remote_queue_pair;
-    const qp_attributes both = connection | receive_sequence_number;
-    const qp_attributes reliable = max_destination_read_atomic | receiver_not_ready_timer;
-    return {rc ? both | reliable : both, alternate_path | access | pkey_index};
-  }
-  if (from == qp_state::rtr && to == qp_state::rts) {
-    if (ud) return {send_sequence_number, current_state | queue_key};
-    const qp_attributes both = current_state | alternate_path | access | path_migration_state;
-    if (!rc) return {send_sequence_number, both};
-    return {acknowledge_timeout | retry_count | receiver_not_ready_retry_count |
-                send_sequence_number | max_initiator_read_atomic,
-            both | receiver_not_ready_timer};
   }
   return {};
 }

@@ -15,7 +15,7 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// The options of `connect` on a transport: what it has, and no more. What is left out has the
-/// defaults of `transition`.
+/// defaults of `transition`. Transports without a connection have none.
 template <transport Transport>
 struct connect_options {};
 
@@ -37,6 +37,25 @@ struct connect_options<transport::uc> {
   std::optional<mtu> path_mtu{};
 };
 
+template <>
+struct connect_options<transport::xrc_send> {
+  path_options path{};
+  std::optional<mtu> path_mtu{};
+  std::optional<std::uint8_t> max_initiator_read_atomic{};
+  std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
+  std::optional<std::uint8_t> retry_count{};
+  std::optional<std::uint8_t> receiver_not_ready_retry_count{};
+};
+
+template <>
+struct connect_options<transport::xrc_recv> {
+  path_options path{};
+  std::optional<mtu> path_mtu{};
+  std::optional<std::uint8_t> max_destination_read_atomic{};
+  std::optional<adverb::receiver_not_ready_timer> receiver_not_ready_timer{};
+  std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
+};
+
 namespace detail {
 
 template <transport Transport>
@@ -46,7 +65,7 @@ template <transport Transport>
   plan.announced = announced;
   plan.set_peer(peer, options.path);
   if (options.path_mtu) plan.set_path_mtu(*options.path_mtu);
-  if constexpr (Transport == transport::rc) {
+  if constexpr (requires { options.max_destination_read_atomic; }) {
     if (options.max_destination_read_atomic)
       plan.set_max_destination_read_atomic(*options.max_destination_read_atomic);
     if (options.receiver_not_ready_timer)
@@ -61,8 +80,9 @@ template <transport Transport>
     [[maybe_unused]] const connect_options<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
-  if constexpr (Transport == transport::rc) {
+  if constexpr (requires { options.acknowledge_timeout; })
     if (options.acknowledge_timeout) plan.set_acknowledge_timeout(*options.acknowledge_timeout);
+  if constexpr (requires { options.retry_count; }) {
     if (options.retry_count) plan.set_retry_count(*options.retry_count);
     if (options.receiver_not_ready_retry_count)
       plan.set_receiver_not_ready_retry_count(*options.receiver_not_ready_retry_count);

@@ -8,8 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
-#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/explain_address.hpp>
+#include <adverb/queue/transition_table.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

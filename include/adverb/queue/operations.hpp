@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The functions that make work requests. A payload is any number of buffers, one std::span of
-// buffers, or (where data is sent) one inline_data.
+// buffers, or (where data is sent) any number of inline_data.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
@@ -11,28 +14,35 @@
 #include <adverb/core/byte_order.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
+#include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-struct send_operation {
+struct plain_send {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
+  static constexpr send_operation extended = send_operation::send;
   static constexpr service_class needs = service_class::message;
   static constexpr bool completes_receive = true;
 
   static constexpr void fill(ibv_send_wr&) noexcept {}
+  /// Wraps: ibv_wr_send(3).
+  static void build(ibv_qp_ex* sender) noexcept { ibv_wr_send(sender); }
 };
 
-struct send_with_immediate_operation {
+struct immediate_send {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_IMM;
+  static constexpr send_operation extended = send_operation::send_with_immediate;
   static constexpr service_class needs = service_class::message_with_immediate;
   static constexpr bool completes_receive = true;
 
   std::uint32_t network_order;
 
   void fill(ibv_send_wr& request) const noexcept { request.imm_data = network_order; }
+  /// Wraps: ibv_wr_send_imm(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_send_imm(sender, network_order); }
 };
 
 struct remote_fields {
@@ -45,14 +55,18 @@ struct remote_fields {
   }
 };
 
-struct write_operation : remote_fields {
+struct plain_write : remote_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
+  static constexpr send_operation extended = send_operation::write;
   static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = false;
+  /// Wraps: ibv_wr_rdma_write(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_write(sender, key, address); }
 };
 
-struct write_with_immediate_operation : remote_fields {
+struct immediate_write : remote_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  static constexpr send_operation extended = send_operation::write_with_immediate;
   static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = true;
 
@@ -62,17 +76,27 @@ struct write_with_immediate_operation : remote_fields {
     request.imm_data = network_order;
     remote_fields::fill(request);
   }
+  /// Wraps: ibv_wr_rdma_write_imm(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_rdma_write_imm(sender, key, address, network_order);
+  }
 };
 
-struct read_operation : remote_fields {
+struct plain_read : remote_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_READ;
+  static constexpr send_operation extended = send_operation::read;
   static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
+  /// Wraps: ibv_wr_rdma_read(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_read(sender, key, address); }
 };
 
 template <ibv_wr_opcode Opcode>
 struct atomic_operation {
   static constexpr ibv_wr_opcode opcode = Opcode;
+  static constexpr bool compares = Opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+  static constexpr send_operation extended =
+      compares ? send_operation::compare_and_swap : send_operation::fetch_and_add;
   static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
 
@@ -84,8 +108,53 @@ struct atomic_operation {
   void fill(ibv_send_wr& request) const noexcept {
     request.wr.atomic.remote_addr = address;
     request.wr.atomic.compare_add = compare_or_add;
-    if constexpr (Opcode == IBV_WR_ATOMIC_CMP_AND_SWP) request.wr.atomic.swap = swap;
+    if constexpr (compares) request.wr.atomic.swap = swap;
     request.wr.atomic.rkey = key;
+  }
+  /// Wraps: ibv_wr_atomic_cmp_swp(3), ibv_wr_atomic_fetch_add(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (compares)
+      ibv_wr_atomic_cmp_swp(sender, key, address, compare_or_add, swap);
+    else
+      ibv_wr_atomic_fetch_add(sender, key, address, compare_or_add);
+  }
+};
+
+/// Eight bytes that arrive as one. Only the extended sender has it.
+struct eight_byte_write : remote_fields {
+  static constexpr send_operation extended = send_operation::atomic_write;
+  static constexpr service_class needs = service_class::reliable_connection;
+  static constexpr bool completes_receive = false;
+  static constexpr bool only_extended = true;
+
+  std::uint64_t value;
+
+  /// Wraps: ibv_wr_atomic_write(3).
+  template <class Sender>
+  void build(Sender* sender) const noexcept {
+    if constexpr (requires { ibv_wr_atomic_write(sender, key, address, &value); })
+      ibv_wr_atomic_write(sender, key, address, &value);
+  }
+};
+
+struct segmented_send {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_TSO;
+  static constexpr send_operation extended = send_operation::tcp_segmentation;
+  static constexpr service_class needs = service_class::segmentation;
+  static constexpr bool completes_receive = true;
+
+  void* header;
+  std::uint16_t header_size;
+  std::uint16_t segment_size;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    request.tso.hdr = header;
+    request.tso.hdr_sz = header_size;
+    request.tso.mss = segment_size;
+  }
+  /// Wraps: ibv_wr_send_tso(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_send_tso(sender, header, header_size, segment_size);
   }
 };
 
@@ -118,14 +187,14 @@ constexpr void check_atomic() noexcept {
 template <class... Payload>
   requires(std::is_class_v<Payload> && ...)  // so that send(2) of POSIX stays itself
 [[nodiscard]] constexpr auto send(const Payload&... payload) noexcept {
-  return send_request{detail::send_operation{}, detail::gather(payload...)};
+  return send_request{detail::plain_send{}, detail::gather(payload...)};
 }
 
 /// The same, with 32 bits that the peer finds in its completion.
 template <class... Payload>
 [[nodiscard]] constexpr auto send_with_immediate(immediate data,
                                                  const Payload&... payload) noexcept {
-  return send_request{detail::send_with_immediate_operation{detail::in_network_order(data)},
+  return send_request{detail::immediate_send{detail::in_network_order(data)},
                       detail::gather(payload...)};
 }
 
@@ -134,8 +203,7 @@ template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write(const remote_buffer<T, Rights>& remote,
                                    const Payload&... payload) noexcept {
   detail::check_writable<T, Rights>();
-  return send_request{detail::write_operation{detail::fields_of(remote)},
-                      detail::gather(payload...)};
+  return send_request{detail::plain_write{detail::fields_of(remote)}, detail::gather(payload...)};
 }
 
 /// The same, and completes a receive that the peer has posted with 32 bits.
@@ -144,9 +212,9 @@ template <class T, access_rights Rights, class... Payload>
                                                   immediate data,
                                                   const Payload&... payload) noexcept {
   detail::check_writable<T, Rights>();
-  return send_request{detail::write_with_immediate_operation{detail::fields_of(remote),
-                                                             detail::in_network_order(data)},
-                      detail::gather(payload...)};
+  return send_request{
+      detail::immediate_write{detail::fields_of(remote), detail::in_network_order(data)},
+      detail::gather(payload...)};
 }
 
 /// Reads from the start of the peer's memory into local buffers, as much as they hold.
@@ -155,8 +223,7 @@ template <class T, access_rights Rights, class... Payload>
                                   const Payload&... payload) noexcept {
   static_assert(Rights.contains(access_right::remote_read),
                 "a read needs a remote buffer with the right remote_read");
-  return send_request{detail::read_operation{detail::fields_of(remote)},
-                      detail::scatter(payload...)};
+  return send_request{detail::plain_read{detail::fields_of(remote)}, detail::scatter(payload...)};
 }
 
 /// The two values of a compare-and-swap.
@@ -187,6 +254,32 @@ template <class T, access_rights Rights, class Result>
   return send_request{detail::atomic_operation<IBV_WR_ATOMIC_FETCH_AND_ADD>{
                           remote.address(), addend, 0, static_cast<std::uint32_t>(remote.key())},
                       detail::scatter(result)};
+}
+
+/// Writes the first 64-bit number of the peer's memory, so that nobody sees a part of it. Only
+/// through the extended sender of a queue pair.
+template <class T, access_rights Rights>
+[[nodiscard]] constexpr auto atomic_write(const remote_buffer<T, Rights>& remote,
+                                          std::uint64_t value) noexcept {
+  detail::check_writable<T, Rights>();
+  static_assert(std::is_integral_v<T> && sizeof(T) == 8,
+                "an atomic write needs a remote buffer of 64-bit integers");
+  return send_request{detail::eight_byte_write{detail::fields_of(remote), value},
+                      detail::no_payload{}};
+}
+
+/// Sends the payload cut into segments of `segment_size` bytes, each with the same headers before
+/// it (TCP segmentation offload: datagrams and raw packets). The header bytes are read when the
+/// request is posted: at most `max_tso_header` of the queue pair.
+template <class... Payload>
+[[nodiscard]] auto send_segmented(std::span<const std::byte> header, std::uint16_t segment_size,
+                                  const Payload&... payload) noexcept {
+  // What does not fit into 16 bits is beyond every device, and has to be refused as such.
+  return send_request{
+      detail::segmented_send{
+          const_cast<std::byte*>(header.data()),
+          static_cast<std::uint16_t>(std::min<std::size_t>(header.size(), 65535)), segment_size},
+      detail::gather(payload...)};
 }
 
 /// Takes one message of a peer into local buffers.

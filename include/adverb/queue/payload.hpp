@@ -41,6 +41,13 @@ struct held_elements {
 
   [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
+  /// Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (Count == 1)
+      ibv_wr_set_sge(sender, elements[0].lkey, elements[0].addr, elements[0].length);
+    else
+      ibv_wr_set_sge_list(sender, Count, elements.data());
+  }
 };
 
 template <>
@@ -49,6 +56,16 @@ struct held_elements<0> {
 
   [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
   [[nodiscard]] static constexpr int count() noexcept { return 0; }
+  static void build(ibv_qp_ex* sender) noexcept { ibv_wr_set_sge_list(sender, 0, nullptr); }
+};
+
+/// The payload of an operation that has none.
+struct no_payload {
+  static constexpr unsigned send_flags = 0;
+
+  [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
+  [[nodiscard]] static constexpr int count() noexcept { return 0; }
+  static constexpr void build(ibv_qp_ex*) noexcept {}
 };
 
 /// Elements that stay where the caller has them.
@@ -59,15 +76,43 @@ struct listed_elements {
 
   [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_set_sge_list(sender, buffers.size(), first());
+  }
 };
 
-struct inline_element {
+/// Bytes that are copied when the request is posted.
+template <std::size_t Count>
+struct inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
-  ibv_sge element;
+  std::array<ibv_sge, Count> elements;
 
-  [[nodiscard]] ibv_sge* first() noexcept { return &element; }
-  [[nodiscard]] static constexpr int count() noexcept { return 1; }
+  [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
+  [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
+  /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (Count == 1) {
+      ibv_wr_set_inline_data(sender, memory_of(elements[0]), elements[0].length);
+    } else {
+      std::array<ibv_data_buf, Count> list;
+      for (std::size_t index = 0; index < Count; ++index)
+        list[index] = {memory_of(elements[index]), elements[index].length};
+      ibv_wr_set_inline_data_list(sender, Count, list.data());
+    }
+  }
+
+ private:
+  [[nodiscard]] static void* memory_of(const ibv_sge& element) noexcept {
+    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(element.addr));
+  }
 };
+
+[[nodiscard]] inline ibv_sge inline_element(const inline_data& data) noexcept {
+  // What does not fit into 32 bits is beyond every device, and has to be refused as such.
+  const std::size_t size = std::min(data.bytes().size(), max_buffer_size);
+  return {reinterpret_cast<std::uintptr_t>(data.bytes().data()), static_cast<std::uint32_t>(size),
+          0};
+}
 
 template <class... Buffers>
 [[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
@@ -83,7 +128,7 @@ template <class... Buffers>
 template <class... Arguments>
 [[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
   static_assert((std::convertible_to<const Arguments&, const_buffer> && ...),
-                "a request sends buffers, one std::span of buffers, or one inline_data");
+                "a request sends buffers, one std::span of buffers, or inline_data");
   return hold(arguments...);
 }
 template <class Buffer, std::size_t Extent>
@@ -91,11 +136,11 @@ template <class Buffer, std::size_t Extent>
 [[nodiscard]] constexpr auto gather(std::span<Buffer, Extent> list) noexcept {
   return listed_elements<std::remove_const_t<Buffer>>{list};
 }
-[[nodiscard]] inline inline_element gather(const inline_data& data) noexcept {
-  // What does not fit into 32 bits is beyond every device, and has to be refused as such.
-  const std::size_t size = std::min(data.bytes().size(), max_buffer_size);
-  return {
-      {reinterpret_cast<std::uintptr_t>(data.bytes().data()), static_cast<std::uint32_t>(size), 0}};
+template <class... Rest>
+  requires(std::same_as<Rest, inline_data> && ...)
+[[nodiscard]] inline_elements<1 + sizeof...(Rest)> gather(const inline_data& first,
+                                                          const Rest&... rest) noexcept {
+  return {{inline_element(first), inline_element(rest)...}};
 }
 
 /// The payload of a request that brings data: buffers, or one list of buffers, all mutable.

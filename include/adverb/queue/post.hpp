@@ -57,6 +57,13 @@ struct receive_queue {
   }
 };
 
+/// Tells a request that it was accepted, if it wants to know.
+template <class Request>
+constexpr void tell_accepted(const Request& request, bool accepted = true) noexcept {
+  if constexpr (requires { request.accepted(); })
+    if (accepted) request.accepted();
+}
+
 template <class Queue, std::size_t... Index, class... Requests>
 [[nodiscard]] post_result post_to(typename Queue::object_type* object,
                                   std::index_sequence<Index...>,
@@ -72,8 +79,13 @@ template <class Queue, std::size_t... Index, class... Requests>
     typename Queue::native_request* bad = nullptr;
     before_post_to(Queue::completes_on(object));
     const int result = Queue::post(object, native, &bad);
-    if (result != 0 || bad != nullptr) [[unlikely]]
-      return failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
+    if (result != 0 || bad != nullptr) [[unlikely]] {
+      const post_result failed =
+          failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
+      (tell_accepted(requests, Index < failed.accepted().value_or(0)), ...);
+      return failed;
+    }
+    (tell_accepted(requests), ...);
     return {object, 0, count, Queue::kind};
   }(requests.payload()...);
 }
@@ -99,15 +111,58 @@ template <class Queue, class... Requests>
          can_send_in(state);
 }
 
+/// Whether a transport has a receive queue.
+[[nodiscard]] constexpr bool receives(transport service) noexcept {
+  return service != transport::xrc_send && service != transport::xrc_recv;
+}
+
+/// Whether a request says of its destination what the transport wants to be told.
+template <transport Transport, class Request>
+inline constexpr bool has_right_destination =
+    Transport == transport::driver || Request::destination == destination_of(Transport);
+
+template <class Request>
+[[nodiscard]] consteval bool needs_extended_sender() noexcept {
+  return requires { Request::operation_type::only_extended; };
+}
+
 template <transport Transport, qp_state State, class Request>
 [[nodiscard]] consteval bool is_postable() noexcept {
   if constexpr (is_receive_request<Request>)
-    return can_receive_in(State);
+    return can_receive_in(State) && receives(Transport);
   else if constexpr (is_send_request<Request>)
     return can_send_in(State) && carries(Transport, Request::operation_type::needs) &&
-           Request::has_destination == (Transport == transport::ud);
+           has_right_destination<Transport, Request> && !needs_extended_sender<Request>();
   else
     return false;
+}
+
+/// Says in a sentence why a request cannot be sent.
+template <transport Transport, qp_state State, class Request>
+constexpr void check_sendable() noexcept {
+  constexpr bool carried = carries(Transport, Request::operation_type::needs);
+  static_assert(can_send_in(State),
+                "sends can be posted when the queue pair is ready to send: finish rts() first");
+  static_assert(Transport != transport::ud || carried,
+                "a UD queue pair can only send: writes need UC or RC, reads, "
+                "atomics and fences need RC");
+  static_assert(Transport != transport::uc || carried,
+                "a UC queue pair can send and write: reads, atomics and fences need RC");
+  static_assert(Transport != transport::raw_packet || carried,
+                "a raw packet queue pair can only send packets as they are, or segmented");
+  static_assert((Transport != transport::rc && Transport != transport::xrc_send) || carried,
+                "only datagrams (UD) and raw packets can be sent segmented");
+  static_assert(Transport != transport::xrc_recv || carried,
+                "an XRC target sends nothing: its peer's initiator does");
+  static_assert(Transport != transport::ud || has_right_destination<Transport, Request>,
+                "a datagram needs its destination: add .to(destination)");
+  static_assert(Transport != transport::xrc_send || has_right_destination<Transport, Request>,
+                "an XRC request needs the number of the peer's shared receive queue: add "
+                ".to(number)");
+  static_assert(destination_of(Transport) != destination_kind::none ||
+                    has_right_destination<Transport, Request>,
+                "only datagrams (UD) and XRC requests have a destination: this queue pair is "
+                "connected to one");
 }
 
 /// Says in a sentence why a request cannot be posted.
@@ -120,18 +175,12 @@ constexpr void check_postable() noexcept {
   } else if constexpr (is_receive_request<Request>) {
     static_assert(can_receive_in(State),
                   "receives can be posted from INIT on: bring the queue pair up with init() first");
+    static_assert(receives(Transport),
+                  "an XRC queue pair has no receive queue: post to the shared receive queue");
   } else {
-    static_assert(can_send_in(State),
-                  "sends can be posted when the queue pair is ready to send: finish rts() first");
-    static_assert(Transport != transport::ud || carries(Transport, Request::operation_type::needs),
-                  "a UD queue pair can only send: writes need UC or RC, reads, "
-                  "atomics and fences need RC");
-    static_assert(Transport != transport::uc || carries(Transport, Request::operation_type::needs),
-                  "a UC queue pair can send and write: reads, atomics and fences need RC");
-    static_assert(Transport != transport::ud || Request::has_destination,
-                  "a datagram needs its destination: add .to(destination)");
-    static_assert(Transport == transport::ud || !Request::has_destination,
-                  "only datagrams (UD) have a destination: this queue pair is connected to one");
+    check_sendable<Transport, State, Request>();
+    static_assert(!needs_extended_sender<Request>(),
+                  "this operation exists only in the extended calls: post it through extended()");
   }
 }
 

@@ -3,87 +3,24 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/attributes.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/connect.hpp>
-#include <adverb/queue/post.hpp>
-#include <adverb/queue/queue_pair_attributes.hpp>
-#include <adverb/queue/queue_pair_options.hpp>
-#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/create_queue_pair.hpp>
+#include <adverb/queue/queue_pair_operations.hpp>
 #include <adverb/queue/transition.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/queue/xrc_target.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What can be done with a queue pair in a state, whether it is owned or referred to.
-template <class Storage, transport Transport, qp_state State>
-class queue_pair_operations : public Storage {
- public:
-  queue_pair_operations() noexcept = default;
-  explicit queue_pair_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
-
-  static constexpr adverb::transport transport_of = Transport;
-  static constexpr qp_state state_of = State;
-
-  [[nodiscard]] qp_number number() const noexcept {
-    return static_cast<qp_number>(this->native_handle()->qp_num);
-  }
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
-  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
-  }
-  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    return this->native_handle()->send_cq;
-  }
-  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    return this->native_handle()->recv_cq;
-  }
-  /// The pointer that it was made with.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->qp_context; }
-
-  /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_query_qp", this->native_handle()))
-      return {};
-    constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
-    ibv_qp_attr attributes{};
-    ibv_qp_init_attr initial{};
-    const int result = ibv_query_qp(this->native_handle(), &attributes, everything, &initial);
-    if (!detail::check_returned(
-            std::forward<Policy>(policy), "ibv_query_qp", result,
-            detail::on_object<detail::queue_pair_traits>(this->native_handle())))
-      return {};
-    return queue_pair_attributes{attributes, initial};
-  }
-
-  /// Posts work requests, all sends or all receives, in their order and with one doorbell.
-  /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
-  /// threads are serialised by the provider. Nothing checks that the pair is not empty, nor that
-  /// what a request moves fits the remote buffer that it names. Wraps: ibv_post_send(3),
-  /// ibv_post_recv(3).
-  template <class... Requests>
-  post_result post(const Requests&... requests) const noexcept {
-    return detail::post<Transport, State>(this->native_handle(), requests...);
-  }
-};
-
-/// Whether `pair.post(request)` compiles: for generic code.
-template <class Pair, class Request>
-concept can_post = detail::is_postable<Pair::transport_of, Pair::state_of, Request>();
-
 namespace detail {
-
-[[nodiscard]] constexpr bool carries_announcement(qp_state state) noexcept {
-  return state == qp_state::init || state == qp_state::rtr || state == qp_state::any;
-}
 
 /// Refuses (EINVAL) a pair of the C API that is of another transport or in another state than a
 /// type says. True when it fits.
@@ -134,6 +71,19 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
   /// An owner that is about to die cannot be referred to.
   queue_pair_ref(const queue_pair<Transport, State>&&) = delete;
 
+  /// Of a pair in whatever state it is: for functions that only name it.
+  template <qp_state Other>
+    requires(State == qp_state::any && Other != qp_state::any)
+  queue_pair_ref(const queue_pair<Transport, Other>& pair) noexcept
+      : queue_pair_ref{pair.native_handle()} {}
+  template <qp_state Other>
+    requires(State == qp_state::any && Other != qp_state::any)
+  queue_pair_ref(const queue_pair<Transport, Other>&&) = delete;
+  template <qp_state Other>
+    requires(State == qp_state::any && Other != qp_state::any)
+  queue_pair_ref(const queue_pair_ref<Transport, Other>& pair) noexcept
+      : queue_pair_ref{pair.native_handle()} {}
+
   /// Views a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state.
   template <error_policy Policy = throwing>
@@ -161,47 +111,63 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
 /// the program last put the pair in: after an error the device may have moved on, see `query`.
 ///
 /// The size of a pointer in RESET, RTS and ERR; of two in INIT and RTR, where the announcement is
-/// carried.
+/// carried (UD also in RTS).
 template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
     : public queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>,
-      private detail::announcement_storage<detail::carries_announcement(State)> {
+      private detail::announcement_storage<detail::carries_announcement(Transport, State)> {
   using operations =
       queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>;
-  using storage = detail::announcement_storage<detail::carries_announcement(State)>;
+  using storage = detail::announcement_storage<detail::carries_announcement(Transport, State)>;
 
  public:
   /// Empty.
   queue_pair() noexcept = default;
 
-  /// Makes a queue pair in RESET. Wraps: ibv_create_qp(3).
+  /// Makes a queue pair in RESET. Wraps: ibv_create_qp(3), ibv_create_qp_ex(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
       protection_domain_ref domain, const queue_pair_options& options, Policy&& policy = {}) {
-    return queue_pair<Transport, qp_state::reset>{
-        detail::make_handle<unique_handle<detail::queue_pair_traits>>(
-            std::forward<Policy>(policy), "ibv_create_qp",
-            [&] {
-              ibv_qp_init_attr native = options.native(Transport);
-              return ibv_create_qp(domain.native_handle(), &native);
-            },
-            [&](failure_description& description) {
-              detail::on_device(domain.native_handle()->context)(description);
-              detail::explain_creation(description, domain.context(), options);
-            },
-            domain, options.send_cq, options.recv_cq),
-        announcement{}};
+    static_assert(Transport != transport::xrc_recv,
+                  "an XRC target is made in an XRC domain: create(xrc_domain)");
+    static_assert(Transport != transport::driver,
+                  "queue pairs of the driver are made by its own calls: adopt them");
+    return {detail::create_queue_pair(Transport, domain, options, std::forward<Policy>(policy)),
+            announcement{}};
+  }
+
+  /// Makes the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
+      xrc_domain_ref domain, const xrc_target_options& options = {}, Policy&& policy = {}) {
+    static_assert(Transport == transport::xrc_recv,
+                  "only XRC targets are made in an XRC domain: create(protection_domain, options)");
+    return {detail::create_xrc_target(domain, options, std::forward<Policy>(policy)),
+            announcement{}};
+  }
+
+  /// Opens a target that was made in this XRC domain, maybe by another process: it then lives until
+  /// both have destroyed it. Its state is what its maker put it in: see `query`, `as` and `assume`.
+  /// Wraps: ibv_open_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static queue_pair<Transport, qp_state::any> open(
+      xrc_domain_ref domain, qp_number number, const xrc_target_options& options = {},
+      Policy&& policy = {}) {
+    static_assert(Transport == transport::xrc_recv,
+                  "only XRC targets can be opened by another process than the one that made them");
+    return {detail::open_xrc_target(domain, number, options, std::forward<Policy>(policy)),
+            announcement{}};
   }
 
   /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state, which then stays the caller's. In INIT and RTR, say what was announced.
   template <error_policy Policy = throwing>
   queue_pair(adopt_t, ibv_qp* pair, Policy&& policy = {})
-    requires(!detail::carries_announcement(State))
+    requires(State != qp_state::init && State != qp_state::rtr && State != qp_state::any)
       : queue_pair{adopted(pair, std::forward<Policy>(policy)), announcement{}} {}
   template <error_policy Policy = throwing>
   queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, Policy&& policy = {})
-    requires(detail::carries_announcement(State))
+    requires(detail::carries_announcement(Transport, State))
       : queue_pair{adopted(pair, std::forward<Policy>(policy)), announced} {}
 
   /// A pair whose state is no longer in its type: for a member that lives through several.
@@ -238,10 +204,27 @@ class [[nodiscard]] queue_pair
     static_assert(State == qp_state::init, "rtr() starts from INIT: finish init() first");
     return begin<qp_state::rtr>();
   }
-  /// Starts the transition from RTR to RTS, ready to send.
+  /// Starts the transition from RTR to RTS, ready to send; or back to it from SQD and SQE.
   [[nodiscard]] auto rts() noexcept ADVERB_LIFETIME_BOUND {
-    static_assert(State == qp_state::rtr, "rts() starts from RTR: finish rtr() first");
+    static_assert(State == qp_state::rtr || State == qp_state::sqd || State == qp_state::sqe,
+                  "rts() starts from RTR: finish rtr() first");
+    static_assert(State != qp_state::sqe || is_transition(Transport, State, qp_state::rts),
+                  "a send queue error (SQE) is a state of UC and UD only");
     return begin<qp_state::rts>();
+  }
+  /// Starts the transition from RTS to SQD: what is in progress is finished, what is posted then
+  /// waits.
+  [[nodiscard]] auto drain() noexcept ADVERB_LIFETIME_BOUND {
+    static_assert(State == qp_state::rts, "drain() starts from RTS: finish rts() first");
+    static_assert(is_transition(Transport, State, qp_state::sqd),
+                  "raw packet queue pairs have no state SQD");
+    return begin<qp_state::sqd>();
+  }
+  /// Starts a change of attributes within the state: `pair.change().allow(rights).apply()`.
+  [[nodiscard]] auto change() noexcept ADVERB_LIFETIME_BOUND {
+    static_assert(is_transition(Transport, State, State),
+                  "no attribute can be changed in this state of this transport");
+    return begin<State>();
   }
   /// Puts the pair into ERR: everything posted is flushed. From every state; Linux refuses it
   /// (EINVAL) from RESET, where nothing is posted.
@@ -259,8 +242,9 @@ class [[nodiscard]] queue_pair
   /// Ethernet, where no peer could answer to it, an empty GID (EADDRNOTAVAIL).
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
-    static_assert(detail::carries_announcement(State) && State != qp_state::any,
-                  "a queue pair has an endpoint to announce from INIT to RTR");
+    static_assert(detail::announces(Transport), "this transport has no peer to announce itself to");
+    static_assert(detail::carries_announcement(Transport, State) && State != qp_state::any,
+                  "a queue pair has an endpoint to announce from INIT to RTR, and a UD one in RTS");
     const port_attributes port =
         announced_port(std::forward<Policy>(policy), "queue_pair::endpoint");
     if (detail::failed(policy)) return {};
@@ -271,7 +255,7 @@ class [[nodiscard]] queue_pair
     const adverb::gid gid =
         context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
-    if (port.is_ethernet() && gid.is_empty()) {
+    if (port.needs_global_route() && gid.is_empty()) {
       detail::report_errno(
           std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
           [&](failure_description& description) {
@@ -306,8 +290,9 @@ class [[nodiscard]] queue_pair
                                            const path_options& path = {},
                                            Policy&& policy = {}) const {
     static_assert(
-        detail::carries_announcement(State) && State != qp_state::any,
-        "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR");
+        detail::carries_announcement(Transport, State) && State != qp_state::any,
+        "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR, and a UD "
+        "one in RTS");
     const port_attributes port =
         announced_port(std::forward<Policy>(policy), "queue_pair::address_of");
     if (detail::failed(policy)) return {};
@@ -319,8 +304,8 @@ class [[nodiscard]] queue_pair
 
   /// What was announced in INIT.
   [[nodiscard]] const adverb::announcement& announced() const noexcept {
-    static_assert(detail::carries_announcement(State),
-                  "a queue pair carries its announcement from INIT to RTR");
+    static_assert(detail::carries_announcement(Transport, State),
+                  "a queue pair carries its announcement from INIT to RTR, and a UD one in RTS");
     return storage::announced;
   }
 
@@ -358,7 +343,7 @@ class [[nodiscard]] queue_pair
   }
 
   [[nodiscard]] announcement announcement_or_nothing() const noexcept {
-    if constexpr (detail::carries_announcement(State))
+    if constexpr (detail::carries_announcement(Transport, State))
       return storage::announced;
     else
       return {};
@@ -396,8 +381,9 @@ template <error_policy Policy>
 queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
     const adverb::endpoint& peer, const connect_options<Transport>& options, Policy&& policy) {
   static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
-  static_assert(Transport != transport::ud,
-                "datagrams (UD) have no connection: call rtr().apply() and rts().apply()");
+  static_assert(Transport != transport::ud && detail::announces(Transport),
+                "datagrams (UD) and raw packets have no connection: call rtr().apply() and "
+                "rts().apply()");
   failure why;
   detail::transition_plan receiving = detail::plan_rtr(storage::announced, peer, options);
   if (detail::carry_out(receiving, this->native_handle(), Transport, qp_state::init, qp_state::rtr,

@@ -10,6 +10,7 @@
 #include <adverb/core/ids.hpp>
 #include <adverb/device/port.hpp>
 #include <adverb/memory/access.hpp>
+#include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -61,6 +62,14 @@ class queue_pair_attributes {
   [[nodiscard]] std::uint8_t receiver_not_ready_retry_count() const noexcept {
     return native_.rnr_retry;
   }
+
+  /// True while a send queue that was put into SQD still has requests in progress.
+  [[nodiscard]] bool is_draining() const noexcept { return native_.sq_draining != 0; }
+  [[nodiscard]] adverb::path_migration_state path_migration_state() const noexcept {
+    return static_cast<adverb::path_migration_state>(native_.path_mig_state);
+  }
+  /// In kbit/s; 0 for no limit.
+  [[nodiscard]] std::uint32_t rate_limit() const noexcept { return native_.rate_limit; }
 
   /// How many requests each queue really holds.
   [[nodiscard]] std::uint32_t max_send_wr() const noexcept { return native_.cap.max_send_wr; }

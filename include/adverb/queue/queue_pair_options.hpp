@@ -3,16 +3,42 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/core/problem_list.hpp>
+#include <adverb/core/flags.hpp>
+#include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+/// What a queue pair is made as.
+enum class queue_pair_flag : std::uint32_t {
+  /// Does not get back the multicast messages that it sends itself (UD).
+  block_own_multicast = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+  /// Receives the frame check sequence with each packet (raw packets).
+  scatter_frame_check_sequence = IBV_QP_CREATE_SCATTER_FCS,
+  /// Has the VLAN tag taken out of each packet (raw packets).
+  strip_vlan = IBV_QP_CREATE_CVLAN_STRIPPING,
+  /// Writes whole cache lines over PCI.
+  pci_write_end_padding = IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+};
+template <>
+inline constexpr bool is_flag<queue_pair_flag> = true;
+using queue_pair_flags = flags<queue_pair_flag>;
+
+[[nodiscard]] constexpr std::string_view flag_name(queue_pair_flag flag) noexcept {
+  switch (flag) {
+    case queue_pair_flag::block_own_multicast: return "block_own_multicast";
+    case queue_pair_flag::scatter_frame_check_sequence: return "scatter_frame_check_sequence";
+    case queue_pair_flag::strip_vlan: return "strip_vlan";
+    case queue_pair_flag::pci_write_end_padding: return "pci_write_end_padding";
+  }
+  return {};
+}
 
 /// What a queue pair is made with.
 struct queue_pair_options {
@@ -34,6 +60,18 @@ struct queue_pair_options {
   bool signal_all_sends = false;
   /// Handed back by `user_context()`.
   void* user_context = nullptr;
+  /// What can be sent through `extended()`; nothing unless it is said here.
+  adverb::send_operations send_operations{};
+  queue_pair_flags flags{};
+  /// The longest header of segmented sends, in bytes (UD, raw packets).
+  std::uint16_t max_tso_header = 0;
+  /// Sends under the number of another queue pair (UD).
+  std::optional<qp_number> source_queue_pair{};
+
+  /// True when only the extended call can make such a pair.
+  [[nodiscard]] bool needs_extended_creation() const noexcept {
+    return !send_operations.empty() || !flags.empty() || max_tso_header != 0 || source_queue_pair;
+  }
 
   [[nodiscard]] ibv_qp_init_attr native(transport service) const noexcept {
     return {.qp_context = user_context,
@@ -48,29 +86,39 @@ struct queue_pair_options {
             .qp_type = static_cast<ibv_qp_type>(service),
             .sq_sig_all = signal_all_sends ? 1 : 0};
   }
+
+  /// The same for ibv_create_qp_ex.
+  [[nodiscard]] ibv_qp_init_attr_ex native_extended(transport service,
+                                                    ibv_pd* domain) const noexcept {
+    const ibv_qp_init_attr plain = native(service);
+    ibv_qp_init_attr_ex extended{};
+    extended.qp_context = plain.qp_context;
+    extended.send_cq = plain.send_cq;
+    extended.recv_cq = plain.recv_cq;
+    extended.srq = plain.srq;
+    extended.cap = plain.cap;
+    extended.qp_type = plain.qp_type;
+    extended.sq_sig_all = plain.sq_sig_all;
+    extended.comp_mask = IBV_QP_INIT_ATTR_PD;
+    extended.pd = domain;
+    if (!send_operations.empty()) {
+      extended.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+      extended.send_ops_flags = send_operations.bits();
+    }
+    if (!flags.empty() || source_queue_pair) {
+      extended.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+      extended.create_flags = flags.bits();
+    }
+    if (source_queue_pair) {
+      extended.create_flags |= IBV_QP_CREATE_SOURCE_QPN;
+      extended.source_qpn = static_cast<std::uint32_t>(*source_queue_pair);
+    }
+    if (max_tso_header != 0) {
+      extended.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+      extended.max_tso_header = max_tso_header;
+    }
+    return extended;
+  }
 };
 
-namespace detail {
-
-/// Says why a queue pair could not be made.
-inline void explain_creation(failure_description& description, context_ref context,
-                             const queue_pair_options& options) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    problem_list problems{writer};
-    problems.add_if_over("max_send_wr", options.max_send_wr, device.max_work_requests());
-    problems.add_if_over("max_recv_wr", options.max_recv_wr, device.max_work_requests());
-    problems.add_if_over("max_send_sge", options.max_send_sge, device.max_sge());
-    problems.add_if_over("max_recv_sge", options.max_recv_sge, device.max_sge());
-    if (problems.empty() && options.max_inline_data > 0)
-      problems.add([&](text_writer& out) {
-        out.put("max_inline_data is ").decimal(options.max_inline_data);
-        out.put(", which may be more than the device allows");
-      });
-  });
-}
-
-}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

@@ -9,8 +9,8 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
-#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
+#include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -18,9 +18,10 @@ namespace adverb::inline ADVERB_ABI {
 template <transport Transport, qp_state State>
 class queue_pair;
 
-/// A transition that is being put together: `fresh.init()`, `waiting.rtr()`, `receiving.rts()`.
-/// Each setter returns a builder whose type knows that it was called; `apply()` compiles when
-/// nothing is missing that this transport needs and that has no default. What has one:
+/// A transition that is being put together: `fresh.init()`, `waiting.rtr()`, `receiving.rts()`,
+/// `ready.drain()`; or a change of attributes within a state: `pair.change()`. Each setter returns
+/// a builder whose type knows that it was called; `apply()` compiles when nothing is missing that
+/// this transport needs and that has no default. What has one:
 ///
 ///     pkey_index                      0
 ///     allow                           no remote access
@@ -39,7 +40,7 @@ class queue_pair;
 template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
 class [[nodiscard]] transition {
   static constexpr transition_attributes table = attributes_of(Transport, From, To);
-  static constexpr bool announces = To == qp_state::init;
+  static constexpr bool announces = To == qp_state::init && detail::announces(Transport);
 
  public:
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
@@ -66,7 +67,7 @@ class [[nodiscard]] transition {
   }
   /// The number of the first packet that this pair sends. In INIT, where it is announced.
   [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
-    static_assert(To == qp_state::init,
+    static_assert(announces || Transport == transport::driver,
                   "the first sequence number is announced to the peer: give it to init()");
     return with<qp_attribute::send_sequence_number, announces>(
         [&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
@@ -136,10 +137,37 @@ class [[nodiscard]] transition {
         [&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
   }
 
+  /// Another way to the peer, for path migration (RC, UC, XRC).
+  [[nodiscard]] auto alternate_path(const adverb::alternate_path& other) const noexcept {
+    return with<qp_attribute::alternate_path>(
+        [&](detail::transition_plan& plan) { plan.set_alternate_path(other); });
+  }
+  /// Arms path migration, or changes over by hand (RC, UC, XRC).
+  [[nodiscard]] auto path_migration(path_migration_state state) const noexcept {
+    return with<qp_attribute::path_migration_state>(
+        [&](detail::transition_plan& plan) { plan.set_path_migration_state(state); });
+  }
+  /// The state that the pair is believed to be in: the transition is refused when it is not.
+  [[nodiscard]] auto current_state(qp_state state) const noexcept {
+    return with<qp_attribute::current_state>(
+        [&](detail::transition_plan& plan) { plan.set_current_state(state); });
+  }
+  /// Gives an asynchronous event (send queue drained) when the last send is done. In SQD.
+  [[nodiscard]] auto notify_when_drained() const noexcept {
+    return with<qp_attribute::drain_notification>(
+        [](detail::transition_plan& plan) { plan.set_drain_notification(); });
+  }
+  /// The most that the pair sends, in kbit/s; 0 for no limit (raw packets).
+  [[nodiscard]] auto rate_limit(std::uint32_t kilobits_per_second) const noexcept {
+    return with<qp_attribute::rate_limit>(
+        [&](detail::transition_plan& plan) { plan.set_rate_limit(kilobits_per_second); });
+  }
+
   /// Puts the queue pair into the state, and returns it as what it is then. Moves from the pair
   /// only on success: after a failure it is what it was, and the transition can be tried again.
   /// Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
+    requires(From != To)
   [[nodiscard]] queue_pair<Transport, To> apply(Policy&& policy = {}) const {
     check_complete();
     detail::transition_plan plan = plan_;
@@ -147,6 +175,16 @@ class [[nodiscard]] transition {
                            std::forward<Policy>(policy)))
       return {};
     return pair_->template become<To>(plan.announced);
+  }
+
+  /// Changes the attributes, and nothing when it fails. Wraps: ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+    requires(From == To)
+  void apply(Policy&& policy = {}) const {
+    static_assert(!Given.empty(), "nothing to change was given");
+    detail::transition_plan plan = plan_;
+    detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
+                      std::forward<Policy>(policy));
   }
 
  private:

@@ -16,11 +16,34 @@
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
-#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/explain_transition.hpp>
+#include <adverb/queue/path_migration.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// Whether a pair of this transport tells its peer of itself.
+[[nodiscard]] constexpr bool announces(transport service) noexcept {
+  return service != transport::raw_packet && service != transport::driver;
+}
+
+/// Whether a pair carries what it announced: for RTR and RTS; a datagram pair (UD) for its
+/// addresses.
+[[nodiscard]] constexpr bool carries_announcement(transport service, qp_state state) noexcept {
+  switch (state) {
+    case qp_state::init:
+    case qp_state::rtr:
+    case qp_state::any: return true;
+    case qp_state::rts:
+    case qp_state::sqd:
+    case qp_state::sqe: return service == transport::ud;
+    default: return false;
+  }
+}
+
+}  // namespace detail
 
 /// What a queue pair announced in INIT and has to use again later.
 struct announcement {
@@ -42,8 +65,8 @@ struct path_options {
   /// 20 bits.
   std::uint32_t flow_label = 0;
   std::uint8_t source_path_bits = 0;
-  /// As the code of enum ibv_rate; 0 for no limit.
-  std::uint8_t static_rate = 0;
+  /// The rate to keep to.
+  rate static_rate = rate::unlimited;
 };
 
 namespace detail {
@@ -62,6 +85,7 @@ struct transition_plan {
   }
 
   void set_port(port_number number) noexcept {
+    announced.port = number;
     values.port_num = static_cast<std::uint8_t>(number);
     given |= qp_attribute::port;
   }
@@ -133,6 +157,29 @@ struct transition_plan {
     values.max_rd_atomic = count;
     given |= qp_attribute::max_initiator_read_atomic;
   }
+  void set_alternate_path(const alternate_path& other) noexcept {
+    values.alt_ah_attr = other.address.native();
+    values.alt_port_num = values.alt_ah_attr.port_num;
+    values.alt_pkey_index = static_cast<std::uint16_t>(other.pkey_index);
+    values.alt_timeout = other.acknowledge_timeout.code();
+    given |= qp_attribute::alternate_path;
+  }
+  void set_path_migration_state(path_migration_state state) noexcept {
+    values.path_mig_state = static_cast<ibv_mig_state>(state);
+    given |= qp_attribute::path_migration_state;
+  }
+  void set_current_state(qp_state state) noexcept {
+    values.cur_qp_state = static_cast<ibv_qp_state>(state);
+    given |= qp_attribute::current_state;
+  }
+  void set_drain_notification() noexcept {
+    values.en_sqd_async_notify = 1;
+    given |= qp_attribute::drain_notification;
+  }
+  void set_rate_limit(std::uint32_t kilobits_per_second) noexcept {
+    values.rate_limit = kilobits_per_second;
+    given |= qp_attribute::rate_limit;
+  }
 };
 
 /// The defaults of what the specification requires and the caller may leave out.
@@ -163,7 +210,6 @@ template <error_policy Policy>
 bool complete_init(transition_plan& plan, context_ref context, Policy&& policy) {
   if (!plan.has(qp_attribute::send_sequence_number))
     plan.announced.sequence_number = random_sequence_number();
-  plan.announced.port = port_number{plan.values.port_num};
   if (plan.has(qp_attribute::source_gid)) return true;
 
   const std::optional<gid_entry> chosen =
@@ -184,7 +230,7 @@ address address_of_peer(const endpoint& peer, const path_options& path,
                  .service_level = path.service_level,
                  .source_path_bits = path.source_path_bits,
                  .static_rate = path.static_rate};
-  bool needs_route = port.is_ethernet();
+  bool needs_route = port.needs_global_route();
   if (!needs_route && !peer.gid.is_empty()) {
     const gid own = context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (failed(policy)) return {};
@@ -233,6 +279,26 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
   return true;
 }
 
+template <error_policy Policy>
+bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
+                  Policy&& policy) {
+  plan.values.sq_psn = plan.announced.sequence_number.value();
+  if (!plan.has(qp_attribute::acknowledge_timeout))
+    plan.values.timeout = transition_defaults::acknowledge_timeout_code;
+  if (!plan.has(qp_attribute::retry_count))
+    plan.values.retry_cnt = transition_defaults::retry_count;
+  if (!plan.has(qp_attribute::receiver_not_ready_retry_count))
+    plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
+  if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
+      !plan.has(qp_attribute::max_initiator_read_atomic)) {
+    const device_attributes device = context.query_device(std::forward<Policy>(policy));
+    if (failed(policy)) return false;
+    plan.values.max_rd_atomic = std::min(limit_to_byte(device.max_initiator_read_atomic()),
+                                         plan.announced.peer_read_atomic);
+  }
+  return true;
+}
+
 /// Refuses (EINVAL) a count that does not fit the three bits that it has on the wire.
 template <error_policy Policy>
 bool check_retries(Policy&& policy, std::string_view name, std::uint8_t count) {
@@ -244,27 +310,17 @@ bool check_retries(Policy&& policy, std::string_view name, std::uint8_t count) {
                         });
 }
 
+/// Fills in all that the caller left out and the transition needs. False when the device could not
+/// be asked.
 template <error_policy Policy>
-bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
-                  Policy&& policy) {
-  plan.values.sq_psn = plan.announced.sequence_number.value();
-  if (!plan.has(qp_attribute::acknowledge_timeout))
-    plan.values.timeout = transition_defaults::acknowledge_timeout_code;
-  if (!plan.has(qp_attribute::retry_count))
-    plan.values.retry_cnt = transition_defaults::retry_count;
-  if (!plan.has(qp_attribute::receiver_not_ready_retry_count))
-    plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
-  if (!check_retries(std::forward<Policy>(policy), "retry_count", plan.values.retry_cnt) ||
-      !check_retries(std::forward<Policy>(policy), "receiver_not_ready_retry_count",
-                     plan.values.rnr_retry))
-    return false;
-  if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
-      !plan.has(qp_attribute::max_initiator_read_atomic)) {
-    const device_attributes device = context.query_device(std::forward<Policy>(policy));
-    if (failed(policy)) return false;
-    plan.values.max_rd_atomic = std::min(limit_to_byte(device.max_initiator_read_atomic()),
-                                         plan.announced.peer_read_atomic);
-  }
+bool complete(transition_plan& plan, qp_attributes needed, qp_state from, qp_state to,
+              context_ref context, Policy&& policy) {
+  if (from == qp_state::reset && to == qp_state::init)
+    return complete_init(plan, context, std::forward<Policy>(policy));
+  if (from == qp_state::init && to == qp_state::rtr)
+    return complete_rtr(plan, needed, context, std::forward<Policy>(policy));
+  if (from == qp_state::rtr && to == qp_state::rts)
+    return complete_rts(plan, needed, context, std::forward<Policy>(policy));
   return true;
 }
 
@@ -276,14 +332,13 @@ bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_
   if (!check_present(std::forward<Policy>(policy), "ibv_modify_qp", queue_pair)) return false;
   const context_ref context{queue_pair->context};
   const transition_attributes table = attributes_of(service, from, to);
-  bool complete = true;
-  if (to == qp_state::init)
-    complete = complete_init(plan, context, std::forward<Policy>(policy));
-  else if (to == qp_state::rtr)
-    complete = complete_rtr(plan, table.required, context, std::forward<Policy>(policy));
-  else if (to == qp_state::rts)
-    complete = complete_rts(plan, table.required, context, std::forward<Policy>(policy));
-  if (!complete) return false;
+  if (announces(service) &&
+      !complete(plan, table.required, from, to, context, std::forward<Policy>(policy)))
+    return false;
+  if (!check_retries(std::forward<Policy>(policy), "retry_count", plan.values.retry_cnt) ||
+      !check_retries(std::forward<Policy>(policy), "receiver_not_ready_retry_count",
+                     plan.values.rnr_retry))
+    return false;
 
   plan.values.qp_state = static_cast<ibv_qp_state>(to);
   const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;

@@ -9,31 +9,13 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/destination.hpp>
 #include <adverb/queue/payload.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
-
-/// The destination of a request on a connected queue pair: that of the pair.
-struct no_destination {
-  static constexpr void fill(ibv_send_wr&) noexcept {}
-};
-
-/// The destination of a datagram.
-struct datagram_fields {
-  ibv_ah* address;
-  std::uint32_t queue_pair;
-  std::uint32_t queue_key;
-
-  void fill(ibv_send_wr& request) const noexcept {
-    request.wr.ud.ah = address;
-    request.wr.ud.remote_qpn = queue_pair;
-    request.wr.ud.remote_qkey = queue_key;
-  }
-};
 
 /// What a work request can be identified by: an integer, or a pointer to what is not const (it is
 /// given back as it was).
@@ -68,16 +50,12 @@ template <class Operation, class Payload, class Destination = detail::no_destina
 class send_request {
  public:
   using operation_type = Operation;
-  static constexpr bool has_destination = !std::same_as<Destination, detail::no_destination>;
+  static constexpr detail::destination_kind destination = Destination::kind;
 
   constexpr send_request(const Operation& operation, const Payload& payload,
-                         const Destination& destination = {}, std::uint64_t id = 0,
+                         const Destination& there = {}, std::uint64_t id = 0,
                          unsigned flags = Payload::send_flags) noexcept
-      : id_{id},
-        flags_{flags},
-        payload_{payload},
-        operation_{operation},
-        destination_{destination} {}
+      : id_{id}, flags_{flags}, payload_{payload}, operation_{operation}, destination_{there} {}
 
   /// What its completion carries as `id()` or `pointer<T>()`.
   template <detail::request_id_type Id>
@@ -98,14 +76,20 @@ class send_request {
                   "only requests that complete a receive of the peer can be solicited");
     return with(IBV_SEND_SOLICITED);
   }
+  /// Has the device fill in the checksums of IPv4 and of TCP or UDP, where it can (datagrams and
+  /// raw packets; see the device capabilities).
+  [[nodiscard]] constexpr send_request ip_checksum() const noexcept {
+    return with(IBV_SEND_IP_CSUM);
+  }
   /// Sends it there: for datagrams (UD).
-  [[nodiscard]] auto to(const datagram_destination& destination) const noexcept {
-    static_assert(!has_destination, "the request has a destination already");
-    const detail::datagram_fields fields{destination.address.native_handle(),
-                                         static_cast<std::uint32_t>(destination.queue_pair),
-                                         static_cast<std::uint32_t>(destination.queue_key)};
-    return send_request<Operation, Payload, detail::datagram_fields>{operation_, payload_, fields,
-                                                                     id_, flags_};
+  [[nodiscard]] auto to(const datagram_destination& there) const noexcept {
+    return towards(detail::datagram_fields{there.address.native_handle(),
+                                           static_cast<std::uint32_t>(there.queue_pair),
+                                           static_cast<std::uint32_t>(there.queue_key)});
+  }
+  /// Sends it to a shared receive queue of the peer (XRC).
+  [[nodiscard]] constexpr auto to(shared_receive_queue_number there) const noexcept {
+    return towards(detail::shared_receive_queue_field{static_cast<std::uint32_t>(there)});
   }
 
   [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
@@ -123,7 +107,30 @@ class send_request {
     destination_.fill(request);
   }
 
+  /// The same through the extended calls, between ibv_wr_start and ibv_wr_complete. The call for
+  /// inline data says that it is inline, but librxe sends nothing of it without the flag.
+  void build(ibv_qp_ex* sender) const noexcept {
+    sender->wr_id = id_;
+    sender->wr_flags = flags_;
+    operation_.build(sender);
+    destination_.build(sender);
+    payload_.build(sender);
+  }
+
+  /// Told when the queue pair has taken it, to operations that want to know.
+  void accepted() const noexcept
+    requires requires(const Operation& operation) { operation.accepted(); }
+  {
+    operation_.accepted();
+  }
+
  private:
+  template <class Fields>
+  [[nodiscard]] constexpr auto towards(const Fields& fields) const noexcept {
+    static_assert(destination == detail::destination_kind::none,
+                  "the request has a destination already");
+    return send_request<Operation, Payload, Fields>{operation_, payload_, fields, id_, flags_};
+  }
   [[nodiscard]] constexpr send_request with(unsigned flag) const noexcept {
     return {operation_, payload_, destination_, id_, flags_ | flag};
   }

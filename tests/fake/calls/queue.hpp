@@ -19,6 +19,34 @@ struct posted {
   std::string inline_bytes;
 };
 
+/// A request as it was built by the extended calls; what its operation does not have is zero.
+struct extended_request {
+  std::uint64_t id;
+  unsigned flags;
+  ibv_wr_opcode opcode;
+  std::uint64_t remote_address;
+  std::uint32_t remote_key;
+  /// As it was given: in network order.
+  std::uint32_t immediate;
+  std::uint64_t compare_or_add;
+  std::uint64_t swap;
+  std::uint32_t invalidated_key;
+  ibv_mw* window;
+  ibv_mw_bind_info binding;
+  std::string header;
+  std::uint16_t segment_size;
+  /// The eight bytes of an atomic write.
+  std::uint64_t written;
+  ibv_ah* address;
+  std::uint32_t remote_queue_pair;
+  std::uint32_t remote_queue_key;
+  std::uint32_t shared_receive_queue;
+  /// Which call gave the data: "sge", "sge_list", "inline", "inline_list", or nothing.
+  std::string data_call;
+  std::vector<ibv_sge> elements;
+  std::string inline_bytes;
+};
+
 namespace called {
 
 struct create_ah {
@@ -43,6 +71,10 @@ struct destroy_ah {
 struct create_qp {
   ibv_pd* domain;
   ibv_qp_init_attr attributes;
+};
+struct create_qp_ex {
+  ibv_context* context;
+  ibv_qp_init_attr_ex attributes;
 };
 struct modify_qp {
   ibv_qp* pair;
@@ -73,6 +105,33 @@ struct post_send {
 struct post_recv {
   ibv_qp* pair;
   std::vector<posted<ibv_recv_wr>> requests;
+};
+struct wr_start {
+  ibv_qp* pair;
+};
+struct wr_complete {
+  ibv_qp* pair;
+  std::vector<extended_request> requests;
+};
+struct wr_abort {
+  ibv_qp* pair;
+  std::vector<extended_request> requests;
+};
+struct modify_qp_rate_limit {
+  ibv_qp* pair;
+  ibv_qp_rate_limit_attr attributes;
+};
+struct query_ece {
+  ibv_qp* pair;
+};
+struct set_ece {
+  ibv_qp* pair;
+  ibv_ece options;
+};
+struct query_qp_data_in_order {
+  ibv_qp* pair;
+  ibv_wr_opcode operation;
+  std::uint32_t flags;
 };
 
 }  // namespace called

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Address handles and queue pairs.
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "state.hpp"
+#include "posting.hpp"
 
 using fake::current;
 using fake::errno_of;
@@ -27,24 +22,32 @@ int ibv_destroy_ah(ibv_ah* handle) {
   return 0;
 }
 
-ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  if (refused(called::create_qp{domain, *attributes})) return nullptr;
+namespace {
+
+ibv_qp* make_pair(ibv_context* context, ibv_pd* domain, const ibv_qp_init_attr& attributes) {
   auto& state = current().internals();
   auto made = std::make_unique<fake::queue_pair>();
-  made->init_attributes = *attributes;
-  ibv_qp& native = made->native;
-  native.context = domain->context;
-  native.qp_context = attributes->qp_context;
+  made->init_attributes = attributes;
+  ibv_qp& native = made->native.qp_base;
+  native.context = context;
+  native.qp_context = attributes.qp_context;
   native.pd = domain;
-  native.send_cq = attributes->send_cq;
-  native.recv_cq = attributes->recv_cq;
-  native.srq = attributes->srq;
+  native.send_cq = attributes.send_cq;
+  native.recv_cq = attributes.recv_cq;
+  native.srq = attributes.srq;
   native.handle = ++state.last_handle;
   native.qp_num = ++state.last_qp_number;
   native.state = IBV_QPS_RESET;
-  native.qp_type = attributes->qp_type;
+  native.qp_type = attributes.qp_type;
   state.pairs.add(std::move(made), &native);
   return &native;
+}
+
+}  // namespace
+
+ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
+  if (refused(called::create_qp{domain, *attributes})) return nullptr;
+  return make_pair(domain->context, domain, *attributes);
 }
 
 int ibv_destroy_qp(ibv_qp* pair) {
@@ -98,44 +101,75 @@ int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_at
   return 0;
 }
 
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* pair) {
+  fake::queue_pair& found = current().internals().pairs.at(pair);
+  return found.extended ? &found.native : nullptr;
+}
+
+int ibv_query_ece(ibv_qp* pair, ibv_ece* options) {
+  if (const int error = errno_of(called::query_ece{pair})) return error;
+  *options = current().internals().pairs.at(pair).enhancements;
+  return 0;
+}
+
+int ibv_set_ece(ibv_qp* pair, ibv_ece* options) {
+  if (const int error = errno_of(called::set_ece{pair, *options})) return error;
+  current().internals().pairs.at(pair).enhancements = *options;
+  return 0;
+}
+
+int ibv_query_qp_data_in_order(ibv_qp* pair, ibv_wr_opcode operation, std::uint32_t flags) {
+  fake::record(called::query_qp_data_in_order{pair, operation, flags});
+  return operation == IBV_WR_RDMA_WRITE ? 1 : 0;
+}
+
 namespace fake {
 namespace {
 
-template <class Native>
-std::vector<posted<Native>> copy_of(const Native* first) {
-  std::vector<posted<Native>> requests;
-  for (const Native* each = first; each != nullptr; each = each->next) {
-    posted<Native> copy{*each, {each->sg_list, each->sg_list + each->num_sge}, {}};
-    if constexpr (std::is_same_v<Native, ibv_send_wr>)
-      if ((each->send_flags & IBV_SEND_INLINE) != 0)
-        for (const ibv_sge& element : copy.elements)
-          copy.inline_bytes.append(reinterpret_cast<const char*>(element.addr), element.length);
-    copy.wr.sg_list = nullptr;
-    copy.wr.next = nullptr;
-    requests.push_back(std::move(copy));
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
+  if (refused(called::create_qp_ex{context, *given})) return nullptr;
+  const bool has_domain = (given->comp_mask & IBV_QP_INIT_ATTR_PD) != 0;
+  ibv_qp* const made = make_pair(context, has_domain ? given->pd : nullptr,
+                                 {.qp_context = given->qp_context,
+                                  .send_cq = given->send_cq,
+                                  .recv_cq = given->recv_cq,
+                                  .srq = given->srq,
+                                  .cap = given->cap,
+                                  .qp_type = given->qp_type,
+                                  .sq_sig_all = given->sq_sig_all});
+  if ((given->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
+    queue_pair& pair = current().internals().pairs.at(made);
+    pair.extended = true;
+    install_extended_sending(pair.native, given->send_ops_flags);
   }
-  return requests;
+  return made;
 }
 
-template <class Call, class Native>
-int post(ibv_qp* pair, Native* first, Native** bad) {
-  if (const int error = errno_of(Call{pair, copy_of(first)})) {
-    *bad = first;
-    return error;
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* given) {
+  if (refused(called::open_qp{context, *given})) return nullptr;
+  for (const auto& [native, pair] : current().internals().pairs) {
+    if (native->qp_num != given->qp_num || native->qp_type != given->qp_type) continue;
+    ibv_qp_init_attr attributes{};
+    attributes.qp_context = given->qp_context;
+    attributes.qp_type = given->qp_type;
+    ibv_qp* const opened = make_pair(context, nullptr, attributes);
+    opened->qp_num = given->qp_num;
+    opened->state = IBV_QPS_UNKNOWN;
+    return opened;
   }
-  const post_answer answer = next_post_answer();
-  if (answer.bad_request) {
-    *bad = first;
-    for (std::size_t i = 0; i < *answer.bad_request; ++i) *bad = (*bad)->next;
-  }
-  return answer.result;
+  errno = EINVAL;
+  return nullptr;
+}
+
+int modify_qp_rate_limit(ibv_qp* pair, ibv_qp_rate_limit_attr* attributes) {
+  return errno_of(called::modify_qp_rate_limit{pair, *attributes});
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-  return post<called::post_send>(pair, first, bad);
+  return answer<called::post_send>(pair, copy_of(first), first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  return post<called::post_recv>(pair, first, bad);
+  return answer<called::post_recv>(pair, copy_of(first), first, bad);
 }
 
 }  // namespace
@@ -143,6 +177,9 @@ int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
 void install_queue_operations(verbs_context& context) {
   context.context.ops.post_send = post_send;
   context.context.ops.post_recv = post_recv;
+  context.create_qp_ex = create_qp_ex;
+  context.open_qp = open_qp;
+  context.modify_qp_rate_limit = modify_qp_rate_limit;
 }
 
 }  // namespace fake

@@ -18,6 +18,7 @@ namespace fake {
 /// An open device, laid out as providers do: the C struct is the last member.
 struct open_context {
   std::size_t device;
+  int async_writing_end;
   verbs_context native;
 };
 
@@ -26,20 +27,44 @@ struct channel {
   int writing_end;
 };
 
+struct completion_entry {
+  ibv_wc completion;
+  extended_fields fields;
+};
+
 struct completion_queue {
-  ibv_cq native;
-  std::deque<ibv_wc> entries;
+  /// A classic queue is the start of an extended one.
+  ibv_cq_ex native;
+  /// What an extended queue was made to tell.
+  std::uint64_t fields;
+  std::deque<completion_entry> entries;
+  /// Between the start and the end of a round of polling; the entry at the front is then the
+  /// current one, unless there is none left.
+  bool polling;
+  bool has_current;
   enum class arming { none, solicited, any } armed;
   std::size_t taken_events;
   std::size_t acknowledged_events;
 };
 
 struct queue_pair {
-  ibv_qp native;
+  ibv_qp_ex native;
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
   /// The multicast groups that it is attached to.
   std::vector<ibv_gid> groups;
+  ibv_ece enhancements;
+  /// Whether it was made for extended sending.
+  bool extended;
+  /// What was built since ibv_wr_start.
+  std::vector<extended_request> building;
+};
+
+struct shared_receive_queue {
+  ibv_srq native;
+  ibv_srq_attr attributes;
+  std::uint32_t number;
+  std::uint32_t last_tag_handle;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
@@ -82,10 +107,13 @@ struct machine::state {
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
   objects<ibv_mr> regions;
+  objects<ibv_mw> windows;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_srq, shared_receive_queue> shared_receive_queues;
+  objects<ibv_xrcd> xrc_domains;
 };
 
 /// The machine of the running test; the program ends when there is none.
@@ -109,12 +137,31 @@ device& device_of(const ibv_context* context);
 /// A port of it, or null.
 port* port_of(const ibv_context* context, std::uint32_t number);
 
+/// Makes a completion queue, classic as far as it goes, or null with EINVAL.
+completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
+                                        void* user_context, ibv_comp_channel* channel,
+                                        std::int64_t vector);
+
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
+
+/// Opens the device with that number, as every function that opens one does.
+ibv_context* open_context_on(std::size_t device);
+
+/// Makes the pipe that asynchronous events of a context go through, and closes it.
+void open_async_events(open_context& context);
+void close_async_events(open_context& context);
 
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
+void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_clock_operations(verbs_context& context);
+void install_shared_receive_queue_operations(verbs_context& context);
+
+/// Puts in the calls that a pair which is made for these operations is sent through.
+void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
+void install_window_operations(verbs_context& context);
 
 }  // namespace fake

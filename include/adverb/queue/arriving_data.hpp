@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Whether the bytes of one operation arrive in their order.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// How data gets into local memory.
+enum class arriving_data : std::uint32_t {
+  /// By the sends of a peer, into receives.
+  send = IBV_WR_SEND,
+  /// By the writes of a peer.
+  write = IBV_WR_RDMA_WRITE,
+  /// By own reads.
+  read = IBV_WR_RDMA_READ,
+};
+
+namespace detail {
+
+template <class Pair>
+[[nodiscard]] bool has_data_in_order(Pair* pair, ibv_wr_opcode operation) noexcept {
+  if constexpr (requires { ibv_query_qp_data_in_order(pair, operation, 0U); })
+    return pair != nullptr && ibv_query_qp_data_in_order(pair, operation, 0) != 0;
+  else
+    return false;
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

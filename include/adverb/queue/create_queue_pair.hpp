@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// How a queue pair is made, and why it could not be.
+#pragma once
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/queue_pair_options.hpp>
+#include <adverb/queue/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Adds an object that was made on another device than the pair.
+inline void explain_other_device(problem_list& problems, std::string_view name,
+                                 const ibv_context* its, const ibv_context* own) {
+  if (its == own) return;
+  problems.add([&](text_writer& writer) {
+    writer.put(name)
+        .put(" was made on ")
+        .put(its->device->name)
+        .put(", or by another opening of it");
+  });
+}
+
+/// Says why a queue pair could not be made.
+inline void explain_creation(failure_description& description, context_ref context,
+                             const queue_pair_options& options) {
+  description.explain([&](text_writer& writer) {
+    std::error_code unknown;
+    const device_attributes device = context.query_device(unknown);
+    if (unknown) return;
+    problem_list problems{writer};
+    problems.add_if_over("max_send_wr", options.max_send_wr, device.max_work_requests());
+    problems.add_if_over("max_recv_wr", options.max_recv_wr, device.max_work_requests());
+    problems.add_if_over("max_send_sge", options.max_send_sge, device.max_sge());
+    problems.add_if_over("max_recv_sge", options.max_recv_sge, device.max_sge());
+    const ibv_context* const own = context.native_handle();
+    if (options.send_cq)
+      explain_other_device(problems, "send_cq", options.send_cq.native_handle()->context, own);
+    if (options.recv_cq)
+      explain_other_device(problems, "recv_cq", options.recv_cq.native_handle()->context, own);
+    if (options.srq)
+      explain_other_device(problems, "srq", options.srq.native_handle()->context, own);
+    if (problems.empty() && options.max_inline_data > 0)
+      problems.add([&](text_writer& out) {
+        out.put("max_inline_data is ").decimal(options.max_inline_data);
+        out.put(", which may be more than the device allows");
+      });
+  });
+}
+
+/// Makes a pair in a protection domain. The extended call is used only where it is needed: not
+/// every provider has it.
+template <error_policy Policy>
+[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
+                                                                 protection_domain_ref domain,
+                                                                 const queue_pair_options& options,
+                                                                 Policy&& policy) {
+  const bool extended = options.needs_extended_creation();
+  const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+  if (service != transport::xrc_send &&
+      !check_present(std::forward<Policy>(policy), verb, options.recv_cq.native_handle()))
+    return {};
+  return make_handle<unique_handle<queue_pair_traits>>(
+      std::forward<Policy>(policy), verb,
+      [&] {
+        if (extended) {
+          ibv_qp_init_attr_ex native = options.native_extended(service, domain.native_handle());
+          return ibv_create_qp_ex(domain.native_handle()->context, &native);
+        }
+        ibv_qp_init_attr native = options.native(service);
+        return ibv_create_qp(domain.native_handle(), &native);
+      },
+      [&](failure_description& description) {
+        on_device(domain.native_handle()->context)(description);
+        explain_creation(description, domain.context(), options);
+      },
+      domain, options.send_cq);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Where a request goes, when the queue pair alone does not say it.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/ids.hpp>
+#include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Where a datagram goes: the way, and the queue pair at its end.
+struct datagram_destination {
+  address_handle_ref address;
+  qp_number queue_pair;
+  adverb::queue_key queue_key;
+};
+
+namespace detail {
+
+/// What a request has to say of its destination.
+enum class destination_kind : std::uint8_t { none, datagram, shared_receive_queue };
+
+/// What a transport wants to be told.
+[[nodiscard]] constexpr destination_kind destination_of(transport service) noexcept {
+  if (service == transport::ud) return destination_kind::datagram;
+  if (service == transport::xrc_send) return destination_kind::shared_receive_queue;
+  return destination_kind::none;
+}
+
+struct no_destination {
+  static constexpr destination_kind kind = destination_kind::none;
+
+  static constexpr void fill(ibv_send_wr&) noexcept {}
+  static constexpr void build(ibv_qp_ex*) noexcept {}
+};
+
+struct datagram_fields {
+  static constexpr destination_kind kind = destination_kind::datagram;
+
+  ibv_ah* address;
+  std::uint32_t queue_pair;
+  std::uint32_t queue_key;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    request.wr.ud.ah = address;
+    request.wr.ud.remote_qpn = queue_pair;
+    request.wr.ud.remote_qkey = queue_key;
+  }
+  /// Wraps: ibv_wr_set_ud_addr(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_set_ud_addr(sender, address, queue_pair, queue_key);
+  }
+};
+
+struct shared_receive_queue_field {
+  static constexpr destination_kind kind = destination_kind::shared_receive_queue;
+
+  std::uint32_t number;
+
+  void fill(ibv_send_wr& request) const noexcept { request.qp_type.xrc.remote_srqn = number; }
+  /// Wraps: ibv_wr_set_xrc_srqn(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_set_xrc_srqn(sender, number); }
+};
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// The extended way to send: function calls of the provider instead of a list of structs.
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/handle.hpp>
+#include <adverb/core/thread_sanitizer.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/send_operation.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+template <transport Transport, send_operations Operations, class Request>
+constexpr void check_extended() noexcept {
+  constexpr bool is_send = is_send_request<Request>;
+  static_assert(is_send, "only requests that send can be posted through the extended sender");
+  if constexpr (is_send) {
+    check_sendable<Transport, qp_state::rts, Request>();
+    static_assert(Operations.contains(Request::operation_type::extended),
+                  "the extended sender was not made for this operation: name it in "
+                  "extended<operations>()");
+  }
+}
+
+/// What a provider has filled in for the operations, whatever was asked for.
+[[nodiscard]] inline send_operations operations_of(const ibv_qp_ex& sender) noexcept {
+  send_operations found;
+  const auto add = [&](bool there, send_operation operation) {
+    if (there) found |= operation;
+  };
+  add(sender.wr_rdma_write != nullptr, send_operation::write);
+  add(sender.wr_rdma_write_imm != nullptr, send_operation::write_with_immediate);
+  add(sender.wr_send != nullptr, send_operation::send);
+  add(sender.wr_send_imm != nullptr, send_operation::send_with_immediate);
+  add(sender.wr_rdma_read != nullptr, send_operation::read);
+  add(sender.wr_atomic_cmp_swp != nullptr, send_operation::compare_and_swap);
+  add(sender.wr_atomic_fetch_add != nullptr, send_operation::fetch_and_add);
+  add(sender.wr_local_inv != nullptr, send_operation::local_invalidate);
+  add(sender.wr_bind_mw != nullptr, send_operation::bind_window);
+  add(sender.wr_send_inv != nullptr, send_operation::send_with_invalidate);
+  add(sender.wr_send_tso != nullptr, send_operation::tcp_segmentation);
+  return found;
+}
+
+/// The same with the operations that not every rdma-core knows.
+template <class Sender>
+[[nodiscard]] send_operations all_operations_of(const Sender& sender) noexcept {
+  send_operations found = operations_of(sender);
+  if constexpr (requires { sender.wr_atomic_write; })
+    if (sender.wr_atomic_write != nullptr) found |= send_operation::atomic_write;
+  return found;
+}
+
+}  // namespace detail
+
+/// Requests that are handed to the device together: made by `sender.start()`, filled by `add`, and
+/// carried out by `commit`. One that is dropped without a commit is aborted: nothing of it happens.
+///
+/// From start to commit the send queue is a critical section, for which some providers hold a lock:
+/// post nothing else to the pair meanwhile, and do not wait for anything.
+template <transport Transport, send_operations Operations>
+class [[nodiscard]] extended_batch {
+ public:
+  /// Wraps: ibv_wr_start(3).
+  explicit extended_batch(ibv_qp_ex* sender) noexcept : sender_{sender} { ibv_wr_start(sender_); }
+  extended_batch(extended_batch&& other) noexcept
+      : sender_{std::exchange(other.sender_, nullptr)}, size_{other.size_} {}
+  extended_batch& operator=(extended_batch&&) = delete;
+  /// Wraps: ibv_wr_abort(3).
+  ~extended_batch() {
+    if (sender_ != nullptr) ibv_wr_abort(sender_);
+  }
+
+  /// Adds a request. What it refers to (lists, inline bytes) is read now.
+  template <class Request>
+  extended_batch& add(const Request& request) noexcept {
+    detail::check_extended<Transport, Operations, Request>();
+    if constexpr (detail::is_send_request<Request>) request.build(sender_);
+    ++size_;
+    return *this;
+  }
+
+  /// Hands all requests to the device: either all are accepted, or none. Once.
+  /// Wraps: ibv_wr_complete(3).
+  post_result commit() noexcept {
+    ibv_qp_ex* const sender = std::exchange(sender_, nullptr);
+    detail::before_post_to(sender->qp_base.send_cq);
+    const int result = ibv_wr_complete(sender);
+    constexpr auto queue = detail::posted_to::extended_send_queue;
+    if (result != 0) [[unlikely]]
+      return {&sender->qp_base, result < 0 ? -result : result, 0, queue};
+    return {&sender->qp_base, 0, size_, queue};
+  }
+
+ private:
+  ibv_qp_ex* sender_;
+  std::uint32_t size_ = 0;
+};
+
+/// Sends through the extended calls of a queue pair: made by `pair.extended()`, as cheap as the
+/// pointer, to be passed by value. The pair has to have been made with these operations
+/// (`queue_pair_options::send_operations`) and to be ready to send.
+template <transport Transport, send_operations Operations = basic_operations(Transport)>
+class extended_sender {
+ public:
+  static constexpr adverb::transport transport_of = Transport;
+  static constexpr send_operations operations = Operations;
+
+  extended_sender() noexcept = default;
+
+  /// The sender of a pair. Reports EOPNOTSUPP when the pair was not made for these operations.
+  /// Wraps: ibv_qp_to_qp_ex(3).
+  template <error_policy Policy = throwing>
+  extended_sender(adopt_t, ibv_qp* pair, Policy&& policy = {}) {
+    constexpr std::string_view verb = "ibv_qp_to_qp_ex";
+    if (!detail::check_present(std::forward<Policy>(policy), verb, pair)) return;
+    ibv_qp_ex* const sender = ibv_qp_to_qp_ex(pair);
+    const send_operations missing =
+        sender == nullptr ? Operations : Operations - detail::all_operations_of(*sender);
+    const int result = sender == nullptr || !missing.empty() ? EOPNOTSUPP : 0;
+    const bool usable = detail::check_returned(
+        std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+          detail::on_object<detail::queue_pair_traits>(pair)(description);
+          description.explain([&](text_writer& writer) {
+            writer.put("the queue pair was not made for ").put(missing);
+            writer.put(" by extended calls: name them in queue_pair_options::send_operations");
+          });
+        });
+    if (usable) sender_ = sender;
+  }
+
+  [[nodiscard]] ibv_qp_ex* native_handle() const noexcept { return sender_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return sender_ != nullptr; }
+
+  /// Posts work requests in their order: either all are accepted, or none. Allocates nothing.
+  template <class... Requests>
+  post_result post(const Requests&... requests) const noexcept {
+    static_assert(sizeof...(Requests) > 0, "there is nothing to post");
+    extended_batch<Transport, Operations> batch = start();
+    (batch.add(requests), ...);
+    return batch.commit();
+  }
+
+  /// Starts a batch whose requests are added one by one.
+  [[nodiscard]] extended_batch<Transport, Operations> start() const noexcept {
+    return extended_batch<Transport, Operations>{sender_};
+  }
+
+ private:
+  ibv_qp_ex* sender_ = nullptr;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

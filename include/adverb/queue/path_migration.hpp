@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Automatic path migration: a second way to the same peer.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/durations.hpp>
+#include <adverb/queue/address.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Another way to the same peer, for when the first one fails.
+struct alternate_path {
+  adverb::address address{};
+  adverb::pkey_index pkey_index{};
+  /// About 67 ms unless given.
+  adverb::acknowledge_timeout acknowledge_timeout = adverb::acknowledge_timeout::from_code(14);
+};
+
+/// Where a pair with an alternate path is.
+enum class path_migration_state : std::uint32_t {
+  /// On the alternate path; or, set by hand, changes over to it.
+  migrated = IBV_MIG_MIGRATED,
+  /// Asks the peer to be armed again.
+  rearm = IBV_MIG_REARM,
+  /// On the first path, ready to change over.
+  armed = IBV_MIG_ARMED,
+};
+
+[[nodiscard]] constexpr text<48> to_text(path_migration_state state) noexcept {
+  constexpr std::array<std::string_view, 3> names{"migrated", "rearm", "armed"};
+  const auto number = static_cast<std::uint32_t>(state);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// What can be done with a queue pair.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/arriving_data.hpp>
+#include <adverb/queue/connection_enhancements.hpp>
+#include <adverb/queue/extended_sender.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_pair_attributes.hpp>
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/rate_limit.hpp>
+#include <adverb/queue/transport.hpp>
+#include <adverb/queue/window_calls.hpp>
+#include <adverb/queue/window_operations.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What can be done with a queue pair in a state, whether it is owned or referred to.
+template <class Storage, transport Transport, qp_state State>
+class queue_pair_operations : public Storage {
+ public:
+  queue_pair_operations() noexcept = default;
+  explicit queue_pair_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+
+  static constexpr adverb::transport transport_of = Transport;
+  static constexpr qp_state state_of = State;
+
+  [[nodiscard]] qp_number number() const noexcept {
+    return static_cast<qp_number>(this->native_handle()->qp_num);
+  }
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return this->native_handle()->pd;
+  }
+  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+    return this->native_handle()->send_cq;
+  }
+  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+    return this->native_handle()->recv_cq;
+  }
+  /// Where its receives are taken from, or empty when it has a receive queue of its own.
+  [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
+    return this->native_handle()->srq;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->qp_context; }
+
+  /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
+    constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr initial{};
+    if (!call(std::forward<Policy>(policy), "ibv_query_qp",
+              [&](ibv_qp* pair) { return ibv_query_qp(pair, &attributes, everything, &initial); }))
+      return {};
+    return queue_pair_attributes{attributes, initial};
+  }
+
+  /// How fast the pair may send. Wraps: ibv_modify_qp_rate_limit(3).
+  template <error_policy Policy = throwing>
+  void limit_rate(const rate_limit& limit, Policy&& policy = {}) const {
+    ibv_qp_rate_limit_attr native = limit.native();
+    call(std::forward<Policy>(policy), "ibv_modify_qp_rate_limit",
+         [&](ibv_qp* pair) { return ibv_modify_qp_rate_limit(pair, &native); });
+  }
+
+  /// The enhancements that this side supports, or, once set, uses. Wraps: ibv_query_ece(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection_enhancements enhancements(Policy&& policy = {}) const {
+    ibv_ece native{};
+    if (!call(std::forward<Policy>(policy), "ibv_query_ece",
+              [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
+      return {};
+    return {native.vendor_id, native.options};
+  }
+  /// Says which enhancements to use. Before RTR. Wraps: ibv_set_ece(3).
+  template <error_policy Policy = throwing>
+  void set_enhancements(const connection_enhancements& chosen, Policy&& policy = {}) const {
+    ibv_ece native{chosen.vendor_id, chosen.options, 0};
+    call(std::forward<Policy>(policy), "ibv_set_ece",
+         [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); });
+  }
+
+  /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
+  /// for the last one instead of for the completion. Not known (of headers before rdma-core 40)
+  /// counts as no. Wraps: ibv_query_qp_data_in_order(3).
+  [[nodiscard]] bool has_data_in_order(arriving_data data) const noexcept {
+    return detail::has_data_in_order(this->native_handle(), static_cast<ibv_wr_opcode>(data));
+  }
+
+  /// Posts work requests, all sends or all receives, in their order and with one doorbell.
+  /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
+  /// threads are serialised by the provider. Nothing checks that the pair is not empty, nor that
+  /// what a request moves fits the remote buffer that it names. Wraps: ibv_post_send(3),
+  /// ibv_post_recv(3).
+  template <class... Requests>
+  post_result post(const Requests&... requests) const noexcept {
+    return detail::post<Transport, State>(this->native_handle(), requests...);
+  }
+
+  /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, in
+  /// place of what it was bound to before. What it returns has the new key: a send that is posted
+  /// behind it may take that to the peer, anything else has to wait for the completion. See
+  /// `memory_window::restore_key` for when it completes with an error.
+  ///
+  /// Reports EACCES when the region was not registered with window_bind, or lacks local_write and
+  /// the window is to grant writing; EPERM when pair, window and region are not of one protection
+  /// domain; ERANGE for bytes outside the region; EINVAL for no bytes, for a zero_based region, and
+  /// for an address that atomics cannot use; and what the provider has against it, a full queue for
+  /// instance. Wraps: ibv_bind_mw(3).
+  template <class T = std::byte,
+            access_rights Rights = access_right::remote_read | access_right::remote_write,
+            class Window, window_type Type, error_policy Policy = throwing>
+  window_binding<Type, T, Rights> bind(const memory_window_operations<Window, Type>& window,
+                                       memory_region_ref region, std::size_t offset,
+                                       std::size_t length, const bind_options& options = {},
+                                       Policy&& policy = {}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is bound by a work request: "
+                  "post(bind_window(window.prepare(region, …)))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = this->native_handle();
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return {};
+    return detail::bind_by_call<window_binding<Type, T, Rights>>(
+        pair, {window.native_handle(), region, offset, length, Rights, pair->pd},
+        window.native_handle(), options, std::forward<Policy>(policy));
+  }
+
+  /// Posts the unbinding of a window of type 1: when it has completed, peers have no more access
+  /// through it. The region of the binding has to be there still. Wraps: ibv_bind_mw(3).
+  template <window_type Type, class T, access_rights Rights, error_policy Policy = throwing>
+  void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
+              Policy&& policy = {}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is taken back by a work request: "
+                  "post(local_invalidate(binding))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = this->native_handle();
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return;
+    detail::unbind_by_call(pair, binding.native_window(), binding.native(), options,
+                           std::forward<Policy>(policy));
+  }
+
+  /// The extended way to send, for a pair that was made with these operations. Reports EOPNOTSUPP
+  /// for one that was not: `post` is always there.
+  template <send_operations Operations = basic_operations(Transport),
+            error_policy Policy = throwing>
+  [[nodiscard]] extended_sender<Transport, Operations> extended(Policy&& policy = {}) const {
+    static_assert(detail::can_send_in(State),
+                  "requests can be sent when the queue pair is ready to send: finish rts() first");
+    return {adopt, this->native_handle(), std::forward<Policy>(policy)};
+  }
+
+ private:
+  /// Calls what returns 0 or an errno. True on success.
+  template <error_policy Policy, std::invocable<ibv_qp*> Call>
+  bool call(Policy&& policy, std::string_view verb, const Call& function) const {
+    ibv_qp* const pair = this->native_handle();
+    return detail::check_present(std::forward<Policy>(policy), verb, pair) &&
+           detail::check_returned(std::forward<Policy>(policy), verb, function(pair),
+                                  detail::on_object<detail::queue_pair_traits>(pair));
+  }
+};
+
+/// Whether `pair.post(request)` compiles: for generic code.
+template <class Pair, class Request>
+concept can_post = detail::is_postable<Pair::transport_of, Pair::state_of, Request>();
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Which attributes each transition of each transport needs and takes.
+#pragma once
+
+#include <array>
+
+#include <adverb/queue/attribute.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a transition needs, and what it takes besides (the state itself left out).
+struct transition_attributes {
+  qp_attributes required;
+  qp_attributes optional;
+};
+
+namespace detail {
+
+/// One line of the table of the InfiniBand specification ("QP State Transition Properties").
+struct transition_rule {
+  transport service;
+  qp_state from;
+  qp_state to;
+  transition_attributes attributes;
+};
+
+[[nodiscard]] consteval auto make_transition_rules() noexcept {
+  using enum qp_attribute;
+  using enum qp_state;
+  using enum transport;
+
+  constexpr qp_attributes none{};
+  constexpr qp_attributes port_and_access = pkey_index | port | access;
+  constexpr qp_attributes port_and_key = pkey_index | port | queue_key;
+
+  constexpr qp_attributes peer = address | path_mtu | remote_queue_pair | receive_sequence_number;
+  constexpr qp_attributes responder = max_destination_read_atomic | receiver_not_ready_timer;
+  constexpr qp_attributes connection = alternate_path | access | pkey_index;
+
+  constexpr qp_attributes requester = acknowledge_timeout | retry_count |
+                                      receiver_not_ready_retry_count | send_sequence_number |
+                                      max_initiator_read_atomic;
+  constexpr qp_attributes path = alternate_path | access | path_migration_state;
+  constexpr qp_attributes live = current_state | path;
+
+  // While the send queue is drained nothing is on its way, so that nearly all can change.
+  constexpr qp_attributes drained = address | path | pkey_index;
+  constexpr qp_attributes drained_requester = port | drained | acknowledge_timeout | retry_count |
+                                              receiver_not_ready_retry_count |
+                                              max_initiator_read_atomic;
+
+  return std::array{
+      transition_rule{rc, reset, init, {port_and_access, none}},
+      transition_rule{uc, reset, init, {port_and_access, none}},
+      transition_rule{xrc_send, reset, init, {port_and_access, none}},
+      transition_rule{xrc_recv, reset, init, {port_and_access, none}},
+      transition_rule{ud, reset, init, {port_and_key, none}},
+      transition_rule{raw_packet, reset, init, {port, none}},
+
+      transition_rule{rc, init, init, {none, port_and_access}},
+      transition_rule{uc, init, init, {none, port_and_access}},
+      transition_rule{xrc_send, init, init, {none, port_and_access}},
+      transition_rule{xrc_recv, init, init, {none, port_and_access}},
+      transition_rule{ud, init, init, {none, port_and_key}},
+
+      transition_rule{rc, init, rtr, {peer | responder, connection}},
+      transition_rule{uc, init, rtr, {peer, connection}},
+      transition_rule{xrc_send, init, rtr, {peer, connection}},
+      transition_rule{xrc_recv, init, rtr, {peer | responder, connection}},
+      transition_rule{ud, init, rtr, {none, pkey_index | queue_key}},
+      transition_rule{raw_packet, init, rtr, {none, none}},
+
+      transition_rule{rc, rtr, rts, {requester, live | receiver_not_ready_timer}},
+      transition_rule{uc, rtr, rts, {send_sequence_number, live}},
+      transition_rule{xrc_send, rtr, rts, {requester, live}},
+      transition_rule{
+          xrc_recv,
+          rtr,
+          rts,
+          {acknowledge_timeout | send_sequence_number, live | receiver_not_ready_timer}},
+      transition_rule{ud, rtr, rts, {send_sequence_number, current_state | queue_key}},
+      transition_rule{raw_packet, rtr, rts, {none, rate_limit}},
+
+      transition_rule{rc, rts, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{uc, rts, rts, {none, live}},
+      transition_rule{xrc_send, rts, rts, {none, live}},
+      transition_rule{xrc_recv, rts, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{ud, rts, rts, {none, current_state | queue_key}},
+      transition_rule{raw_packet, rts, rts, {none, rate_limit}},
+
+      transition_rule{rc, rts, sqd, {none, drain_notification}},
+      transition_rule{uc, rts, sqd, {none, drain_notification}},
+      transition_rule{xrc_send, rts, sqd, {none, drain_notification}},
+      transition_rule{xrc_recv, rts, sqd, {none, drain_notification}},
+      transition_rule{ud, rts, sqd, {none, drain_notification}},
+
+      transition_rule{rc, sqd, sqd, {none, drained_requester | responder}},
+      transition_rule{uc, sqd, sqd, {none, drained}},
+      transition_rule{xrc_send, sqd, sqd, {none, drained_requester}},
+      transition_rule{xrc_recv, sqd, sqd, {none, port | drained | acknowledge_timeout | responder}},
+      transition_rule{ud, sqd, sqd, {none, pkey_index | queue_key}},
+
+      transition_rule{rc, sqd, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{uc, sqd, rts, {none, live}},
+      transition_rule{xrc_send, sqd, rts, {none, live}},
+      transition_rule{xrc_recv, sqd, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{ud, sqd, rts, {none, current_state | queue_key}},
+
+      transition_rule{uc, sqe, rts, {none, current_state | access}},
+      transition_rule{ud, sqe, rts, {none, current_state | queue_key}},
+  };
+}
+
+inline constexpr auto transition_rules = make_transition_rules();
+
+[[nodiscard]] constexpr const transition_rule* find_transition(transport service, qp_state from,
+                                                               qp_state to) noexcept {
+  for (const transition_rule& rule : transition_rules)
+    if (rule.service == service && rule.from == from && rule.to == to) return &rule;
+  return nullptr;
+}
+
+/// Every state can be left for these.
+[[nodiscard]] constexpr bool is_always_reached(qp_state state) noexcept {
+  return state == qp_state::reset || state == qp_state::error;
+}
+
+}  // namespace detail
+
+/// Whether there is such a transition; from a state to itself when something can be changed in it.
+[[nodiscard]] constexpr bool is_transition(transport service, qp_state from, qp_state to) noexcept {
+  return service == transport::driver || detail::is_always_reached(to) ||
+         detail::find_transition(service, from, to) != nullptr;
+}
+
+/// What a transition needs and takes, by the InfiniBand specification; for raw packets what Linux
+/// takes; for pairs of the driver anything. RESET and ERR take nothing.
+[[nodiscard]] constexpr transition_attributes attributes_of(transport service, qp_state from,
+                                                            qp_state to) noexcept {
+  if (detail::is_always_reached(to)) return {};
+  if (service == transport::driver)
+    return {{}, qp_attributes::from_bits((IBV_QP_DEST_QPN << 1) - 1) | qp_attribute::rate_limit};
+  const detail::transition_rule* const rule = detail::find_transition(service, from, to);
+  return rule == nullptr ? transition_attributes{} : rule->attributes;
+}
+
+}  // namespace adverb::inline ADVERB_ABI

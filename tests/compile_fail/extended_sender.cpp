@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// What cannot be sent through the extended calls, and what cannot be posted without them.
+#include <cstdint>
+#include <span>
+
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void use(
+    const queue_pair<transport::rc>& rc, const queue_pair<transport::rc, qp_state::init>& waiting,
+    extended_sender<transport::rc> sender, extended_sender<transport::ud> datagrams,
+    extended_sender<transport::rc, send_operation::send | send_operation::atomic_write> words,
+    const datagram_destination& somebody,
+    remote_buffer<std::uint64_t, access_right::remote_write> remote,
+    remote_buffer<std::uint64_t, access_right::remote_read> readable, mutable_buffer buffer) {
+  sender.post(send(buffer), write(remote, buffer)).check();
+  datagrams.post(send(buffer).to(somebody)).check();
+  words.post(atomic_write(remote, 7)).check();
+  (void)rc.extended();
+  (void)waiting;
+  (void)readable;
+#if defined(ADVERB_EXPECT_RECEIVE)
+  // expect: only requests that send can be posted through the extended sender
+  sender.post(receive(buffer)).check();
+#elif defined(ADVERB_EXPECT_OPERATION_NOT_NAMED)
+  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  sender.post(atomic_write(remote, 7)).check();
+#elif defined(ADVERB_EXPECT_WRITE_NOT_NAMED)
+  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  words.post(write(remote, buffer)).check();
+#elif defined(ADVERB_EXPECT_NO_DESTINATION)
+  // expect: a datagram needs its destination: add .to(destination)
+  datagrams.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_READ_OF_DATAGRAMS)
+  // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
+  datagrams.post(read(readable, buffer).to(somebody)).check();
+#elif defined(ADVERB_EXPECT_NOTHING)
+  // expect: there is nothing to post
+  sender.post().check();
+#elif defined(ADVERB_EXPECT_BEFORE_RTS)
+  // expect: requests can be sent when the queue pair is ready to send: finish rts() first
+  (void)waiting.extended();
+#elif defined(ADVERB_EXPECT_ATOMIC_WRITE_BY_POST)
+  // expect: this operation exists only in the extended calls: post it through extended()
+  rc.post(atomic_write(remote, 7)).check();
+#elif defined(ADVERB_EXPECT_ATOMIC_WRITE_READ_ONLY)
+  // expect: a write needs a remote buffer with the right remote_write
+  (void)atomic_write(readable, 7);
+#elif defined(ADVERB_EXPECT_IGNORED_COMMIT)
+  // expect: ignoring return
+  sender.start().add(send(buffer)).commit();
+#elif defined(ADVERB_EXPECT_COPIED_BATCH)
+  // expect(gcc): use of deleted function
+  // expect(clang): call to
+  auto batch = sender.start();
+  auto second = batch;
+#endif
+}
