@@ -9,12 +9,18 @@
 struct ibv_ah;
 struct ibv_comp_channel;
 struct ibv_context;
+struct ibv_counters;
 struct ibv_cq;
+struct ibv_flow;
+struct ibv_flow_action;
 struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
+struct ibv_rwq_ind_table;
 struct ibv_srq;
 struct ibv_xrcd;
+struct ibv_dm;
+struct ibv_td;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -39,7 +45,21 @@ template <class Storage>
 class protection_domain_operations;
 using protection_domain_ref = protection_domain_operations<reference<ibv_pd>>;
 
+class thread_domain;
+template <class Storage>
+class thread_domain_operations;
+using thread_domain_ref = thread_domain_operations<reference<ibv_td>>;
+class parent_domain;
+class imported_protection_domain;
+
+class device_memory;
+class imported_device_memory;
+template <class Storage>
+class device_memory_operations;
+class device_memory_ref;
+
 class memory_region;
+class imported_memory_region;
 template <class Storage>
 class memory_region_operations;
 class memory_region_ref;
@@ -73,6 +93,26 @@ class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
 class global_route_header;
 class multicast_attachment;
+
+class indirection_table;
+template <class Storage>
+class indirection_table_operations;
+using indirection_table_ref = indirection_table_operations<reference<ibv_rwq_ind_table>>;
+
+class flow;
+template <class Storage>
+class flow_operations;
+using flow_ref = flow_operations<reference<ibv_flow>>;
+
+class flow_action;
+template <class Storage>
+class flow_action_operations;
+using flow_action_ref = flow_action_operations<reference<ibv_flow_action>>;
+
+class counters;
+template <class Storage>
+class counters_operations;
+using counters_ref = counters_operations<reference<ibv_counters>>;
 
 class shared_receive_queue;
 template <class Storage>

@@ -151,3 +151,87 @@ TEST_CASE("Soft-RoCE tells of no error of a queue pair") {
   CHECK(link.far_pair.query().state() == qp_state::error);
   CHECK(!link.context.has_async_event());
 }
+
+namespace {
+
+/// A shared receive queue of C, as long as it lives.
+class shared_receives {
+ public:
+  explicit shared_receives(protection_domain_ref domain) {
+    ibv_srq_init_attr attributes{};
+    attributes.attr.max_wr = 16;
+    attributes.attr.max_sge = 1;
+    queue_ = ibv_create_srq(domain.native_handle(), &attributes);
+    REQUIRE(queue_ != nullptr);
+  }
+  shared_receives(const shared_receives&) = delete;
+  shared_receives& operator=(const shared_receives&) = delete;
+  ~shared_receives() { ibv_destroy_srq(queue_); }
+
+  [[nodiscard]] ibv_srq* get() const { return queue_; }
+
+  void post(mutable_buffer buffer) {
+    ibv_sge element = buffer.native();
+    ibv_recv_wr request{};
+    request.sg_list = &element;
+    request.num_sge = 1;
+    ibv_recv_wr* bad = nullptr;
+    REQUIRE(ibv_post_srq_recv(queue_, &request, &bad) == 0);
+  }
+  void set_limit(std::uint32_t limit) {
+    ibv_srq_attr attributes{};
+    attributes.srq_limit = limit;
+    REQUIRE(ibv_modify_srq(queue_, &attributes, IBV_SRQ_LIMIT) == 0);
+  }
+
+ private:
+  ibv_srq* queue_ = nullptr;
+};
+
+/// A pair that sends, and one that is not ready to send and takes its receives from a shared queue.
+struct shared_receiver {
+  loopback<transport::rc> link;
+  shared_receives receives{link.domain};
+  queue_pair<transport::rc, qp_state::reset> near_fresh = queue_pair<transport::rc>::create(
+      link.domain, {.send_cq = link.near_end.queue, .recv_cq = link.near_end.queue});
+  queue_pair<transport::rc, qp_state::reset> far_fresh = queue_pair<transport::rc>::create(
+      link.domain,
+      {.send_cq = link.far_end.queue, .recv_cq = link.far_end.queue, .srq = receives.get()});
+  queue_pair<transport::rc, qp_state::init> near_waiting = initialised(near_fresh);
+  queue_pair<transport::rc, qp_state::init> far_waiting = initialised(far_fresh);
+  endpoint near_endpoint = near_waiting.endpoint();
+  endpoint far_endpoint = far_waiting.endpoint();
+  queue_pair<transport::rc> near_pair = near_waiting.connect(far_endpoint);
+  queue_pair<transport::rc, qp_state::rtr> far_pair =
+      far_waiting.rtr().remote(near_endpoint).apply();
+
+  void send_one() {
+    near_pair.post(send(link.near_end.region.slice(0, 8)).signaled()).check();
+    next_success(link.near_end.queue);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A shared receive queue that falls below its limit is told of",
+          "[ibv_get_async_event][ibv_ack_async_event]") {
+  shared_receiver test;
+  for (int count = 0; count < 4; ++count) test.receives.post(test.link.far_end.region.slice(0, 64));
+  test.receives.set_limit(3);
+  test.send_one();
+  CHECK(!test.link.context.has_async_event());
+  test.send_one();
+  const async_event event = next_event(test.link.context);
+  CHECK(event.type() == async_event_type::shared_receive_queue_limit_reached);
+  CHECK(event.shared_receive_queue().native_handle() == test.receives.get());
+}
+
+TEST_CASE("Soft-RoCE tells neither of a first message nor of the last receive") {
+  shared_receiver test;
+  if (!is_soft_roce(test.link.context)) return;
+  test.receives.post(test.link.far_end.region.slice(0, 64));
+  test.send_one();
+  const auto failed = test.far_pair.error();
+  std::this_thread::sleep_for(100ms);
+  CHECK(!test.link.context.has_async_event());
+}

@@ -9,8 +9,8 @@
 using namespace adverb;
 
 TEST_CASE("The devices of this machine can be listed, found by name, and opened",
-          "[ibv_get_device_list][ibv_free_device_list][ibv_get_device_name][ibv_open_device][ibv_"
-          "close_device]") {
+          "[ibv_get_device_list][ibv_free_device_list][ibv_get_device_name][ibv_open_device]"
+          "[ibv_close_device]") {
   const device_list devices;
   REQUIRE(!devices.empty());
   const std::string name{devices[0].name()};

@@ -192,6 +192,53 @@ TEST_CASE("What librxe before rdma-core 55 does to a loop without a limit", "[op
   CHECK(bogus == 1);
 }
 
+TEST_CASE("One channel serves many queues of both engines, and names the one that has something",
+          "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events][ibv_cq_ex_to_cq]") {
+  const context device = open_device();
+  const protection_domain domain{device};
+  const completion_channel channel{device};
+  std::vector<completion_queue> classic;
+  std::vector<extended_completion_queue<>> extended;
+  std::vector<queue_pair<transport::rc>> pairs;
+  const auto add_pair = [&](completion_queue_ref queue) {
+    auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq = queue});
+    auto waiting = initialised(fresh);
+    const endpoint itself = waiting.endpoint();
+    pairs.push_back(waiting.connect(itself));
+  };
+  constexpr std::size_t of_each = 8;
+  for (std::size_t index = 0; index < of_each; ++index) {
+    add_pair(classic.emplace_back(device, 16, completion_queue_options{.channel = channel}));
+    add_pair(extended.emplace_back(device, 16, completion_queue_options{.channel = channel}));
+  }
+
+  std::vector<std::uint64_t> ids;
+  const auto note = [&](const auto& completion) { ids.push_back(completion.id()); };
+  for (const completion_queue& queue : classic) arm_and_take_all(queue, note);
+  for (const extended_completion_queue<>& queue : extended) arm_and_take_all(queue, note);
+  CHECK(ids.empty());
+
+  for (std::uint64_t index = 2 * of_each; index-- > 0;) {
+    pairs[index].post(receive().id(100 + index)).check();
+    pairs[index].post(send().id(index)).check();
+    const auto named = channel.next_event();
+    REQUIRE(named);
+    const std::size_t which = index / 2;
+    const completion_queue_ref expected = index % 2 == 0 ? completion_queue_ref{classic[which]}
+                                                         : completion_queue_ref{extended[which]};
+    REQUIRE(named->native_handle() == expected.native_handle());
+    ids.clear();
+    if (index % 2 == 0)
+      arm_and_take_all(classic[which], note);
+    else
+      arm_and_take_all(extended[which], note);
+    CHECK(ids == std::vector<std::uint64_t>{100 + index});
+  }
+  channel.set_non_blocking(true);
+  CHECK(!channel.next_event());
+  pairs.clear();
+}
+
 TEST_CASE("Only the queues that are made for it ignore overruns", "[ibv_create_cq_ex][optional]") {
   const context device = open_device();
   failure why;

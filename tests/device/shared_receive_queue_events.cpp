@@ -10,14 +10,11 @@ using namespace adverb;
 
 namespace {
 
-/// The next event of the device within so many milliseconds, acknowledged.
-std::optional<ibv_async_event> next_event(context_ref context, int milliseconds) {
+/// The next event of the device within so many milliseconds.
+std::optional<async_event> next_event(context_ref context, int milliseconds) {
   pollfd descriptor{context.async_file_descriptor(), POLLIN, 0};
   if (::poll(&descriptor, 1, milliseconds) != 1) return std::nullopt;
-  ibv_async_event event{};
-  REQUIRE(ibv_get_async_event(context.native_handle(), &event) == 0);
-  ibv_ack_async_event(&event);
-  return event;
+  return context.next_async_event();
 }
 
 }  // namespace
@@ -38,10 +35,12 @@ TEST_CASE("A queue that falls below its limit gives one event, until it is set a
   take_one(1);
   CHECK(!next_event(link.context, 20));
   take_one(0);  // Three are left.
-  const auto event = next_event(link.context, 5000);
-  REQUIRE(event);
-  CHECK(event->event_type == IBV_EVENT_SRQ_LIMIT_REACHED);
-  CHECK(event->element.srq == link.shared.native_handle());
+  {
+    const auto event = next_event(link.context, 5000);
+    REQUIRE(event);
+    CHECK(event->type() == async_event_type::shared_receive_queue_limit_reached);
+    CHECK(event->shared_receive_queue().native_handle() == link.shared.native_handle());
+  }
   CHECK(link.shared.query().limit() == 0);
 
   take_one(1);
@@ -52,7 +51,7 @@ TEST_CASE("A queue that falls below its limit gives one event, until it is set a
   take_one(0);
   const auto again = next_event(link.context, 5000);
   REQUIRE(again);
-  CHECK(again->event_type == IBV_EVENT_SRQ_LIMIT_REACHED);
+  CHECK(again->type() == async_event_type::shared_receive_queue_limit_reached);
 }
 
 TEST_CASE("A pair that fails tells that it takes no more receives", "[optional]") {
@@ -64,6 +63,6 @@ TEST_CASE("A pair that fails tells that it takes no more receives", "[optional]"
     tell_skip("IBV_EVENT_QP_LAST_WQE_REACHED", "the device does not give it");
     return;
   }
-  CHECK(event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED);
-  CHECK(event->element.qp == failed.native_handle());
+  CHECK(event->type() == async_event_type::last_work_request_reached);
+  CHECK(event->queue_pair().native_handle() == failed.native_handle());
 }

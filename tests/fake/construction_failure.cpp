@@ -5,9 +5,12 @@
 #include <cstddef>
 #include <system_error>
 
+#include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 
@@ -28,6 +31,18 @@ class everything {
         shifted{adverb::memory_region::with_device_address(
             domain, memory, 0, adverb::access_right::local_write, policy...)},
         granting{domain, policy...},
+        thread{context, policy...},
+        parent{domain, {.thread_domain = thread}, policy...},
+        device_memory{context, 64, {}, policy...},
+        of_device{adverb::memory_region::of_device_memory(
+            domain, device_memory, adverb::access_right::local_write, policy...)},
+        of_dmabuf{adverb::memory_region::of_dmabuf(
+            domain, {.file_descriptor = 7, .offset = 0, .length = 64},
+            adverb::access_right::local_write, policy...)},
+        null{adverb::memory_region::null(domain, policy...)},
+        imported{context, adverb::protection_domain_handle{1}, policy...},
+        imported_region{imported, adverb::memory_region_handle{2},
+                        adverb::access_right::local_write, 0, policy...},
         channel{context, policy...},
         queue{context, 16, {.channel = channel}, policy...},
         polled{context, 16, policy...},
@@ -40,6 +55,14 @@ class everything {
   adverb::memory_region region;
   adverb::memory_region shifted;
   adverb::memory_window<adverb::window_type::two> granting;
+  adverb::thread_domain thread;
+  adverb::parent_domain parent;
+  adverb::device_memory device_memory;
+  adverb::memory_region of_device;
+  adverb::memory_region of_dmabuf;
+  adverb::memory_region null;
+  adverb::imported_protection_domain imported;
+  adverb::imported_memory_region imported_region;
   adverb::completion_channel channel;
   adverb::completion_queue queue;
   adverb::completion_queue polled;
@@ -48,7 +71,7 @@ class everything {
 };
 
 // All that is made beside the context.
-constexpr std::size_t objects = 9;
+constexpr std::size_t objects = 17;
 // Calls that can fail: the device list, opening, and one for each object.
 constexpr std::size_t steps = objects + 2;
 

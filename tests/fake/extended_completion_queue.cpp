@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <adverb/completion/extended_completion_queue.hpp>
+#include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
@@ -405,6 +405,22 @@ TEST_CASE_METHOD(fixture, "an extended queue is moved, adopted, released and clo
   adopted.close();
   REQUIRE(machine.count<called::destroy_cq>() == 1);
   CHECK(machine.calls<called::destroy_cq>()[0].queue == ibv_cq_ex_to_cq(native));
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue is not destroyed under its queue pairs") {
+  const adverb::protection_domain domain{context};
+  {
+    const auto pair = adverb::queue_pair<adverb::transport::rc>::create(
+        domain, {.send_cq = queue, .recv_cq = queue});
+    const auto call = machine.calls<called::create_qp>().at(0);
+    CHECK(call.attributes.send_cq == ibv_cq_ex_to_cq(queue.native_handle()));
+    adverb::failure why;
+    queue.close(why);
+    CHECK(why.code() == std::errc::device_or_resource_busy);
+    CHECK(why.object() == "fake0 cq 1");
+    CHECK(why.explanation() == "still in use by 1 queue pair; destroy these first");
+  }
+  queue.close();
 }
 
 TEST_CASE_METHOD(fixture, "a channel is not closed under an extended queue") {

@@ -125,6 +125,8 @@ class machine {
 
   /// Answers the next post so.
   void answer_post(post_answer answer);
+  /// What an ibv_rereg_mr that is made to fail returns (besides setting errno).
+  int reregistration_failure = IBV_REREG_MR_ERR_CMD;
 
   /// Runs `action` at the start of each call of this kind, until it is replaced.
   template <class Call>
@@ -145,6 +147,8 @@ class machine {
   /// How many events of this queue were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
 
+  /// What the counters stand at from now on; a reading has to have room for all of them.
+  void count(ibv_counters* counters, std::vector<std::uint64_t> values);
   /// Puts an asynchronous event on a device that is open.
   void raise(ibv_context* context, const ibv_async_event& event);
 

@@ -109,7 +109,8 @@ TEST_CASE_METHOD(fixture, "a registration that fails is reported and explained")
         "a part of the range is not mapped, or not writable");
   CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
                  [&](auto&&... policy) {
-                   (void)memory_region::with_device_address(domain, memory, 0,
+                   (void)memory_region::with_device_address(domain, memory,
+                                                            address_of(memory.data()),
                                                             access_right::remote_write, policy...);
                  })
             .explanation() == "remote_write needs local_write too");
@@ -192,12 +193,6 @@ TEST_CASE_METHOD(fixture, "const memory can only be read when nothing is said") 
   const auto blocks = region.const_blocks(4);
   CHECK(blocks.size() == 2);
   CHECK(blocks[1].address() == address_of(constant.data()) + 4);
-}
-
-TEST_CASE_METHOD(fixture, "a zero-based region is addressed from its beginning") {
-  const memory_region region{domain, memory, access_right::local_write | access_right::zero_based};
-  CHECK(region.device_address() == 0);
-  CHECK(region.slice(8, 8).address() == 8);
 }
 
 TEST_CASE_METHOD(fixture, "an empty region says so") {

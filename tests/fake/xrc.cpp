@@ -152,3 +152,73 @@ TEST_CASE("What a shared receive queue of XRC is made in outlives it, or says wh
   CHECK(bench.machine.count<called::close_xrcd>() == 1);
   CHECK(told.messages().empty());
 }
+
+TEST_CASE("A shared receive queue of XRC is not for a queue pair, and a refusal says so") {
+  xrc_bench bench;
+  bench.machine.fail<called::create_qp>(EINVAL);
+  failure why;
+  const auto pair = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared}, why);
+  CHECK(why.explanation() == "srq is one of XRC, which belongs to no queue pair: requests name it");
+}
+
+namespace {
+
+/// One of everything that XRC and tag matching have, made in order.
+class everything {
+ public:
+  template <class... Policy>
+  explicit everything(Policy&... policy)
+      : context{open_device("fake0", policy...)},
+        domain{context, policy...},
+        queue{context, 16, policy...},
+        shared{domain, {}, policy...},
+        xrc{context, policy...},
+        far{domain, xrc, queue, {}, policy...},
+        tags{domain, queue, {}, policy...},
+        target{queue_pair<transport::xrc_recv>::create(xrc, {}, policy...)},
+        again{queue_pair<transport::xrc_recv>::open(xrc, qp_number{0x11}, {}, policy...)} {}
+
+ private:
+  adverb::context context;
+  protection_domain domain;
+  completion_queue queue;
+  adverb::shared_receive_queue shared;
+  xrc_domain xrc;
+  xrc_shared_receive_queue far;
+  tag_matching_queue tags;
+  queue_pair<transport::xrc_recv, qp_state::reset> target;
+  queue_pair<transport::xrc_recv, qp_state::any> again;
+};
+
+// Calls that can fail: the device list, opening, and the eight objects.
+constexpr std::size_t steps = 10;
+
+}  // namespace
+
+TEST_CASE("A failure at any step of XRC and tag matching leaks nothing") {
+  for (std::size_t step = 1; step <= steps; ++step) {
+    CAPTURE(step);
+    const told_failures told;
+    fake::machine machine;
+    machine.fail_any(ENOMEM, step);
+    CHECK_THROWS_AS(everything{}, adverb::error);
+    CHECK(machine.live_objects() == 0);
+
+    machine.fail_any(ENOMEM, step);
+    {
+      std::error_code code;
+      const everything all{code};
+    }
+    CHECK(machine.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+  const told_failures told;
+  fake::machine machine;
+  {
+    const everything all;
+    CHECK(machine.live_objects() == 9);
+  }
+  CHECK(machine.live_objects() == 0);
+  CHECK(told.messages().empty());
+}

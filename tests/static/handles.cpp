@@ -5,8 +5,12 @@
 #include <type_traits>
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
 
 namespace {
 
@@ -29,9 +33,21 @@ constexpr bool owns =
 
 static_assert(owns<adverb::context>);
 static_assert(owns<adverb::protection_domain>);
+static_assert(owns<adverb::thread_domain>);
+static_assert(owns<adverb::parent_domain>);
+static_assert(owns<adverb::imported_protection_domain>);
+static_assert(moves_only<adverb::imported_memory_region> &&
+              tells_emptiness<adverb::imported_memory_region>);
+static_assert(moves_only<adverb::device_memory> && tells_emptiness<adverb::device_memory>);
+static_assert(moves_only<adverb::imported_device_memory> &&
+              tells_emptiness<adverb::imported_device_memory>);
 static_assert(owns<adverb::completion_channel>);
 static_assert(owns<adverb::completion_queue>);
 static_assert(moves_only<adverb::memory_region> && tells_emptiness<adverb::memory_region>);
+static_assert(owns<adverb::shared_receive_queue>);
+static_assert(owns<adverb::xrc_domain>);
+static_assert(owns<adverb::xrc_shared_receive_queue>);
+static_assert(owns<adverb::tag_matching_queue>);
 
 using window_1 = adverb::memory_window<adverb::window_type::one>;
 using window_2 = adverb::memory_window<adverb::window_type::two>;
@@ -43,6 +59,14 @@ static_assert(sizeof(adverb::context) == sizeof(void*));
 static_assert(sizeof(adverb::protection_domain) == sizeof(void*));
 static_assert(sizeof(adverb::completion_channel) == sizeof(void*));
 static_assert(sizeof(adverb::completion_queue) == sizeof(void*));
+static_assert(sizeof(adverb::shared_receive_queue) == sizeof(void*));
+static_assert(sizeof(adverb::xrc_domain) == sizeof(void*));
+static_assert(sizeof(adverb::xrc_shared_receive_queue) == sizeof(void*));
+static_assert(sizeof(adverb::tag_matching_queue) == sizeof(void*));
+static_assert(sizeof(adverb::thread_domain) == sizeof(void*));
+static_assert(sizeof(adverb::parent_domain) == sizeof(void*));
+// With its size, which the C struct does not tell.
+static_assert(sizeof(adverb::device_memory) == 2 * sizeof(void*));
 // The C struct keeps neither the rights nor the device address.
 static_assert(sizeof(adverb::memory_region) <= 3 * sizeof(void*));
 
@@ -63,8 +87,16 @@ constexpr bool refers_to =
 
 static_assert(refers_to<adverb::context_ref, adverb::context>);
 static_assert(refers_to<adverb::protection_domain_ref, adverb::protection_domain>);
+static_assert(refers_to<adverb::protection_domain_ref, adverb::parent_domain>);
+static_assert(refers_to<adverb::protection_domain_ref, adverb::imported_protection_domain>);
+static_assert(refers_to<adverb::thread_domain_ref, adverb::thread_domain>);
 static_assert(refers_to<adverb::completion_channel_ref, adverb::completion_channel>);
 static_assert(refers_to<adverb::completion_queue_ref, adverb::completion_queue>);
+static_assert(refers_to<adverb::shared_receive_queue_ref, adverb::shared_receive_queue>);
+static_assert(refers_to<adverb::shared_receive_queue_ref, adverb::tag_matching_queue>);
+static_assert(refers_to<adverb::xrc_domain_ref, adverb::xrc_domain>);
+static_assert(refers_to<adverb::xrc_shared_receive_queue_ref, adverb::xrc_shared_receive_queue>);
+static_assert(refers_to<adverb::tag_matching_queue_ref, adverb::tag_matching_queue>);
 
 template <adverb::window_type Type>
 using window_ref = adverb::memory_window_ref<Type>;

@@ -95,6 +95,9 @@ static_assert(string_view{to_text(device_ticks{12345})} == "12345");
 static_assert(string_view{to_text(wall_clock_nanoseconds{12345})} == "12345");
 static_assert(string_view{to_text(vlan_tag{0x64})} == "0x0064");
 static_assert(string_view{to_text(flow_tag{0xabc})} == "0xabc");
+static_assert(string_view{to_text(protection_domain_handle{7})} == "7");
+static_assert(string_view{to_text(memory_region_handle{8})} == "8");
+static_assert(string_view{to_text(device_memory_handle{9})} == "9");
 
 static_assert(name_of(object_kind::context) == "context");
 static_assert(name_of(object_kind::protection_domain) == "protection domain");

@@ -14,8 +14,13 @@
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/fork.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -49,16 +54,29 @@ void call_owner(Owner& owner) {
   call_handle(owner);
 }
 
+void call_event(async_event& event) {
+  use(event.type(), event.subject(), event.severity(), event.native(), to_text(event));
+  use(event.queue_pair(), event.completion_queue(), event.shared_receive_queue());
+  use(event.work_queue(), event.port(), hint_for(event.type()));
+  use(event.queue_pair() == reference<ibv_qp>{});
+  async_event moved = std::move(event);
+  event = std::move(moved);
+  event.acknowledge();
+  use(event.release());
+}
+
 template <class Context, class... Policy>
 void call_context(const Context& context, Policy&... policy) {
   use(context.device(), context.async_file_descriptor(), context.completion_vectors());
   use(context.query_device(policy...), context.query_port(port_number{1}, policy...));
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
+  use(context.gid_table(std::span<gid_entry>{}, policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
   use(context.find_pkey(port_number{1}, pkey{0xffff}, policy...), context.device_time(policy...));
   use(context.port_megabits(port_number{1}, policy...), context.command_file_descriptor());
-  use(context.has_async_event(), context.next_async_event(policy...));
+  use(context.has_async_event());
+  if (auto event = context.next_async_event(policy...)) call_event(*event);
   context.set_async_non_blocking(true, policy...);
 }
 
@@ -170,6 +188,76 @@ void call_windows(const protection_domain_ref& domain, Policy&... policy) {
   call_handle(window);
 }
 
+struct default_allocator {
+  provider_allocation allocate(std::size_t, std::size_t, std::uint64_t) noexcept {
+    return provider_allocation::use_default();
+  }
+  void deallocate(void*, std::uint64_t) noexcept {}
+};
+static_assert(provider_allocator<default_allocator>);
+
+template <class... Policy>
+void call_domains(const context_ref& opened, const protection_domain_ref& domain,
+                  Policy&... policy) {
+  thread_domain thread{opened, policy...};
+  use(thread.context(), domain.handle());
+  default_allocator allocator;
+  const provider_allocator_ref to_allocator{allocator};
+  use(static_cast<bool>(to_allocator), provider_allocation{nullptr}.native());
+  use(provider_allocation::failed());
+  parent_domain parent{domain, {.thread_domain = thread, .allocator = to_allocator}, policy...};
+  imported_protection_domain imported{opened, domain.handle(), policy...};
+  call_owner<parent_domain, protection_domain_ref>(parent);
+  call_owner<imported_protection_domain, protection_domain_ref>(imported);
+  call_owner<thread_domain, thread_domain_ref>(thread);
+}
+
+template <class Memory, class... Policy>
+void call_device_memory(const Memory& memory, Policy&... policy) {
+  std::array<int, 4> numbers{};
+  use(memory.context(), memory.size(), memory.handle(policy...));
+  memory.store(0, numbers, policy...);
+  memory.load(0, numbers, policy...);
+}
+
+template <class... Policy>
+void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy) {
+  const access_rights rights = access_right::local_write;
+  device_memory memory{domain.context(), 64, {.alignment = 8}, policy...};
+  imported_device_memory imported_memory{domain.context(), device_memory_handle{1}, 64, policy...};
+  use(device_memory{domain.context(), 64, policy...});
+  call_device_memory(memory, policy...);
+  call_device_memory(imported_memory, policy...);
+  call_device_memory(device_memory_ref{memory}, policy...);
+  use(device_memory{adopt, memory.native_handle(), 64});
+  use(imported_device_memory{adopt, memory.native_handle(), 64});
+  use(device_memory_ref{adopt, memory.native_handle(), 64}, device_memory_ref{});
+
+  std::vector<std::uint64_t> numbers(8);
+  memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+  region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
+  region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
+                                    rights, policy...);
+  region = memory_region::of_whole_address_space(domain, rights, policy...);
+  region = memory_region::null(domain, policy...);
+  region.reregister({.domain = domain, .rights = rights}, policy...);
+  region.reregister(numbers, {}, policy...);
+  region.reregister(numbers, policy...);
+  use(region.handle(), region.buffer_of(std::span{numbers}, policy...));
+  use(region.const_buffer_of(std::span{numbers}, policy...));
+  const std::array buffers{region.slice(0, 8)};
+  prefetch(domain, buffers, {}, policy...);
+  prefetch_for_writing(domain, buffers, {.flush = true}, policy...);
+  prefetch_without_faulting(domain, buffers, {}, policy...);
+
+  imported_memory_region imported{domain, region.handle(), rights, 0, policy...};
+  use(imported.slice(0, 8, policy...), memory_region_ref{imported});
+  use(imported_memory_region{adopt, imported.native_handle(), rights, 0});
+  call_handle(imported);
+  call_handle(imported_memory);
+  call_handle(memory);
+}
+
 template <class Channel, class... Policy>
 void call_channel(const Channel& channel, Policy&... policy) {
   use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
@@ -192,6 +280,45 @@ void call_queue(const Queue& queue, Policy&... policy) {
   use(queue.wait(batch, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
   queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
+}
+
+template <class Queue, class... Policy>
+void call_shared_receive_queue(const Queue& queue, Policy&... policy) {
+  use(queue.context(), queue.protection_domain(), queue.user_context());
+  queue.post(receive()).check(policy...);
+  const shared_receive_queue_attributes found = queue.query(policy...);
+  use(found.max_wr(), found.max_sge(), found.limit(), found.native());
+  use(shared_receive_queue_attributes{}, shared_receive_queue_attributes{found.native()});
+  queue.resize(8, policy...);
+  queue.set_limit(2, policy...);
+}
+
+template <class... Policy>
+void call_shared_receive_queues(const protection_domain_ref& domain,
+                                const completion_queue_ref& queue, Policy&... policy) {
+  shared_receive_queue shared{domain, {}, policy...};
+  call_shared_receive_queue(shared, policy...);
+  call_shared_receive_queue(shared_receive_queue_ref{shared}, policy...);
+
+  xrc_domain xrc{domain.context(), policy...};
+  use(xrc.context(), xrc_domain{xrc.context(), 0, xrc_domain_opening::existing, policy...});
+  xrc_shared_receive_queue far{domain, xrc, queue, {}, policy...};
+  call_shared_receive_queue(far, policy...);
+  call_shared_receive_queue(xrc_shared_receive_queue_ref{far}, policy...);
+  use(far.number(policy...), xrc_shared_receive_queue_ref{far}.number(policy...));
+
+  tag_matching_queue tags{domain, queue, {}, policy...};
+  call_shared_receive_queue(tags, policy...);
+  tag_handle handle{};
+  tags.post_operations(add_tag(1).mask(1).id(2).handle_to(handle).signaled(3),
+                       delete_tag(handle).handled_unexpected(4), synchronize_tags(5))
+      .check(policy...);
+  tag_matching_queue_ref{tags}.post_operations(add_tag(1)).check(policy...);
+
+  call_owner<shared_receive_queue, shared_receive_queue_ref>(shared);
+  call_owner<xrc_shared_receive_queue, xrc_shared_receive_queue_ref>(far);
+  call_owner<tag_matching_queue, tag_matching_queue_ref>(tags);
+  call_owner<xrc_domain, xrc_domain_ref>(xrc);
 }
 
 template <class Completion, class... Policy>
@@ -280,6 +407,8 @@ void call_everything_with(Policy&... policy) {
   call_memory(domain, policy...);
   call_windows<window_type::one>(domain, policy...);
   call_windows<window_type::two>(domain, policy...);
+  call_domains(opened, domain, policy...);
+  call_kinds_of_memory(domain, policy...);
 
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);
@@ -291,6 +420,7 @@ void call_everything_with(Policy&... policy) {
   call_queue(queue, policy...);
   call_queue(completion_queue_ref{queue}, policy...);
   call_completion(completion{ibv_wc{}}, policy...);
+  call_shared_receive_queues(domain, queue, policy...);
 
   extended_completion_queue<every_field> extended{opened, 16, {.single_threaded = true}, policy...};
   use(extended_completion_queue<>{opened, 16, policy...});

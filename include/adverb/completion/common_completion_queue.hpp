@@ -34,9 +34,13 @@ struct completion_queue_traits {
   }
 };
 
+// The part of a queue that both engines have.
 [[nodiscard]] inline ibv_cq* plain_queue(ibv_cq* queue) noexcept { return queue; }
 [[nodiscard]] inline ibv_cq* plain_queue(ibv_cq_ex* queue) noexcept {
   return ibv_cq_ex_to_cq(queue);
+}
+[[nodiscard]] inline const ibv_cq* plain_queue(const ibv_cq_ex* queue) noexcept {
+  return ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue));
 }
 
 /// A period as the C API has it, rounded up to whole microseconds; beyond 16 bits where it is too

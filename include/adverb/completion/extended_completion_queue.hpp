@@ -37,9 +37,10 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   ///
   ///     for (const auto& completion : queue.poll()) use(completion.id());
   ///
-  /// A loop without a limit ends when the queue is empty, which on Soft-RoCE of rdma-core before 55
-  /// loses a completion; `poll(1)` does not (see docs/guide/completion.md). Thread safe, unless the
-  /// queue was made single threaded. Wraps: ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
+  /// A failure ends the loop: without exceptions, look at the policy's error after it. A loop that
+  /// empties the queue loses a completion on Soft-RoCE of rdma-core before 55; `poll(1)` does not
+  /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
+  /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] polled_completions<Fields, Policy> poll(
       std::size_t limit = std::numeric_limits<std::size_t>::max(), Policy&& policy = {}) const {
@@ -128,17 +129,15 @@ namespace detail {
 
 struct extended_completion_queue_traits {
   using native_type = ibv_cq_ex;
-  static constexpr std::string_view destroy_verb = completion_queue_traits::destroy_verb;
-  static int destroy(ibv_cq_ex* queue) noexcept {
-    return completion_queue_traits::destroy(ibv_cq_ex_to_cq(queue));
-  }
+  using plain = completion_queue_traits;
+  static constexpr std::string_view destroy_verb = plain::destroy_verb;
+  static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
   template <class Function>
   static void for_each_parent(const ibv_cq_ex* queue, const Function& function) noexcept {
-    function(queue->context);
-    function(queue->channel);
+    plain::for_each_parent(plain_queue(queue), function);
   }
   static void describe(const ibv_cq_ex* queue, text_writer& writer) noexcept {
-    completion_queue_traits::describe(ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue)), writer);
+    plain::describe(plain_queue(queue), writer);
   }
 };
 

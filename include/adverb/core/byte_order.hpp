@@ -20,6 +20,16 @@ namespace adverb::inline ADVERB_ABI::detail {
     return number;
 }
 
+[[nodiscard]] constexpr std::uint16_t swap_network_order(std::uint16_t number) noexcept {
+  if constexpr (std::endian::native == std::endian::little)
+    return __builtin_bswap16(number);
+  else
+    return number;
+}
+[[nodiscard]] constexpr std::uint8_t swap_network_order(std::uint8_t number) noexcept {
+  return number;
+}
+
 /// Writes a number as little-endian bytes.
 template <std::unsigned_integral Number>
 constexpr void store_little_endian(std::span<std::byte, sizeof(Number)> out,

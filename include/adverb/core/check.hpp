@@ -91,6 +91,21 @@ std::size_t check_count(Policy&& policy, std::string_view verb, long result,
   return 0;
 }
 
+/// For ibv_rereg_mr, which returns 0, or a negative number of its own that tells what is left of
+/// the region, and sets errno (mostly). Returns that number; `describe` is called with it too.
+template <error_policy Policy, std::invocable Call, class Describe>
+int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
+                       const Describe& describe) {
+  errno = 0;
+  const int result = call();
+  if (result == 0) [[likely]]
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), errno, verb,
+                 [&](failure_description& description) { describe(description, result); });
+  return result;
+}
+
 /// For polling, which returns a count, or a negative number that means nothing else. Returns the
 /// count, 0 on failure (EIO).
 template <error_policy Policy, class Describe>

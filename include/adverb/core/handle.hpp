@@ -83,7 +83,10 @@ class [[nodiscard]] unique_handle {
 
   /// Gives up the C object without destroying it.
   [[nodiscard]] native_type* release() noexcept {
-    if (object_ != nullptr) unregister_from_parents();
+    if (object_ != nullptr) {
+      unregister_from_parents();
+      forget_parents();
+    }
     return std::exchange(object_, nullptr);
   }
 
@@ -110,6 +113,7 @@ class [[nodiscard]] unique_handle {
     unregister_from_parents();
     const int result = Traits::destroy(object_);
     if (result == 0) {
+      forget_parents();
       object_ = nullptr;
       return;
     }
@@ -120,6 +124,16 @@ class [[nodiscard]] unique_handle {
                              if constexpr (requires { Traits::explain_destroy(description); })
                                Traits::explain_destroy(description);
                            });
+  }
+
+ protected:
+  /// Makes a call that may give the object other parents, and counts it as their child afterwards.
+  template <std::invocable Call>
+  auto with_new_parents(const Call& call) {
+    unregister_from_parents();
+    const auto result = call();
+    register_with_parents();
+    return result;
   }
 
  private:
@@ -134,6 +148,11 @@ class [[nodiscard]] unique_handle {
       if (parent != nullptr)
         detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
     });
+  }
+
+  // Those that were noted for it: another object may get its address.
+  void forget_parents() const noexcept {
+    detail::lifetime_registry::instance().forget_parents(object_);
   }
 
   void destroy_or_tell() noexcept { close(detail::telling{}); }

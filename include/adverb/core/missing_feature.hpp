@@ -54,7 +54,7 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_read_counters", "counters"},
     optional_verb{"ibv_reg_dm_mr", "device memory"},
     optional_verb{"ibv_reg_dmabuf_mr", "registration of dma-buf memory"},
-    optional_verb{"ibv_rereg_mr", "re-registration of memory"},
+    optional_verb{"ibv_rereg_mr", "re-registration of memory, or not of this kind"},
     optional_verb{"ibv_resize_cq", "completion queues that can be resized"},
     optional_verb{"ibv_set_ece", "enhanced connection establishment (ECE)"},
 };

@@ -24,7 +24,7 @@ namespace adverb::inline ADVERB_ABI {
 /// The object that it is about is not destroyed before it is acknowledged: the destruction waits
 /// for it, so the thread that holds the event must not be the one that destroys the object. Once
 /// the event is acknowledged another thread may destroy the object, and the event no longer names
-/// it.
+/// it. Valid as long as its context.
 class [[nodiscard]] async_event {
  public:
   /// Takes over an event that `ibv_get_async_event` gave, and has it to acknowledge.

@@ -87,9 +87,10 @@ class context_operations : public Storage {
     detail::set_non_blocking(std::forward<Policy>(policy), async_file_descriptor(), non_blocking,
                              detail::on_device(this->native_handle()));
   }
-  /// Waits for the next asynchronous event, of several threads that do so wakes one. Nothing when
-  /// they were made not to wait and no event is there, or when a signal handler ran meanwhile.
-  /// While the event lives, the object that it is about cannot be destroyed: see `async_event`.
+  /// Waits for the next asynchronous event; of several threads that wait, each event wakes one.
+  /// Nothing when the device was made non-blocking and no event is there, or when a signal handler
+  /// ran meanwhile. The object that an event is about is not destroyed while the event lives: see
+  /// `async_event`.
   /// Wraps: ibv_get_async_event(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] std::optional<async_event> next_async_event(Policy&& policy = {}) const {
@@ -183,8 +184,8 @@ class context_operations : public Storage {
   /// The same into memory of the caller, of which the part that was filled is returned. Too little
   /// room is an error (EINVAL). Wraps: ibv_query_gid_table(3).
   template <error_policy Policy = throwing>
-  std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
-                                         Policy&& policy = {}) const {
+  [[nodiscard]] std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
+                                                       Policy&& policy = {}) const {
     if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return {};
     const std::size_t count = detail::check_count(
         std::forward<Policy>(policy), "ibv_query_gid_table",

@@ -34,7 +34,7 @@ enum class hash_field : std::uint64_t {
   destination_tcp_port = IBV_RX_HASH_DST_PORT_TCP,
   source_udp_port = IBV_RX_HASH_SRC_PORT_UDP,
   destination_udp_port = IBV_RX_HASH_DST_PORT_UDP,
-  ipsec_security_parameters_index = IBV_RX_HASH_IPSEC_SPI,
+  security_parameters_index = IBV_RX_HASH_IPSEC_SPI,
   /// The fields are those of the inner packet of a tunnel.
   inner = std::uint64_t{1} << 31,  // IBV_RX_HASH_INNER: signed in some versions
 };
@@ -52,7 +52,7 @@ using hash_fields = flags<hash_field>;
     case hash_field::destination_tcp_port: return "destination_tcp_port";
     case hash_field::source_udp_port: return "source_udp_port";
     case hash_field::destination_udp_port: return "destination_udp_port";
-    case hash_field::ipsec_security_parameters_index: return "ipsec_security_parameters_index";
+    case hash_field::security_parameters_index: return "security_parameters_index";
     case hash_field::inner: return "inner";
   }
   return {};

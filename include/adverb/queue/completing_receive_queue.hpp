@@ -18,10 +18,8 @@ template <class Queue, error_policy Policy, class Explain, class... Parents>
   return make_handle<Queue>(
       std::forward<Policy>(policy), "ibv_create_srq_ex",
       [&] {
-        ibv_srq* const made = ibv_create_srq_ex(native.pd->context, &native);
-        if (made != nullptr)
-          lifetime_registry::instance().note_parents(made, {native.cq, native.xrcd});
-        return made;
+        return with_parents(ibv_create_srq_ex(native.pd->context, &native),
+                            {native.cq, native.xrcd});
       },
       [&](failure_description& description) {
         on_device(native.pd->context)(description);

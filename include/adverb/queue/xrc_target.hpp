@@ -30,12 +30,7 @@ template <error_policy Policy, std::invocable Make, class Explain>
                                                                const Explain& explain) {
   return make_handle<unique_handle<queue_pair_traits>>(
       std::forward<Policy>(policy), verb,
-      [&] {
-        ibv_qp* const made = make();
-        if (made != nullptr)
-          lifetime_registry::instance().note_parents(made, {domain.native_handle()});
-        return made;
-      },
+      [&] { return with_parents(make(), {domain.native_handle()}); },
       [&](failure_description& description) {
         on_object<xrc_domain_traits>(domain.native_handle())(description);
         explain(description);

@@ -30,6 +30,10 @@ constexpr std::array operations{
     install_window_operations,
     install_queue_operations,
     install_shared_receive_queue_operations,
+    install_work_queue_operations,
+    install_steering_operations,
+    install_domain_operations,
+    install_registration_operations,
 };
 
 }  // namespace

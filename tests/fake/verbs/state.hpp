@@ -51,13 +51,18 @@ struct queue_pair {
   ibv_qp_ex native;
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
-  /// The multicast groups that it is attached to.
-  std::vector<ibv_gid> groups;
   ibv_ece enhancements;
   /// Whether it was made for extended sending.
   bool extended;
   /// What was built since ibv_wr_start.
   std::vector<extended_request> building;
+  /// The multicast groups that it is attached to.
+  std::vector<ibv_gid> groups;
+};
+
+struct counter_set {
+  ibv_counters native;
+  std::vector<std::uint64_t> values;
 };
 
 struct shared_receive_queue {
@@ -65,6 +70,12 @@ struct shared_receive_queue {
   ibv_srq_attr attributes;
   std::uint32_t number;
   std::uint32_t last_tag_handle;
+};
+
+/// Device memory is memory of the process.
+struct device_memory {
+  ibv_dm native;
+  std::vector<std::byte> bytes;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
@@ -106,12 +117,19 @@ struct machine::state {
   objects<ibv_device*, std::vector<ibv_device*>> lists;
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
+  objects<ibv_td> thread_domains;
   objects<ibv_mr> regions;
   objects<ibv_mw> windows;
+  objects<ibv_dm, device_memory> device_memories;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_wq> work_queues;
+  objects<ibv_rwq_ind_table> indirection_tables;
+  objects<ibv_flow> flows;
+  objects<ibv_flow_action> flow_actions;
+  objects<ibv_counters, counter_set> counters;
   objects<ibv_srq, shared_receive_queue> shared_receive_queues;
   objects<ibv_xrcd> xrc_domains;
 };
@@ -141,6 +159,8 @@ port* port_of(const ibv_context* context, std::uint32_t number);
 completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
                                         void* user_context, ibv_comp_channel* channel,
                                         std::int64_t vector);
+/// Makes a region, as every kind of registration does.
+ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length);
 
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
@@ -154,9 +174,13 @@ void close_async_events(open_context& context);
 
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
+void install_domain_operations(verbs_context& context);
+void install_registration_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
 void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_work_queue_operations(verbs_context& context);
+void install_steering_operations(verbs_context& context);
 void install_clock_operations(verbs_context& context);
 void install_shared_receive_queue_operations(verbs_context& context);
 
