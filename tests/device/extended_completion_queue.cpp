@@ -66,7 +66,7 @@ TEST_CASE("An extended queue of an impossible size or vector is refused, and say
                                              std::to_string(vectors) + " (they count from 0)");
 }
 
-TEST_CASE("Fields that the device cannot tell are refused, and named") {
+TEST_CASE("Fields that the device cannot tell are refused, and named", "[optional]") {
   const context device = open_device();
   if (!is_soft_roce(device)) {
     tell_skip("Fields that the device cannot tell are refused, and named",
@@ -94,7 +94,7 @@ TEST_CASE("Fields that the device cannot tell are refused, and named") {
         head + "the device has no tag matching");
 }
 
-TEST_CASE("A device without completion moderation says so") {
+TEST_CASE("A device without completion moderation says so", "[optional]") {
   const context device = open_device();
   if (device.query_device().native().cq_mod_caps.max_cq_count != 0) {
     tell_skip("A device without completion moderation says so", "this one has it");
@@ -175,7 +175,7 @@ TEST_CASE("A loop without a limit takes all, and the queue goes on working",
   }
 }
 
-TEST_CASE("What librxe before rdma-core 55 does to a loop without a limit") {
+TEST_CASE("What librxe before rdma-core 55 does to a loop without a limit", "[optional]") {
   const extended_link link;
   if (!loses_its_place(link.context)) {
     tell_skip("What librxe before rdma-core 55 does to a loop without a limit",

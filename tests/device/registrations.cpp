@@ -71,7 +71,7 @@ TEST_CASE("Zero-based memory is addressed from 0 on, locally and by a peer", "[i
   CHECK(std::memcmp(link.near_end.bytes.data(), &memory->bytes[200], 8) == 0);
 }
 
-TEST_CASE("Soft-RoCE does not look at the zero-based flag alone") {
+TEST_CASE("Soft-RoCE does not look at the zero-based flag alone", "[optional]") {
   loopback<transport::rc> link;
   if (!is_soft_roce(link.context)) {
     tell_skip("the zero-based flag alone", "the device is not Soft-RoCE");

@@ -20,7 +20,7 @@ bool is_there(const failure& why, std::string_view test, std::string_view explan
 
 }  // namespace
 
-TEST_CASE("A device has XRC domains, or says that it has none") {
+TEST_CASE("A device has XRC domains, or says that it has none", "[optional]") {
   const context opened = open_device();
   const std::string none = std::string{opened.device().name()} + " has no XRC domains";
   failure why;

@@ -50,7 +50,7 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_post_srq_ops", "tag matching"},
     optional_verb{"ibv_qp_to_qp_ex", "extended sending"},
     optional_verb{"ibv_query_ece", "enhanced connection establishment (ECE)"},
-    optional_verb{"ibv_query_port_speed", "port speed that can be queried (rdma-core 62)"},
+    optional_verb{"ibv_query_port_speed", "port speed that can be queried"},
     optional_verb{"ibv_query_rt_values_ex", "clock that can be read"},
     optional_verb{"ibv_read_counters", "counters"},
     optional_verb{"ibv_reg_dm_mr", "device memory"},

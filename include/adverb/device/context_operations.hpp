@@ -14,6 +14,7 @@
 #include <endian.h>
 #include <infiniband/verbs.h>
 
+#include <adverb/core/call_if_declared.hpp>
 #include <adverb/core/file_descriptor.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/device/async_event.hpp>
@@ -34,13 +35,21 @@ template <class Index>
   return static_cast<int>(index);
 }
 
-/// `ibv_query_port_speed`, which came with rdma-core 62.
-template <class Context>
-[[nodiscard]] int query_port_speed(Context* context, std::uint32_t port, std::uint64_t& speed) {
-  if constexpr (requires { ibv_query_port_speed(context, port, &speed); })
-    return ibv_query_port_speed(context, port, &speed);
-  else
-    return EOPNOTSUPP;
+/// What `port_megabits` of a context does. `ibv_query_port_speed` came with rdma-core 62.
+template <class Context, class Describe, error_policy Policy>
+[[nodiscard]] std::uint64_t port_megabits(Context* context, std::uint32_t port,
+                                          const Describe& describe, Policy&& policy) {
+  return call_if_declared<std::uint64_t>(
+      std::forward<Policy>(policy), "ibv_query_port_speed", describe,
+      [&](auto* native, std::uint32_t number)
+        requires requires(std::uint64_t speed) { ibv_query_port_speed(native, number, &speed); }
+      {
+        std::uint64_t speed = 0;
+        const bool known = check_returned(std::forward<Policy>(policy), "ibv_query_port_speed",
+                                          ibv_query_port_speed(native, number, &speed), describe);
+        return known ? speed * 100 : std::uint64_t{0};
+      },
+      context, port);
 }
 
 }  // namespace detail
@@ -245,17 +254,13 @@ class context_operations : public Storage {
   }
 
   /// The bandwidth that a port really has, in Mbit/s: for a function of a shared device that of all
-  /// links behind it. EOPNOTSUPP before rdma-core 62. Wraps: ibv_query_port_speed(3).
+  /// links behind it. EOPNOTSUPP with headers before rdma-core 62. Wraps: ibv_query_port_speed(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] std::uint64_t port_megabits(port_number port, Policy&& policy = {}) const {
     if (!present(std::forward<Policy>(policy), "ibv_query_port_speed")) return 0;
-    std::uint64_t speed = 0;
-    const int result =
-        detail::query_port_speed(this->native_handle(), static_cast<std::uint32_t>(port), speed);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port_speed", result,
-                                detail::on_port(this->native_handle(), port)))
-      return 0;
-    return speed * 100;
+    return detail::port_megabits(this->native_handle(), static_cast<std::uint32_t>(port),
+                                 detail::on_port(this->native_handle(), port),
+                                 std::forward<Policy>(policy));
   }
 
  private:

@@ -49,7 +49,7 @@ struct address {
                  .destination = lid{native.dlid},
                  .service_level = adverb::service_level{native.sl},
                  .source_path_bits = native.src_path_bits,
-                 .static_rate = static_cast<rate>(native.static_rate)};
+                 .static_rate = adverb::rate{native.static_rate}};
     if (native.is_global != 0)
       made.route = global_route{.destination = gid{native.grh.dgid},
                                 .source = gid_index{native.grh.sgid_index},
