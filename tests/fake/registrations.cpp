@@ -192,6 +192,7 @@ TEST_CASE_METHOD(fixture, "a region too many is named so") {
   const memory_region second{domain, memory};
   CHECK(said(ENOMEM, access_right::local_write) ==
         "the domain has 2 memory regions already, and the device allows 2 in all");
+  CHECK(said(EINVAL, access_right::local_write).empty());
   CHECK(with_one.find("regions") == std::string::npos);
 }
 

@@ -121,10 +121,8 @@ inline void explain_regions(problem_list& problems, const registration_attempt& 
   const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
   if (device.orig_attr.max_mr > 0 && regions >= static_cast<std::uint32_t>(device.orig_attr.max_mr))
     problems.add([&](text_writer& writer) {
-      writer.put("the domain has ")
-          .decimal(regions)
-          .put(" memory regions already, and the device ");
-      writer.put("allows ").decimal(static_cast<std::uint32_t>(device.orig_attr.max_mr));
+      writer.put("the domain has ").decimal(regions).put(" memory regions already, and ");
+      writer.put("the device allows ").decimal(static_cast<std::uint32_t>(device.orig_attr.max_mr));
       writer.put(" in all");
     });
 }
@@ -152,10 +150,9 @@ inline void explain_registration(problem_list& problems, const std::error_code& 
   if (attempt.domain) {
     std::error_code unknown;
     const ibv_device_attr_ex device = attempt.domain.context().query_device(unknown).native();
-    if (!unknown) {
-      explain_device(problems, attempt, device);
+    if (!unknown) explain_device(problems, attempt, device);
+    if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
       explain_regions(problems, attempt, device);
-    }
   }
   if (problems.empty()) explain_code(problems, code, attempt.length);
 }
