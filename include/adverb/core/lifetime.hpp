@@ -113,8 +113,8 @@ class [[gnu::visibility("default")]] lifetime_registry {
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
-                                   lifetime_registry::noted_parents parents) noexcept {
-  if (made != nullptr) lifetime_registry::instance().note_parents(made, std::move(parents));
+                                   const lifetime_registry::noted_parents& parents) noexcept {
+  if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
   return made;
 }
 

@@ -88,9 +88,9 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
   if (!made || !detail::check_kind(std::forward<Policy>(policy), made.native_handle(), Transport,
                                    qp_state::reset))
     return {};
+  const detail::lifetime_registry::noted_parents parents{table.native_handle()};
   // Noted now, because a handle that is released forgets its parents.
-  return {adopt, detail::with_parents(made.release(), {table.native_handle()}),
-          std::forward<Policy>(policy)};
+  return {adopt, detail::with_parents(made.release(), parents), std::forward<Policy>(policy)};
 }
 
 }  // namespace adverb::inline ADVERB_ABI
