@@ -10,6 +10,7 @@ using namespace adverb;
 
 [[maybe_unused]] static void use(const queue_pair<transport::ud>& datagrams,
                                  const queue_pair<transport::rc>& connected,
+                                 const queue_pair<transport::driver>& special,
                                  const counters& counted_by, std::span<const std::byte> bytes) {
   (void)flow{datagrams, flow_rule{{},
                                   match_ethernet{},
@@ -31,6 +32,7 @@ using namespace adverb;
   (void)aes_gcm_key{bytes.first<32>(), salt};
 
   (void)connected;
+  (void)special;
 #if defined(ADVERB_EXPECT_IP_AFTER_TRANSPORT)
   // expect: a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or UDP
   (void)flow_rule{{}, match_udp{}, match_ipv4{}};
@@ -64,6 +66,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_CONNECTED_PAIR)
   // expect: packets are steered to UD and raw packet queue pairs
   (void)flow{connected, flow_rule{{}}};
+#elif defined(ADVERB_EXPECT_PAIR_OF_THE_DRIVER)
+  // expect: packets are steered to UD and raw packet queue pairs
+  (void)flow{special, flow_rule{{}}};
 #elif defined(ADVERB_EXPECT_PAIR_THAT_IS_TEMPORARY)
   // expect(gcc): use of deleted function
   // expect(clang): deleted

@@ -75,10 +75,9 @@ class flow_destination : public reference<ibv_qp> {
   template <class Pair>
     requires requires { Pair::transport_of; }
   flow_destination(const Pair& pair) noexcept : reference{pair.native_handle()} {
-    static_assert(Pair::transport_of == transport::ud ||
-                      Pair::transport_of == transport::raw_packet ||
-                      Pair::transport_of == transport::driver,
-                  "packets are steered to UD and raw packet queue pairs");
+    static_assert(
+        Pair::transport_of == transport::ud || Pair::transport_of == transport::raw_packet,
+        "packets are steered to UD and raw packet queue pairs");
   }
   /// An owner that is about to die cannot be referred to.
   template <detail::owner_of<ibv_qp> Pair>
