@@ -85,16 +85,20 @@ TEST_CASE_METHOD(counters_bench, "what counters cannot do is explained") {
   CHECK(std::string{attach_refused(ENOTSUP).what()} ==
         "ibv_attach_counters_point_flow on fake0 counters: EOPNOTSUPP (Operation not supported); "
         "the device does not count the bytes of flows");
+  CHECK(reported([&] { machine.fail<called::attach_counters_point_flow>(ENOTSUP); },
+                 [&](auto&&... policy) { traffic.attach(counted::bytes, 1, steered, policy...); })
+            .explanation() ==
+        "the device does not count the bytes of flows, or takes that only before the flow is made: "
+        "attach without a flow");
   CHECK(attach_refused(EBUSY).explanation() ==
         "a flow uses the counters: say what they count before it is made");
   CHECK(attach_refused(ENOMEM).explanation().empty());
 
   machine.count(traffic.native_handle(), {1, 2, 3});
   std::array<std::uint64_t, 2> values{};
-  CHECK(
-      std::string{reported([&](auto&&... policy) { traffic.read(values, policy...); }).what()} ==
-      "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2, which "
-      "may be less than the highest index in use, and no flow may be using the counters yet");
+  CHECK(std::string{reported([&](auto&&... policy) { traffic.read(values, policy...); }).what()} ==
+        "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2: that "
+        "may not reach the highest index in use, or perhaps no flow uses the counters yet");
   CHECK(reported([&] { machine.fail<called::read_counters>(EIO); },
                  [&](auto&&... policy) { traffic.read_cached(values, policy...); })
             .explanation()

@@ -62,13 +62,13 @@ static_assert(subnet(ipv6_address{}, 20).mask == ipv6_address{0xffff, 0xf000, 0,
 // Not given: not looked at. Given: all bits. Masked: what is outside of the mask is not there.
 using field = match_field<std::uint16_t, 12>;
 static_assert(field{}.value() == 0 && field{}.mask() == 0);
-static_assert(!field{}.is_partial() && !field{}.too_large());
+static_assert(!field{}.is_partial() && !field{}.value_too_large() && !field{}.mask_too_large());
 static_assert(field{0}.value() == 0 && field{0}.mask() == 0xfff && !field{0}.is_partial());
-static_assert(!field{0xfff}.too_large() && field{0x1000}.too_large());
+static_assert(!field{0xfff}.value_too_large() && field{0x1000}.value_too_large());
 static_assert(field{masked<std::uint16_t>{0x123, 0xf0}}.value() == 0x20);
 static_assert(field{masked<std::uint16_t>{0x123, 0xf0}}.is_partial());
 static_assert(!field{masked<std::uint16_t>{0x123, 0xfff}}.is_partial());
-static_assert(field{masked<std::uint16_t>{0, 0x1000}}.too_large());
+static_assert(field{masked<std::uint16_t>{0, 0x1000}}.mask_too_large());
 static_assert(match_field<bool>{false}.mask() && !match_field<bool>{}.mask());
 using address_field = match_field<ipv4_address>;
 static_assert(address_field{}.mask() == ipv4_address{} && !address_field{}.is_partial());

@@ -61,8 +61,8 @@ class counters_operations : public Storage {
   void attach(counted what, std::uint32_t index, Policy&& policy = {}) const {
     attach_to(nullptr, what, index, std::forward<Policy>(policy));
   }
-  /// Counts something at an index in a flow that is in force. Wraps:
-  /// ibv_attach_counters_point_flow(3).
+  /// Counts something at an index in a flow that is in force; not every device that counts can.
+  /// Wraps: ibv_attach_counters_point_flow(3).
   template <error_policy Policy = throwing>
   void attach(counted what, std::uint32_t index, flow_ref flow, Policy&& policy = {}) const {
     if (detail::check_present(std::forward<Policy>(policy), attach_verb, flow.native_handle()))
@@ -97,10 +97,13 @@ class counters_operations : public Storage {
         std::forward<Policy>(policy), attach_verb, result, [&](failure_description& description) {
           detail::on_object<detail::counters_traits>(this->native_handle())(description);
           description.explain([&](text_writer& writer) {
-            if (description.code() == std::errc::operation_not_supported)
+            if (description.code() == std::errc::operation_not_supported) {
               writer.put("the device does not count the ").put(what).put(" of flows");
-            else if (description.code() == std::errc::device_or_resource_busy)
+              if (flow != nullptr)
+                writer.put(", or takes that only before the flow is made: attach without a flow");
+            } else if (description.code() == std::errc::device_or_resource_busy) {
               writer.put("a flow uses the counters: say what they count before it is made");
+            }
           });
         });
   }
@@ -119,8 +122,8 @@ class counters_operations : public Storage {
             description.explain([&](text_writer& writer) {
               writer.put("there is room for ").decimal(values.size());
               writer.put(
-                  ", which may be less than the highest index in use, and no flow may be "
-                  "using the counters yet");
+                  ": that may not reach the highest index in use, or perhaps no flow uses the "
+                  "counters yet");
             });
         });
   }

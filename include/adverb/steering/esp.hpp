@@ -61,7 +61,8 @@ struct esp_full_offload {
   std::uint32_t security_parameters_index = 0;
   /// The low half of the first sequence number.
   std::uint32_t sequence_number = 0;
-  /// The initialization vector of the first packet. Never the same twice with one key.
+  /// The initialization vector of the first packet. Never the same twice with one key, with which
+  /// it is given: a change of attributes alone leaves it.
   std::array<std::byte, 8> initialization_vector{};
   /// Padding against traffic analysis, in bytes.
   std::uint32_t traffic_flow_padding = 0;
@@ -92,8 +93,8 @@ struct esp_options {
   /// The length of the integrity check value, in bytes: 8, 12 or 16 (RFC 4106).
   std::uint32_t integrity_check_length = 16;
   esp_attributes attributes{};
-  /// The high half of 64-bit sequence numbers. It has to be kept up with `modify` every 2^31
-  /// packets.
+  /// The high half of 64-bit sequence numbers. Of inline crypto it has to be kept up with `modify`
+  /// every 2^31 packets.
   std::optional<std::uint32_t> extended_sequence_number{};
 };
 

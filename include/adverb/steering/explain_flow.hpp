@@ -83,7 +83,7 @@ inline void explain_flow(failure_description& description, const ibv_qp* pair,
       return;
     }
     if (code == std::errc::no_such_device_or_address) {
-      writer.put("the device does not steer flows by itself now, or not these");
+      writer.put("the device does not steer flows at present, or none of this kind");
       return;
     }
     std::error_code unknown;
@@ -91,7 +91,8 @@ inline void explain_flow(failure_description& description, const ibv_qp* pair,
         device_capability::flow_steering);
     if (code == std::errc::operation_not_supported || code == std::errc::function_not_supported) {
       // A device without flow steering is explained elsewhere.
-      if (steers) writer.put("the device steers flows, but not by all of these, or not so");
+      if (steers)
+        writer.put("the device steers flows, but lacks one of these matches, actions or flags");
       return;
     }
     if (code != std::errc::invalid_argument) return;

@@ -104,7 +104,7 @@ class flow_action_operations : public Storage {
 };
 
 /// A flow action: the encryption or decryption of ESP packets, carried out by flows whose rules
-/// name it in an `action_handle`, which it has to outlive. Not thread safe against `modify`.
+/// name it in an `action_handle`; it has to outlive them. One thread at a time modifies it.
 class [[nodiscard]] flow_action
     : public flow_action_operations<unique_handle<detail::flow_action_traits>> {
  public:

@@ -27,7 +27,7 @@ struct match_ipv4 {
   match_field<ipv4_address> destination{};
 };
 
-/// An IPv4 header, with more than its addresses: not every device can that is able to `match_ipv4`.
+/// An IPv4 header, with more than its addresses, which fewer devices can do than `match_ipv4`.
 struct match_ipv4_extended {
   match_field<ipv4_address> source{};
   match_field<ipv4_address> destination{};

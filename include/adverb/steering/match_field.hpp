@@ -69,15 +69,13 @@ class match_field {
 
   /// As it was given, in the field or over its edge.
   [[nodiscard]] constexpr T given() const noexcept { return value_; }
-  /// Whether the value or the mask is over the edge of the field.
-  [[nodiscard]] constexpr bool too_large() const noexcept {
-    return (std::uint64_t{value_} | std::uint64_t{mask_}) > all_ones;
-  }
+  /// Whether the value is over the edge of the field.
+  [[nodiscard]] constexpr bool value_too_large() const noexcept { return value_ > all_ones; }
+  [[nodiscard]] constexpr bool mask_too_large() const noexcept { return mask_ > all_ones; }
   /// Whether only some of the bits are compared.
   [[nodiscard]] constexpr bool is_partial() const noexcept {
     return mask_ != 0 && mask_ != all_ones;
   }
-  static constexpr unsigned bits = Bits;
 
  private:
   static constexpr T all_ones =

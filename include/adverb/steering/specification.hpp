@@ -17,9 +17,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// What was noticed while the fields were lowered.
 struct lowering_notes {
-  /// The first field whose value has more bits than it has; none when empty.
+  /// The first field whose value or mask has more bits than it has; none when empty.
   std::string_view too_large{};
+  /// That value or mask, and which of them it is.
   std::uint64_t given = 0;
+  bool is_mask = false;
   unsigned bits = 0;
   /// Whether a field is compared in a part of its bits.
   bool partial = false;
@@ -29,6 +31,7 @@ struct lowering_notes {
 [[nodiscard]] inline text<160> range_problem(const lowering_notes& notes) noexcept {
   return text<160>{[&](text_writer& writer) {
     if (notes.too_large.empty()) return;
+    writer.put(notes.is_mask ? "the mask of " : "");
     writer.put(notes.too_large).put(" is ").decimal(notes.given).put(", which does not fit ");
     writer.put("into its ").decimal(notes.bits).put(notes.bits == 1 ? " bit" : " bits");
   }};
@@ -61,9 +64,11 @@ class filter_writer {
     place(value_.*member, field.value());
     place(mask_.*member, field.mask());
     notes_.partial |= field.is_partial();
-    if (field.too_large() && notes_.too_large.empty()) {
+    const bool too_large = field.value_too_large() || field.mask_too_large();
+    if (too_large && notes_.too_large.empty()) {
       notes_.too_large = name;
-      notes_.given = field.given();
+      notes_.is_mask = !field.value_too_large();
+      notes_.given = notes_.is_mask ? field.mask() : field.given();
       notes_.bits = Bits;
     }
     return *this;
