@@ -107,10 +107,11 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
   const inbox messages{here.domain, largest, depth};
   for (std::uint64_t place = 0; place < depth; ++place) messages.post(here.pair, place);
 
-  const examples::group_membership membership{group, own};
   const adverb::multicast_attachment attachment{here.pair, group};
+  const examples::group_membership membership{group, own};
   std::printf("listening to %s on %s\n", adverb::to_string(group).c_str(),
               std::string{device.device().name()}.c_str());
+  here.received.wait_for_first();
   for (std::uint32_t count = 0; count < options.messages; ++count) {
     const adverb::completion done = here.received.next();
     const std::span<const std::byte> buffer = messages[done.id()];

@@ -56,8 +56,9 @@ struct xrc_pingpong_options : examples::connection_options {
     app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
     examples::add_mtu(app, mtu);
     app.add_option("--domain-file", domain_file,
-                   "The file through which the clients of a host share their XRC domain")
-        ->type_name("FILE");
+                   "The file through which the processes of a host share their XRC domain")
+        ->type_name("FILE")
+        ->default_str(domain_file);
   }
 };
 

@@ -31,9 +31,13 @@ class completions {
 
   [[nodiscard]] adverb::completion_queue_ref queue() const noexcept { return queue_; }
 
+  /// Sleeps until there is a completion, for as long as it takes. For who sleeps.
+  void wait_for_first() { found_ = sleep(for_ever); }
+
   /// The next completion. One that is no success is thrown.
   adverb::completion next() {
-    if (found_.empty()) found_ = channel_ ? sleep() : poll();
+    constexpr int limit = std::chrono::milliseconds{patience}.count();
+    if (found_.empty()) found_ = channel_ ? sleep(limit) : poll();
     const adverb::completion first = found_.front();
     found_ = found_.subspan(1);
     first.check();
@@ -43,12 +47,14 @@ class completions {
  private:
   using clock = std::chrono::steady_clock;
 
-  std::span<adverb::completion> sleep() {
+  static constexpr int for_ever = -1;
+
+  std::span<adverb::completion> sleep(int milliseconds) {
     // On a non-blocking channel, wait() finds nothing when an event is sure to follow.
     for (pollfd channel{.fd = channel_.file_descriptor(), .events = POLLIN, .revents = 0};;) {
       const std::span<adverb::completion> found = queue_.wait(batch_);
       if (!found.empty()) return found;
-      if (::poll(&channel, 1, std::chrono::milliseconds{patience}.count()) == 0) give_up();
+      if (::poll(&channel, 1, milliseconds) == 0) give_up();
     }
   }
 
