@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include <adverb/adverb.hpp>
 
 #include "common/completions.hpp"
+#include "common/device_options.hpp"
 #include "common/limits.hpp"
 #include "common/multicast_group.hpp"
 #include "common/number.hpp"
@@ -24,7 +24,7 @@ namespace {
 
 using adverb::transport;
 
-struct multicast_options {
+struct multicast_options : examples::device_options {
   bool send = false;
   std::string group = "239.1.2.3";
   std::uint32_t messages = 10;
@@ -34,9 +34,6 @@ struct multicast_options {
   /// How many receivers answer each message, of which the sender waits for all.
   std::uint32_t answers = 0;
   bool answer = false;
-  std::string device{};
-  adverb::port_number port{1};
-  std::optional<adverb::gid_index> gid{};
 };
 
 constexpr std::string_view answer_text = "here";
@@ -190,13 +187,7 @@ int main(int argc, char** argv) {
   app.add_flag("-a,--answer", options.answer, "Answer each message that is received");
   examples::add_number(app, "--answers", options.answers, 0, 1000,
                        "How many answers to wait for after each message that is sent");
-  app.add_option("-d,--ib-dev", options.device, "RDMA device (default: the first one)")
-      ->type_name("NAME");
-  examples::add_number(app, "-i,--ib-port", options.port, 1, 255, "Port of the device");
-  app.add_option("-g,--gid-idx", options.gid,
-                 "Own GID, as an index into the port's table (default: one that fits the group)")
-      ->check(examples::number_from(0, 255))
-      ->type_name("NUMBER");
+  options.add_to(app, "one that fits the group");
   app.footer("The other side may be mckey, in either role. On links over Ethernet (RoCE) only.");
   return examples::run(app, argc, argv, [&] { run(options); });
 }

@@ -39,6 +39,11 @@ group_case() {
 }
 
 ours=("$programs/multicast")
+
+# Its sender comes at the end of this test.
+"${limit[@]}" "${ours[@]}" -m 239.9.9.9 -n 1 >"$scratch/late" 2>&1 &
+late=$!
+
 group_case "ours sends to ours" '^listening' 1 "${ours[@]}" -- "${ours[@]}" -s
 prints receiver1 "^message of 100 bytes from ::ffff:$own_address qp 0x[0-9a-f]+$"
 prints sender '^sent 10 messages of 100 bytes to ::ffff:239.1.2.3$'
@@ -56,7 +61,21 @@ prints receiver2 '^message of 100 bytes from'
 group_case "ours sends to theirs" 'joined' 1 "${theirs[@]}" -- "${ours[@]}" -s
 prints receiver1 'data transfers complete|receiving data transfers'
 
+problem=''
+"${limit[@]}" "$(dirname "$0")/../../examples/both_ends" "${ours[@]}" -n 2 \
+  >"$scratch/both.out" 2>&1 || problem="it failed"
+verdict "both ends by one command" "$problem"
+prints both '^receiver  message of 100 bytes'
+prints both '^sender    sent 2 messages'
+
 refuses "no address" 2 '--group is nowhere, which is no IP address' multicast -m nowhere
 refuses "no group" 2 '--group is 10.0.0.1, which is no multicast address' multicast -m 10.0.0.1
 refuses "too long" 2 '--size: must be a number from 1 to 4096, not 5000' multicast -s --size 5000
+
+# Longer than our programs' patience with a peer that they know to be there.
+until ((SECONDS > 12)); do pause 0.2; done
+"${ours[@]}" -s -m 239.9.9.9 -n 1 >/dev/null
+problem=''
+wait "$late" || problem="the receiver ended with $?: $(<"$scratch/late")"
+verdict "a sender that comes late" "$problem"
 finish

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The options of every program that uses one port of one device.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <adverb/core/ids.hpp>
+
+#include "common/number.hpp"
+
+namespace examples {
+
+struct device_options {
+  std::string device{};
+  adverb::port_number port{1};
+  /// The own GID to use; without one it is chosen by rule.
+  std::optional<adverb::gid_index> gid{};
+
+  /// `rule` says which GID is chosen.
+  void add_to(CLI::App& app, const std::string& rule = "the best one") {
+    app.add_option("-d,--ib-dev", device, "RDMA device (default: the first one)")
+        ->type_name("NAME");
+    add_number(app, "-i,--ib-port", port, 1, 255, "Port of the device");
+    app.add_option("-g,--gid-idx", gid,
+                   "Own GID, as an index into the port's table (default: " + rule + ")")
+        ->check(number_from(0, 255))
+        ->type_name("NUMBER");
+  }
+};
+
+}  // namespace examples
