@@ -6,9 +6,6 @@ using namespace adverb;
 
 namespace {
 
-/// The bytes at the start of a receive buffer that are kept free for the GRH.
-constexpr std::size_t grh_size = 40;
-
 struct ud_link : loopback<transport::ud> {
   using loopback::loopback;
 
@@ -46,6 +43,20 @@ TEST_CASE("A datagram carries immediate data") {
   const auto message = received.success().receive();
   CHECK(message.length() == grh_size);
   CHECK(message.immediate() == immediate{0x01020304});
+}
+
+TEST_CASE("A datagram that is longer than its receive is the receiver's error only") {
+  ud_link link;
+  link.far_pair.post(receive(link.far_end.region.slice(0, grh_size + 10)).id(1)).check();
+  link.near_pair.post(send(link.near_end.region.slice(0, 11)).signaled().to(link.far)).check();
+  next_success(link.near_end.queue);
+  const completion received = next_completion(link.far_end.queue);
+  CHECK(received.id() == 1);
+  // Soft-RoCE (Linux 6.1) takes it for an operation error.
+  CHECK(received.status() == (is_soft_roce(link.context)
+                                  ? completion_status::local_queue_pair_operation_error
+                                  : completion_status::local_length_error));
+  CHECK(link.far_pair.query().state() == qp_state::error);
 }
 
 TEST_CASE("A datagram with another queue key is dropped") {
