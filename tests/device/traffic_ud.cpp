@@ -6,9 +6,6 @@ using namespace adverb;
 
 namespace {
 
-/// The bytes at the start of a receive buffer that are kept free for the GRH.
-constexpr std::size_t grh_size = 40;
-
 struct ud_link : loopback<transport::ud> {
   using loopback::loopback;
 
