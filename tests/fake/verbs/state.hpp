@@ -43,6 +43,9 @@ struct queue_pair {
   bool extended;
   /// What was built since ibv_wr_start.
   std::vector<extended_request> building;
+  /// The ids of what was posted and has not completed.
+  std::deque<std::uint64_t> posted_sends;
+  std::deque<std::uint64_t> posted_receives;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
