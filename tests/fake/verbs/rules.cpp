@@ -3,6 +3,7 @@
 #include "rules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace fake {
@@ -21,6 +22,12 @@ bool any_of(Objects& all, const Uses& uses) {
   return std::any_of(all.begin(), all.end(), [&](auto& each) { return uses(each.first); });
 }
 
+bool is_known(ibv_qp_type type) {
+  constexpr std::array known{IBV_QPT_RC,       IBV_QPT_UC,       IBV_QPT_UD,    IBV_QPT_RAW_PACKET,
+                             IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV, IBV_QPT_DRIVER};
+  return std::find(known.begin(), known.end(), type) != known.end();
+}
+
 }  // namespace
 
 int refusal_of(const ibv_context* context, const ibv_qp_init_attr& attributes) {
@@ -30,9 +37,9 @@ int refusal_of(const ibv_context* context, const ibv_qp_init_attr& attributes) {
     return count > static_cast<std::uint32_t>(limit);
   };
   const bool refused =
-      over(asked.max_send_wr, limits.max_qp_wr) || over(asked.max_recv_wr, limits.max_qp_wr) ||
-      over(asked.max_send_sge, limits.max_sge) || over(asked.max_recv_sge, limits.max_sge) ||
-      asked.max_inline_data > max_inline_data;
+      !is_known(attributes.qp_type) || over(asked.max_send_wr, limits.max_qp_wr) ||
+      over(asked.max_recv_wr, limits.max_qp_wr) || over(asked.max_send_sge, limits.max_sge) ||
+      over(asked.max_recv_sge, limits.max_sge) || asked.max_inline_data > max_inline_data;
   return refused ? EINVAL : 0;
 }
 
