@@ -9,7 +9,7 @@ namespace examples {
 
 [[nodiscard]] inline tcp_connection connect_to_peer(const connection_options& options) {
   return options.is_client() ? tcp_connection::to(options.server, options.tcp_port)
-                             : tcp_connection::from_client(options.tcp_port);
+                             : tcp_listener{options.tcp_port}.accept();
 }
 
 }  // namespace examples

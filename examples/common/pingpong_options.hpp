@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <adverb/device/port.hpp>
 
 #include "common/connection_options.hpp"
+#include "common/mtu_option.hpp"
 #include "common/number.hpp"
 
 namespace examples {
@@ -36,24 +36,7 @@ struct pingpong_options : connection_options {
   }
 
   /// Connections have a path MTU to set; datagrams do not.
-  void add_mtu_to(CLI::App& app) {
-    app.add_option("-m,--mtu", mtu, "Path MTU, in bytes; the same on both sides")
-        ->transform(CLI::Validator{mtu_code, ""})
-        ->type_name("NUMBER")
-        ->default_str("1024");
-  }
-
- private:
-  /// Replaces a size in bytes by the number of its enumerator.
-  static std::string mtu_code(std::string& text) {
-    for (const auto size : {adverb::mtu::bytes_256, adverb::mtu::bytes_512, adverb::mtu::bytes_1024,
-                            adverb::mtu::bytes_2048, adverb::mtu::bytes_4096}) {
-      if (text != std::to_string(adverb::bytes_of(size))) continue;
-      text = std::to_string(static_cast<int>(size));
-      return {};
-    }
-    return "must be 256, 512, 1024, 2048 or 4096, not " + text;
-  }
+  void add_mtu_to(CLI::App& app) { add_mtu(app, mtu); }
 };
 
 }  // namespace examples

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How two ping-pong programs meet. The client says its address first. The server answers when its
-// queue pair can receive, and the client's "done" says that its own can, too.
+// How two ping-pong programs meet. The client says its addresses first. The server answers when its
+// queue pairs can receive, and the client's "done" says that its own can, too.
 #pragma once
 
 #include <array>
@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 
@@ -17,29 +20,33 @@
 
 namespace examples {
 
-class pingpong_peer {
+/// A peer with as many queue pairs as we have.
+class pingpong_peers {
  public:
-  /// Meets the peer and learns its address.
-  pingpong_peer(const connection_options& options, const adverb::endpoint& ours)
-      : ours_{ours}, is_client_{options.is_client()}, tcp_{connect_to_peer(options)} {
-    std::printf("  local address:  %s\n", adverb::to_string(ours_).c_str());
-    if (is_client_) send_line();
-    theirs_ = receive_line();
-    std::printf("  remote address: %s\n", adverb::to_string(theirs_).c_str());
-    if (theirs_.gid.is_empty() && !ours.gid.is_empty() && ours.lid == adverb::lid{})
-      throw std::runtime_error{
-          "the peer announced no GID, which this link needs: give it the option -g"};
+  /// Meets the peer and learns its addresses. Each side says `lines` of them, those that no queue
+  /// pair has all zero.
+  pingpong_peers(const connection_options& options, std::vector<adverb::endpoint> ours,
+                 std::size_t lines)
+      : ours_{std::move(ours)},
+        lines_{lines},
+        is_client_{options.is_client()},
+        tcp_{connect_to_peer(options)} {
+    for (const adverb::endpoint& end : ours_)
+      std::printf("  local address:  %s\n", adverb::to_string(end).c_str());
+    if (is_client_) send_lines();
+    receive_lines();
   }
 
-  [[nodiscard]] const adverb::endpoint& endpoint() const noexcept { return theirs_; }
+  /// One for each of ours.
+  [[nodiscard]] std::span<const adverb::endpoint> endpoints() const noexcept { return theirs_; }
 
-  /// Tells the peer that our queue pair can receive, and waits until it says the same.
+  /// Tells the peer that our queue pairs can receive, and waits until it says the same.
   void ready() const {
     if (is_client_) {
       tcp_.send(std::as_bytes(std::span{done}));
       return;
     }
-    send_line();
+    send_lines();
     std::array<char, done.size()> answer{};
     tcp_.receive(std::as_writable_bytes(std::span{answer}));
     if (answer != done)
@@ -49,21 +56,55 @@ class pingpong_peer {
  private:
   static constexpr std::array<char, 5> done{'d', 'o', 'n', 'e', '\0'};
 
-  void send_line() const {
-    const pingpong_line line = line_of(ours_);
-    tcp_.send(std::as_bytes(std::span{line}));
+  void send_lines() const {
+    for (std::size_t index = 0; index < lines_; ++index) {
+      const pingpong_line line = line_of(index < ours_.size() ? ours_[index] : adverb::endpoint{});
+      tcp_.send(std::as_bytes(std::span{line}));
+    }
   }
 
-  [[nodiscard]] adverb::endpoint receive_line() const {
-    pingpong_line line{};
-    tcp_.receive(std::as_writable_bytes(std::span{line}));
-    return endpoint_of(line);
+  void receive_lines() {
+    for (std::size_t index = 0; index < lines_; ++index) {
+      pingpong_line line{};
+      tcp_.receive(std::as_writable_bytes(std::span{line}));
+      const adverb::endpoint end = endpoint_of(line);
+      if (index < ours_.size()) take(end);
+    }
   }
 
-  adverb::endpoint ours_;
+  void take(const adverb::endpoint& end) {
+    std::printf("  remote address: %s\n", adverb::to_string(end).c_str());
+    const adverb::endpoint& own = ours_[theirs_.size()];
+    if (end.number == adverb::qp_number{} && !theirs_.empty())
+      throw std::runtime_error{"the peer has " + std::to_string(theirs_.size()) +
+                               " queue pairs, not " + std::to_string(ours_.size()) +
+                               ": give both sides the same number"};
+    if (end.gid.is_empty() && !own.gid.is_empty() && own.lid == adverb::lid{})
+      throw std::runtime_error{
+          "the peer announced no GID, which this link needs: give it the option -g"};
+    theirs_.push_back(end);
+  }
+
+  std::vector<adverb::endpoint> ours_;
+  std::vector<adverb::endpoint> theirs_{};
+  std::size_t lines_;
   bool is_client_;
   tcp_connection tcp_;
-  adverb::endpoint theirs_;
+};
+
+/// A peer with one queue pair.
+class pingpong_peer {
+ public:
+  pingpong_peer(const connection_options& options, const adverb::endpoint& ours)
+      : peers_{options, {ours}, 1} {}
+
+  [[nodiscard]] const adverb::endpoint& endpoint() const noexcept {
+    return peers_.endpoints().front();
+  }
+  void ready() const { peers_.ready(); }
+
+ private:
+  pingpong_peers peers_;
 };
 
 }  // namespace examples

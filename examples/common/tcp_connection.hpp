@@ -24,17 +24,13 @@ namespace examples {
 /// before that, or says nothing for as long as our patience lasts, is an error.
 class tcp_connection {
  public:
+  explicit tcp_connection(file_descriptor&& connected) : socket_{std::move(connected)} {
+    limit_waiting(socket_);
+  }
+
   /// Connects to a server, which may still be starting up.
   [[nodiscard]] static tcp_connection to(const std::string& host, std::uint16_t port) {
     return tcp_connection{connect_patiently(host, port)};
-  }
-
-  /// Waits for one client.
-  [[nodiscard]] static tcp_connection from_client(std::uint16_t port) {
-    const file_descriptor listener = listen_on(port);
-    file_descriptor accepted{::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC)};
-    if (!accepted) throw network_error("cannot accept a client", errno);
-    return tcp_connection{std::move(accepted)};
   }
 
   void send(std::span<const std::byte> bytes) const {
@@ -73,10 +69,6 @@ class tcp_connection {
   }
 
  private:
-  explicit tcp_connection(file_descriptor&& socket) : socket_{std::move(socket)} {
-    limit_waiting(socket_);
-  }
-
   [[nodiscard]] static std::runtime_error peer_error(int number) {
     if (number == EAGAIN)
       return std::runtime_error{"the peer said nothing for " + std::to_string(patience.count()) +
@@ -84,6 +76,22 @@ class tcp_connection {
     return network_error("the peer is gone", number);
   }
 
+  file_descriptor socket_;
+};
+
+/// Waits for clients.
+class tcp_listener {
+ public:
+  explicit tcp_listener(std::uint16_t port) : socket_{listen_on(port)} {}
+
+  /// The next client.
+  [[nodiscard]] tcp_connection accept() const {
+    file_descriptor accepted{::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC)};
+    if (!accepted) throw network_error("cannot accept a client", errno);
+    return tcp_connection{std::move(accepted)};
+  }
+
+ private:
   file_descriptor socket_;
 };
 

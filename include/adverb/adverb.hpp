@@ -3,9 +3,27 @@
 #pragma once
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>
+#include <adverb/device/fork.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/device_memory.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
 #include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/multicast.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/resolve_ethernet.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/window_operations.hpp>
+#include <adverb/queue/work_queue.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
+#include <adverb/steering/counters.hpp>
+#include <adverb/steering/flow_action.hpp>
+#include <adverb/steering/receive_side_scaling_pair.hpp>

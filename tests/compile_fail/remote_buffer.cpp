@@ -21,12 +21,14 @@ remote_buffer<> fail(const readable& buffer) { return buffer; }
 // expect: a remote buffer cannot be converted to one with more rights
 writable fail(const readable& buffer) { return writable{buffer}; }
 #elif defined(ADVERB_EXPECT_NO_RIGHTS)
-// expect: the rights of a remote buffer are some of remote_read, remote_write and remote_atomic
+// expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
+// flush_global and flush_persistent
 std::size_t fail(const remote_buffer<std::byte, adverb::access_rights{}>& buffer) {
   return buffer.size();
 }
 #elif defined(ADVERB_EXPECT_LOCAL_RIGHTS)
-// expect: the rights of a remote buffer are some of remote_read, remote_write and remote_atomic
+// expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
+// flush_global and flush_persistent
 std::size_t fail(const remote_buffer<std::byte, access_right::local_write>& buffer) {
   return buffer.size();
 }

@@ -92,3 +92,31 @@ TEST_CASE("A queue without a channel can be armed, and nothing comes of it",
   const bench bench;
   CHECK(ibv_req_notify_cq(bench.queue.native_handle(), 0) == 0);
 }
+
+TEST_CASE("A queue is resized up and down, and not to nothing or beyond the device",
+          "[ibv_resize_cq]") {
+  const bench bench;
+  ibv_cq* const queue = bench.queue.native_handle();
+  const auto limit = static_cast<int>(bench.device.query_device().max_completion_queue_entries());
+  CHECK(ibv_resize_cq(queue, 200) == 0);
+  CHECK(queue->cqe >= 200);
+  CHECK(ibv_resize_cq(queue, 1) == 0);
+  CHECK(queue->cqe >= 1);
+  const int before = queue->cqe;
+  CHECK(ibv_resize_cq(queue, 0) == EINVAL);
+  CHECK(ibv_resize_cq(queue, -1) == EINVAL);
+  CHECK(ibv_resize_cq(queue, limit + 1) == EINVAL);
+  CHECK(queue->cqe == before);
+}
+
+TEST_CASE("A queue is not made smaller than what is in it", "[ibv_resize_cq]") {
+  waiting_bench bench;
+  bench.announced.request_notification();
+  bench.complete(1, 4);
+  REQUIRE(bench.has_event());
+  CHECK(bench.channel.next_event());
+  // The last of them may come a moment after the first.
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  CHECK(ibv_resize_cq(bench.announced.native_handle(), 2) == EINVAL);
+  for (std::uint64_t id = 1; id <= 4; ++id) CHECK(next_completion(bench.announced).id() == id);
+}

@@ -165,6 +165,11 @@ TEST_CASE("A domain with anything in it is in use",
   CHECK(ibv_dealloc_pd(domain) == EBUSY);
   CHECK(ibv_destroy_ah(handle) == 0);
 
+  ibv_mw* const window = ibv_alloc_mw(domain, IBV_MW_TYPE_1);
+  REQUIRE(window != nullptr);
+  CHECK(ibv_dealloc_pd(domain) == EBUSY);
+  CHECK(ibv_dealloc_mw(window) == 0);
+
   ibv_qp_init_attr wanted =
       queue_pair_options{.send_cq = bench.queue, .recv_cq = bench.queue}.native(transport::uc);
   ibv_qp* const pair = ibv_create_qp(domain, &wanted);

@@ -27,7 +27,8 @@ loopback_options<transport::rc> with_channels() {
 
 }  // namespace
 
-TEST_CASE("A completion queue holds at least what was asked for, and is empty at first") {
+TEST_CASE("A completion queue holds at least what was asked for, and is empty at first",
+          "[ibv_create_cq]") {
   const context device = open_device();
   int user = 0;
   const completion_queue queue{device, 100, {.user_context = &user}};
@@ -56,7 +57,8 @@ TEST_CASE("A completion queue of an impossible size or vector is refused, and sa
                                              std::to_string(vectors) + " (they count from 0)");
 }
 
-TEST_CASE("wait returns completions that are there, and those that come") {
+TEST_CASE("wait returns completions that are there, and those that come",
+          "[ibv_create_comp_channel][ibv_get_cq_event][ibv_ack_cq_events][ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive().id(1), receive().id(2)).check();
   link.near_pair.post(send().signaled()).check();
@@ -175,7 +177,8 @@ TEST_CASE("A channel that does not block has no event as a value") {
   CHECK(!link.far_channel.next_event());
 }
 
-TEST_CASE("A queue that is armed for solicited messages sleeps through the others") {
+TEST_CASE("A queue that is armed for solicited messages sleeps through the others",
+          "[ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive(), receive()).check();
   link.far_end.queue.request_notification(true);
@@ -211,4 +214,46 @@ TEST_CASE("Completions of several requests are taken at once, as many as there i
   const auto rest = link.far_end.queue.poll(batch);
   REQUIRE(rest.size() == 2);
   CHECK(rest[1].id() == 5);
+}
+
+TEST_CASE("A queue whose event was taken can be destroyed at once",
+          "[ibv_get_cq_event][ibv_ack_cq_events][ibv_destroy_cq]") {
+  loopback<transport::rc> link;
+  const completion_channel channel{link.context};
+  completion_queue queue{link.context, 16, {.channel = channel}};
+  auto fresh = queue_pair<transport::rc>::create(link.domain, {.send_cq = queue, .recv_cq = queue});
+  auto waiting = initialised(fresh);
+  waiting.post(receive()).check();
+  queue.request_notification();
+  {
+    const auto failed = waiting.error();
+    // Soft-RoCE flushes what is posted when the pair goes to the error state.
+    REQUIRE(readable(channel, 10000));
+    CHECK(channel.next_event());
+  }
+  // Would wait for ever for an event that is not acknowledged.
+  queue.close();
+  CHECK(!queue);
+}
+
+TEST_CASE("An event that nobody took does not keep its queue or channel",
+          "[ibv_destroy_cq][ibv_destroy_comp_channel]") {
+  loopback<transport::rc> link{with_channels()};
+  link.near_end.queue.request_notification();
+  link.near_pair.post(receive()).check();
+  {
+    const auto failed = link.near_pair.error();
+    REQUIRE(readable(link.near_channel, 10000));
+  }
+  link.near_end.queue.close();
+  link.near_channel.close();
+}
+
+TEST_CASE("A queue without a channel is armed in vain", "[ibv_req_notify_cq]") {
+  loopback<transport::rc> link;
+  CHECK(!link.far_end.queue.channel());
+  link.far_end.queue.request_notification();
+  link.far_pair.post(receive()).check();
+  link.near_pair.post(send()).check();
+  next_success(link.far_end.queue);
 }

@@ -8,7 +8,9 @@
 
 using namespace adverb;
 
-TEST_CASE("The devices of this machine can be listed, found by name, and opened") {
+TEST_CASE("The devices of this machine can be listed, found by name, and opened",
+          "[ibv_get_device_list][ibv_free_device_list][ibv_get_device_name][ibv_open_device]"
+          "[ibv_close_device]") {
   const device_list devices;
   REQUIRE(!devices.empty());
   const std::string name{devices[0].name()};
@@ -32,7 +34,7 @@ TEST_CASE("A device that is not there is reported with those that are") {
   CHECK(why.explanation().find(device_list{}[0].name()) != std::string_view::npos);
 }
 
-TEST_CASE("A device has limits that a program can live with") {
+TEST_CASE("A device has limits that a program can live with", "[ibv_query_device_ex]") {
   const context device = open_device();
   const device_attributes limits = device.query_device();
   CHECK(limits.physical_ports() >= 1);
@@ -46,7 +48,7 @@ TEST_CASE("A device has limits that a program can live with") {
   CHECK(limits.native().orig_attr.phys_port_cnt == limits.physical_ports());
 }
 
-TEST_CASE("The first port is active") {
+TEST_CASE("The first port is active", "[ibv_query_port]") {
   const port_attributes port = open_device().query_port(first_port);
   CHECK(port.state() == port_state::active);
   CHECK(bytes_of(port.active_mtu()) >= 256);
@@ -67,7 +69,8 @@ TEST_CASE("A port that does not exist is refused with those that do") {
   }
 }
 
-TEST_CASE("The GID table agrees with its entries, asked for one by one") {
+TEST_CASE("The GID table agrees with its entries, asked for one by one",
+          "[ibv_query_gid_table][ibv_query_gid_ex][ibv_query_gid]") {
   const context device = open_device();
   const std::vector<gid_entry> table = device.gid_table();
   REQUIRE(!table.empty());
@@ -82,7 +85,8 @@ TEST_CASE("The GID table agrees with its entries, asked for one by one") {
   }
 }
 
-TEST_CASE("An index of the GID table at which nothing is gives nothing") {
+TEST_CASE("An index of the GID table at which nothing is gives nothing",
+          "[ibv_query_gid_ex][ibv_query_gid]") {
   const context device = open_device();
   const auto table = device.gid_table();
   const auto last = static_cast<gid_index>(
@@ -101,11 +105,131 @@ TEST_CASE("The GID that is chosen is in the table, and link-local only if all ar
     for (const gid_entry& entry : device.gid_table()) CHECK(entry.gid().is_link_local());
 }
 
-TEST_CASE("The first partition key is there, and one beyond the table is not") {
+TEST_CASE("The first partition key is there, and one beyond the table is not", "[ibv_query_pkey]") {
   const context device = open_device();
   CHECK(device.pkey(first_port, pkey_index{0}) == pkey{0xffff});
   const auto beyond = static_cast<pkey_index>(device.query_port(first_port).pkey_table_length());
   const failure why =
       reported([&](auto&&... policy) { (void)device.pkey(first_port, beyond, policy...); });
   CHECK(why.verb() == "ibv_query_pkey");
+}
+
+TEST_CASE("A device is told apart without being opened",
+          "[ibv_get_device_index][ibv_get_device_guid]") {
+  const device_list devices;
+  const device_ref first = devices[0];
+  CHECK(first.node_guid() == context{first}.query_device().node_guid());
+  CHECK(first.node_guid() != guid{});
+  CHECK(first.index());
+  CHECK(to_string(first.node_type()) == ibv_node_type_str(first.native_handle()->node_type));
+}
+
+TEST_CASE("A GID table is not read into too little room", "[ibv_query_gid_table]") {
+  const context device = open_device();
+  std::vector<gid_entry> room = device.gid_table();
+  REQUIRE(room.size() > 1);
+  CHECK(device.gid_table(std::span{room}).size() == room.size());
+  const failure why = reported([&](auto&&... policy) {
+    const bool empty = device.gid_table(std::span{room}.first(1), policy...).empty();
+    CHECK(empty);
+  });
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "there are more entries than the 1 that there is room for");
+}
+
+TEST_CASE("An entry of the GID table of a port that does not exist is an error") {
+  const context device = open_device();
+  const failure why = reported(
+      [&](auto&&... policy) { (void)device.gid_entry(port_number{99}, gid_index{0}, policy...); });
+  CHECK(why.verb() == "ibv_query_gid_ex");
+}
+
+TEST_CASE("A partition key is found by its value, and one that is not there is none",
+          "[ibv_get_pkey_index]") {
+  const context device = open_device();
+  CHECK(device.find_pkey(first_port, pkey{0xffff}) == pkey_index{0});
+  CHECK(!device.find_pkey(first_port, pkey{0x1234}));
+  const failure why = reported(
+      [&](auto&&... policy) { (void)device.find_pkey(port_number{99}, pkey{0xffff}, policy...); });
+  CHECK(why.verb() == "ibv_query_port");
+}
+
+TEST_CASE("The link of the first port is described") {
+  const port_attributes port = open_device().query_port(first_port);
+  CHECK(port.physical_state() == physical_state::link_up);
+  CHECK(lanes_of(port.active_width()) >= 1);
+  CHECK(port.link_megabits() > 0);
+  CHECK(port.needs_global_route() == port.is_ethernet());
+}
+
+TEST_CASE("The clock of a device runs, or is not there", "[ibv_query_rt_values_ex][optional]") {
+  const context device = open_device();
+  failure why;
+  const device_ticks before = device.device_time(why);
+  if (why) {
+    CHECK(why.code() == std::errc::operation_not_supported);
+    CHECK(why.explanation() ==
+          std::string{device.device().name()} + " has no clock that can be read");
+    return tell_skip("the clock of a device", why.explanation());
+  }
+  const auto clock = device.query_device().clock();
+  REQUIRE(clock);
+  std::this_thread::sleep_for(std::chrono::milliseconds{10});
+  const auto elapsed = clock->elapsed<std::chrono::milliseconds>(before, device.device_time());
+  CHECK(elapsed >= std::chrono::milliseconds{9});
+  CHECK(elapsed < std::chrono::seconds{10});
+}
+
+TEST_CASE("A device is imported, or says that it cannot be", "[ibv_import_device][optional]") {
+  const context device = open_device();
+  failure why;
+  const context imported = context::import(device.command_file_descriptor(), why);
+  if (why) {
+    CHECK(!imported);
+    CHECK(why.code() == std::errc::operation_not_supported);
+    CHECK(why.explanation() == "the device has no import of devices");
+    // The descriptor is still that of the device.
+    CHECK(protection_domain{device});
+    return tell_skip("import of a device", why.explanation());
+  }
+  CHECK(imported.query_device().node_guid() == device.query_device().node_guid());
+}
+
+TEST_CASE("The speed of a port is told, or that this rdma-core cannot ask for it",
+          "[ibv_query_port_speed][optional]") {
+  const context device = open_device();
+  failure why;
+  const std::uint64_t speed = device.port_megabits(first_port, why);
+  if (why) {
+    CHECK(why.code() == std::errc::operation_not_supported);
+    return tell_skip("the speed of a port", why.explanation());
+  }
+  CHECK(speed > 0);
+}
+
+TEST_CASE("An address on the own Ethernet is resolved to a MAC address",
+          "[ibv_resolve_eth_l2_from_gid]") {
+  const context device = open_device();
+  const auto own = choose_gid(device, first_port);
+  REQUIRE(own);
+  if (!device.query_port(first_port).is_ethernet()) return;
+  const address way{.route = global_route{.destination = own->gid(), .source = own->index()}};
+  const ethernet_destination found = resolve_ethernet(device, way);
+  CHECK(!found.vlan);
+  INFO(to_string(found));
+  CHECK(to_string(found).size() == 17U);
+}
+
+TEST_CASE("An address of nobody is not resolved") {
+  const context device = open_device();
+  const auto own = choose_gid(device, first_port);
+  REQUIRE(own);
+  if (!device.query_port(first_port).is_ethernet()) return;
+  address way{.route = global_route{
+                  .destination = gid{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x99}},
+                  .source = own->index()}};
+  const failure why =
+      reported([&](auto&&... policy) { (void)resolve_ethernet(device, way, policy...); });
+  CHECK(why.verb() == "ibv_resolve_eth_l2_from_gid");
+  CHECK(why.explanation().find("no neighbour on the way to 2001:db8::99") == 0);
 }

@@ -255,7 +255,7 @@ TEST_CASE("UC writes and sends through the extended calls") {
   CHECK(pair.far_end.holds(64, 64, 2));
 }
 
-TEST_CASE("A device that lacks an operation refuses a pair for it") {
+TEST_CASE("A device that lacks an operation refuses a pair for it", "[optional]") {
   const context device = open_device();
   if (!is_soft_roce(device)) {
     tell_skip("A device that lacks an operation refuses a pair for it",

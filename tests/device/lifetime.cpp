@@ -9,7 +9,8 @@
 
 using namespace adverb;
 
-TEST_CASE("A domain with a live region is not deallocated, and the region is named") {
+TEST_CASE("A domain with a live region is not deallocated, and the region is named",
+          "[ibv_dealloc_pd]") {
   const context device = open_device();
   protection_domain domain{device};
   std::vector<std::byte> bytes(4096);
@@ -63,7 +64,8 @@ TEST_CASE("Queues, channels and domains outlive the pairs on them") {
   next_success(link.near_end.queue);
 }
 
-TEST_CASE("A context that ends before its children is told, and left open for them") {
+TEST_CASE("A context that ends before its children is told, and left open for them",
+          "[ibv_close_device]") {
   const told_failures told;
   protection_domain domain;
   ibv_context* left_open = nullptr;
@@ -101,4 +103,32 @@ TEST_CASE("A released pair is the caller's") {
   ibv_qp* const native = pair.release();
   CHECK(!pair);
   CHECK(ibv_destroy_qp(native) == 0);
+}
+
+TEST_CASE("Everything can be closed by hand, children first",
+          "[ibv_destroy_qp][ibv_destroy_ah][ibv_dereg_mr][ibv_destroy_cq][ibv_destroy_comp_channel]"
+          "[ibv_dealloc_pd][ibv_close_device]") {
+  context device = open_device();
+  protection_domain domain{device};
+  std::vector<std::byte> bytes(4096);
+  memory_region region{domain, bytes};
+  completion_channel channel{device};
+  completion_queue queue{device, 16, {.channel = channel}};
+  auto fresh = queue_pair<transport::ud>::create(domain, {.send_cq = queue, .recv_cq = queue});
+  auto pair = initialised(fresh);
+  address_handle way{domain, pair.address_of(pair.endpoint())};
+  pair.close();
+  way.close();
+  region.close();
+  queue.close();
+  channel.close();
+  domain.close();
+  device.close();
+  CHECK(!pair);
+  CHECK(!way);
+  CHECK(!region);
+  CHECK(!queue);
+  CHECK(!channel);
+  CHECK(!domain);
+  CHECK(!device);
 }

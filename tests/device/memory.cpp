@@ -54,14 +54,15 @@ class low_memlock {
 
 }  // namespace
 
-TEST_CASE("Many protection domains live side by side") {
+TEST_CASE("Many protection domains live side by side", "[ibv_alloc_pd]") {
   const context device = open_device();
   std::vector<protection_domain> domains;
   for (int index = 0; index < 100; ++index) domains.emplace_back(device);
   for (const protection_domain& domain : domains) CHECK(domain);
 }
 
-TEST_CASE("Memory is registered with every set of rights that makes sense") {
+TEST_CASE("Memory is registered with every set of rights that makes sense",
+          "[ibv_reg_mr][ibv_reg_mr_iova2]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(3 * page);
@@ -131,7 +132,7 @@ TEST_CASE("The same memory can be registered twice, with keys of its own each ti
   CHECK(first.lkey() != second.lkey());
 }
 
-TEST_CASE("A limit for locked memory that is too low is named, with what to do") {
+TEST_CASE("A limit for locked memory that is too low is named, with what to do", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(4 << 20);

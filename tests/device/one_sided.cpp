@@ -128,7 +128,8 @@ TEST_CASE("A remote buffer that was encoded and decoded reaches the same memory"
   CHECK(link.far_end.holds(64, 40, 6));
 }
 
-TEST_CASE("A region with a device address of its own is written at that address") {
+TEST_CASE("A region with a device address of its own is written at that address",
+          "[ibv_reg_mr_iova]") {
   loopback<transport::rc> link;
   std::vector<std::byte> memory(4096);
   const std::uint64_t device_address =

@@ -48,7 +48,7 @@ TEST_CASE("The queue key of a ready datagram pair is changed") {
   CHECK(next_success(pair.far_end.queue).success().receive().length() == 48);
 }
 
-TEST_CASE("What Soft-RoCE lacks of queue pairs is said") {
+TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
   loopback<transport::rc> pair;
   if (!is_soft_roce(pair.context)) {
     tell_skip("What Soft-RoCE lacks of queue pairs is said", "the device is not Soft-RoCE");

@@ -58,7 +58,8 @@ void check_connection() {
 
 }  // namespace
 
-TEST_CASE("Only what the builders demand brings RC from RESET to RTS, to ERR and back") {
+TEST_CASE("Only what the builders demand brings RC from RESET to RTS, to ERR and back",
+          "[ibv_modify_qp]") {
   check_connection<transport::rc>();
 }
 
@@ -95,7 +96,7 @@ TEST_CASE("The peer in its parts is enough for RTR") {
   check_state(receiving);
 }
 
-TEST_CASE("Every attribute that is set can be queried") {
+TEST_CASE("Every attribute that is set can be queried", "[ibv_modify_qp][ibv_query_qp]") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto waiting = fresh.init()
@@ -144,7 +145,7 @@ TEST_CASE("Every attribute that is set can be queried") {
   CHECK(found.max_initiator_read_atomic() == 2);
 }
 
-TEST_CASE("A pair is as large as was asked for, at least") {
+TEST_CASE("A pair is as large as was asked for, at least", "[ibv_create_qp][ibv_query_qp]") {
   const transition_bench bench;
   const auto pair = queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue,
                                                                      .recv_cq = bench.queue,
@@ -195,7 +196,8 @@ TEST_CASE("An empty source GID is refused with those that can be used") {
   check_state(waiting);
 }
 
-TEST_CASE("More reads in progress than the device allows are refused with the limit") {
+TEST_CASE("More reads in progress than the device allows are refused with the limit",
+          "[optional]") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const std::uint32_t limit = bench.device.query_device().max_destination_read_atomic();

@@ -6,7 +6,8 @@ using namespace adverb;
 
 using rc_loopback = loopback<transport::rc>;
 
-TEST_CASE("A message arrives, and both sides are told what they gave as ids") {
+TEST_CASE("A message arrives, and both sides are told what they gave as ids",
+          "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   rc_loopback link;
   link.near_end.fill(0, 1000, 3);
   int job = 0;

@@ -19,7 +19,8 @@ struct ud_link : loopback<transport::ud> {
 
 }  // namespace
 
-TEST_CASE("A datagram arrives behind the GRH area, and says who sent it") {
+TEST_CASE("A datagram arrives behind the GRH area, and says who sent it",
+          "[ibv_create_ah][ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   ud_link link;
   link.near_end.fill(0, 500, 3);
   link.far_pair.post(receive(link.far_end.region.slice(0, 600)).id(4)).check();
@@ -110,7 +111,7 @@ TEST_CASE("An address handle from an empty GID is refused with those that can be
   CHECK(why.explanation().starts_with("sgid index 200 is empty; usable: "));
 }
 
-TEST_CASE("Many address handles can be made and destroyed") {
+TEST_CASE("Many address handles can be made and destroyed", "[ibv_create_ah][ibv_destroy_ah]") {
   ud_link link;
   std::vector<address_handle> handles;
   for (int index = 0; index < 50; ++index) handles.emplace_back(link.domain, link.to_far);

@@ -28,7 +28,7 @@ std::string explanation(test_bench& bench, const address& way) {
 
 }  // namespace
 
-TEST_CASE("An address reaches the C call field by field") {
+TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
   test_bench bench;
   bench.port().gids.push_back(table_entry(global_gid(8), 8, IBV_GID_TYPE_ROCE_V2));
   bench.machine.devices[0].ports.resize(3, fake::port{bench.port()});
@@ -37,7 +37,7 @@ TEST_CASE("An address reaches the C call field by field") {
                                .destination = lid{0x1234},
                                .service_level = service_level{5},
                                .source_path_bits = 6,
-                               .static_rate = 7,
+                               .static_rate = adverb::rate::gigabits_40,
                                .route = global_route{.destination = test_bench::peer.gid,
                                                      .source = gid_index{8},
                                                      .flow_label = 0x9abcd,
@@ -49,7 +49,7 @@ TEST_CASE("An address reaches the C call field by field") {
   CHECK(call.attributes.dlid == 0x1234);
   CHECK(call.attributes.sl == 5);
   CHECK(call.attributes.src_path_bits == 6);
-  CHECK(call.attributes.static_rate == 7);
+  CHECK(call.attributes.static_rate == IBV_RATE_40_GBPS);
   CHECK(call.attributes.is_global == 1);
   CHECK(gid{call.attributes.grh.dgid} == test_bench::peer.gid);
   CHECK(call.attributes.grh.sgid_index == 8);
@@ -90,7 +90,7 @@ TEST_CASE("An address handle that cannot be made says why") {
   CHECK(explanation(bench, to_peer) == "port 1 is down");
 }
 
-TEST_CASE("An address handle needs its domain, and is destroyed once") {
+TEST_CASE("An address handle needs its domain, and is destroyed once", "[ibv_destroy_ah]") {
   test_bench bench;
   {
     const address_handle handle{bench.domain, to_peer};

@@ -8,8 +8,15 @@
 
 #include "calls/completion.hpp"
 #include "calls/device.hpp"
+#include "calls/domain.hpp"
+#include "calls/extended_completion.hpp"
 #include "calls/memory.hpp"
 #include "calls/queue.hpp"
+#include "calls/registration.hpp"
+#include "calls/shared_receive_queue.hpp"
+#include "calls/steering.hpp"
+#include "calls/window.hpp"
+#include "calls/work_queue.hpp"
 
 namespace fake {
 

@@ -30,7 +30,8 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once, at once") {
+TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once, at once",
+                 "[ibv_get_cq_event][ibv_ack_cq_events]") {
   machine.announce(queue.native_handle());
   CHECK(readable());
   const auto named = channel.next_event();
@@ -43,7 +44,8 @@ TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once, at
   CHECK_FALSE(readable());
 }
 
-TEST_CASE_METHOD(fixture, "one channel serves several queues, in the order of their events") {
+TEST_CASE_METHOD(fixture, "one channel serves several queues, in the order of their events",
+                 "[ibv_create_comp_channel][ibv_get_cq_event]") {
   const adverb::completion_queue other{context, 16, {.channel = channel}};
   machine.announce(other.native_handle());
   machine.announce(queue.native_handle());

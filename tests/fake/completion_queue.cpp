@@ -65,7 +65,7 @@ ids ids_of(std::span<const adverb::completion> found) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a queue is made with its options") {
+TEST_CASE_METHOD(fixture, "a queue is made with its options", "[ibv_create_cq]") {
   int user = 0;
   const adverb::completion_queue made{
       context, 10, {.channel = channel, .vector = 3, .user_context = &user}};
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, never truncated"
   CHECK(machine.calls<called::create_cq>().at(1).entries == std::numeric_limits<int>::max());
 }
 
-TEST_CASE_METHOD(fixture, "polling takes what is there, as far as there is room") {
+TEST_CASE_METHOD(fixture, "polling takes what is there, as far as there is room", "[ibv_poll_cq]") {
   CHECK(queue.poll(batch).empty());
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   CHECK(ids_of(queue.poll(batch)) == ids{1, 2});
@@ -129,7 +129,8 @@ TEST_CASE_METHOD(fixture, "a poll that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_poll_cq on fake0 cq 1: EIO (Input/output error)");
 }
 
-TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solicited ones") {
+TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solicited ones",
+                 "[ibv_req_notify_cq]") {
   queue.request_notification();
   queue.request_notification(true);
   CHECK_FALSE(machine.calls<called::req_notify_cq>().at(0).solicited_only);
@@ -301,7 +302,8 @@ TEST_CASE_METHOD(fixture, "a reference polls and waits as its owner does") {
   CHECK(reference.capacity() == 16);
 }
 
-TEST_CASE_METHOD(fixture, "assigning a queue destroys the one before, at once") {
+TEST_CASE_METHOD(fixture, "assigning a queue destroys the one before, at once",
+                 "[ibv_destroy_cq]") {
   adverb::completion_queue other{context, 16};
   ibv_cq* const replaced = queue.native_handle();
   queue = std::move(other);

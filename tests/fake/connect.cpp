@@ -31,7 +31,8 @@ auto waiting_with_attributes(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("connect passes the masks of the specification, with the defaults of the builders") {
+TEST_CASE("connect passes the masks of the specification, with the defaults of the builders",
+          "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   bench.machine.forget_calls();
@@ -58,7 +59,7 @@ TEST_CASE("connect passes the masks of the specification, with the defaults of t
   CHECK(calls[1].attributes.max_rd_atomic == 4);
 }
 
-TEST_CASE("connect of UC passes the masks of the specification") {
+TEST_CASE("connect of UC passes the masks of the specification", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::uc>();
   bench.machine.forget_calls();
@@ -70,7 +71,7 @@ TEST_CASE("connect of UC passes the masks of the specification") {
   CHECK(calls[1].mask == (IBV_QP_STATE | IBV_QP_SQ_PSN));
 }
 
-TEST_CASE("connect passes each of its options") {
+TEST_CASE("connect passes each of its options", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   bench.machine.forget_calls();

@@ -88,7 +88,8 @@ TEST_CASE("a destroy that is refused leaves the object, to be closed again") {
   CHECK(machine.count<called::destroy_cq>() == 4);
 }
 
-TEST_CASE("every kind of object is named when its destroy fails") {
+TEST_CASE("every kind of object is named when its destroy fails",
+          "[ibv_destroy_comp_channel][ibv_dealloc_pd][ibv_dereg_mr]") {
   fake::machine machine;
   const told_failures told;
   const adverb::context context = adverb::open_device();
@@ -103,10 +104,12 @@ TEST_CASE("every kind of object is named when its destroy fails") {
     const adverb::memory_region region{domain, memory};
     machine.fail<called::dereg_mr>(EINVAL);
   }
-  CHECK(told.messages() == names{"ibv_destroy_comp_channel on fake0 completion channel: "
-                                 "EBUSY (Device or resource busy)",
-                                 "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
-                                 "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument)"});
+  CHECK(told.messages() ==
+        names{"ibv_destroy_comp_channel on fake0 completion channel: "
+              "EBUSY (Device or resource busy)",
+              "ibv_dealloc_pd on fake0 pd 1: EBUSY (Device or resource busy)",
+              "ibv_dereg_mr on fake0 mr 0x1003: EINVAL (Invalid argument); a memory window may be "
+              "bound to it: unbind, invalidate or deallocate that first"});
   CHECK(machine.live_objects() == 5);
   adverb::set_failure_hook([](const adverb::failure&) noexcept {});
 }

@@ -13,7 +13,8 @@
 
 namespace called = fake::called;
 
-TEST_CASE("a list is a range of the devices, by position and by name") {
+TEST_CASE("a list is a range of the devices, by position and by name",
+          "[ibv_get_device_list][ibv_get_device_name]") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));
   const adverb::device_list devices;
@@ -37,7 +38,7 @@ TEST_CASE("a list is a range of the devices, by position and by name") {
   CHECK(++position == devices.end());
 }
 
-TEST_CASE("a list is freed once, wherever it was moved to") {
+TEST_CASE("a list is freed once, wherever it was moved to", "[ibv_free_device_list]") {
   fake::machine machine;
   {
     adverb::device_list first;
@@ -85,7 +86,8 @@ TEST_CASE("a kernel without RDMA is an error that says so") {
   CHECK(adverb::device_list{code}.empty());
 }
 
-TEST_CASE("a device is opened by its reference and closed with its owner") {
+TEST_CASE("a device is opened by its reference and closed with its owner",
+          "[ibv_open_device][ibv_close_device]") {
   fake::machine machine;
   {
     const adverb::device_list devices;

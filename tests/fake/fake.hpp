@@ -11,6 +11,7 @@
 // Not thread safe.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,8 +38,16 @@ struct device {
   ibv_device_attr attributes;
   std::vector<port> ports;
   int completion_vectors = 4;
+  /// What an extended query has beyond `attributes`.
+  ibv_device_attr_ex extended = {};
+  /// In the kernel; -1 when it has none.
+  int index = 0;
+  /// The reading of the clock, when there is one.
+  std::optional<std::uint64_t> clock = std::nullopt;
   /// Off: a provider from before the extended verbs, which is asked through the old functions.
   bool extended_queries = true;
+  /// Off: a provider without extended completion queues.
+  bool extended_completion_queues = true;
 };
 
 /// A RoCE device with one active port, whose GID table holds a link-local v1 and v2 entry and a v2
@@ -47,6 +56,15 @@ device roce_device(std::string name);
 
 /// The address ::ffff:10.0.0.1 and the like.
 ibv_gid ipv4_gid(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
+
+/// What an extended queue tells of a completion that the C struct of the classic one lacks.
+struct extended_fields {
+  std::uint64_t timestamp = 0;
+  std::uint64_t wall_clock = 0;
+  std::uint16_t vlan = 0;
+  std::uint32_t flow_tag = 0;
+  ibv_wc_tm_info tag{};
+};
 
 /// How a post is answered that is not simply accepted.
 struct post_answer {
@@ -67,6 +85,11 @@ class machine {
 
   /// What the next device list holds, and what queries are answered from.
   std::vector<device> devices;
+
+  /// Whether the process can fork, and where packets are found to go.
+  ibv_fork_status fork_support = IBV_FORK_DISABLED;
+  std::array<std::uint8_t, 6> resolved_mac = {};
+  std::uint16_t resolved_vlan = 0xffff;
 
   // What was called.
 
@@ -102,6 +125,8 @@ class machine {
 
   /// Answers the next post so.
   void answer_post(post_answer answer);
+  /// What an ibv_rereg_mr that is made to fail returns (besides setting errno).
+  int reregistration_failure = IBV_REREG_MR_ERR_CMD;
 
   /// Runs `action` at the start of each call of this kind, until it is replaced.
   template <class Call>
@@ -113,10 +138,19 @@ class machine {
 
   /// Queues a completion, and announces it when the queue is armed for it.
   void complete(ibv_cq* queue, const ibv_wc& completion, bool solicited = false);
+  /// The same with what only an extended queue tells.
+  void complete(ibv_cq_ex* queue, const ibv_wc& completion, const extended_fields& fields = {});
+  /// How many completions are in the queue.
+  [[nodiscard]] std::size_t entries(const ibv_cq* queue) const;
   /// Puts an event on the queue's channel, whether it was armed or not.
   void announce(ibv_cq* queue);
   /// How many events of this queue were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
+
+  /// What the counters stand at from now on; a reading has to have room for all of them.
+  void count(ibv_counters* counters, std::vector<std::uint64_t> values);
+  /// Puts an asynchronous event on a device that is open.
+  void raise(ibv_context* context, const ibv_async_event& event);
 
   /// The attributes that the pair was given by all modifications so far.
   [[nodiscard]] const ibv_qp_attr& attributes(ibv_qp* pair) const;

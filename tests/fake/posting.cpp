@@ -60,7 +60,7 @@ void check_plain(const fake::posted<ibv_send_wr>& request, ibv_wr_opcode opcode)
 
 }  // namespace
 
-TEST_CASE("A send has its opcode, its elements in order, and nothing else") {
+TEST_CASE("A send has its opcode, its elements in order, and nothing else", "[ibv_post_send]") {
   posting_bench bench;
   const auto request = bench.posted(send(bench.first, bench.second, bench.first));
   check_plain(request, IBV_WR_SEND);
@@ -215,7 +215,7 @@ TEST_CASE("A datagram carries its destination") {
   check_elements(request.elements, {bench.first});
 }
 
-TEST_CASE("Requests of several kinds go down in one call, in their order") {
+TEST_CASE("Requests of several kinds go down in one call, in their order", "[ibv_post_send]") {
   posting_bench bench;
   bench.machine.forget_calls();
   const post_result result =
@@ -248,7 +248,7 @@ TEST_CASE("An id is any integer, zero too, or a pointer") {
         reinterpret_cast<std::uintptr_t>(&bench));
 }
 
-TEST_CASE("Receives have an id and elements") {
+TEST_CASE("Receives have an id and elements", "[ibv_post_recv]") {
   posting_bench bench;
   const std::array<mutable_buffer, 2> both{bench.first, bench.region.slice(32, 4)};
   const auto waiting = bench.waiting<transport::rc>();

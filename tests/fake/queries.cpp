@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What an open device can be asked.
+#include <array>
 #include <cerrno>
+#include <span>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -20,7 +22,8 @@ using adverb::port_number;
 
 }  // namespace
 
-TEST_CASE("the limits of a device are asked for through the extended call") {
+TEST_CASE("the limits of a device are asked for through the extended call",
+          "[ibv_query_device_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
@@ -28,7 +31,7 @@ TEST_CASE("the limits of a device are asked for through the extended call") {
   CHECK(machine.calls<called::query_device>()[0].extended);
 }
 
-TEST_CASE("an old provider is asked through the old calls") {
+TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][ibv_query_port]") {
   fake::machine machine;
   machine.devices[0].extended_queries = false;
   const adverb::context context = adverb::open_device();
@@ -39,7 +42,8 @@ TEST_CASE("an old provider is asked through the old calls") {
   CHECK_FALSE(machine.calls<called::query_port>().at(0).extended);
 }
 
-TEST_CASE("a provider without the extended call of a device is asked through the old one") {
+TEST_CASE("a provider without the extended call of a device is asked through the old one",
+          "[ibv_query_device]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_device>(EOPNOTSUPP);
@@ -56,7 +60,7 @@ TEST_CASE("a query of a device that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_query_device_ex on fake0: ENODEV (No such device)");
 }
 
-TEST_CASE("a port is asked by its number") {
+TEST_CASE("a port is asked by its number", "[ibv_query_port]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::port_attributes port = context.query_port(port_number{1});
@@ -85,7 +89,8 @@ TEST_CASE("a port that is there is not explained away") {
   CHECK(std::string{why.what()} == "ibv_query_port on fake0:1: EIO (Input/output error)");
 }
 
-TEST_CASE("a gid is read by port and index, and an empty place is the empty gid") {
+TEST_CASE("a gid is read by port and index, and an empty place is the empty gid",
+          "[ibv_query_gid]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.gid(port_number{1}, gid_index{2}) == adverb::gid{fake::ipv4_gid(10, 0, 0, 1)});
@@ -104,7 +109,7 @@ TEST_CASE("a gid beyond the table is reported") {
   CHECK(std::string{why.what()} == "ibv_query_gid on fake0:1: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("an entry of the gid table is a value, and none is none") {
+TEST_CASE("an entry of the gid table is a value, and none is none", "[ibv_query_gid_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto entry = context.gid_entry(port_number{1}, gid_index{2});
@@ -123,7 +128,7 @@ TEST_CASE("an entry of the gid table is a value, and none is none") {
   CHECK(std::string{why.what()} == "ibv_query_gid_ex on fake0:2: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("the gid table has the entries of all ports") {
+TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.push_back(device.ports[0]);
@@ -137,6 +142,26 @@ TEST_CASE("the gid table has the entries of all ports") {
   CHECK(table[5].port() == port_number{2});
   CHECK(table[5].gid().is_ipv4_mapped());
   CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 16);
+}
+
+TEST_CASE("the gid table is read into memory of the caller, when there is enough",
+          "[ibv_query_gid_table]") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  std::array<adverb::gid_entry, 4> room;
+  const std::span<adverb::gid_entry> found = context.gid_table(room);
+  CHECK(found.data() == room.data());
+  REQUIRE(found.size() == 3);
+  CHECK(found[2].index() == gid_index{2});
+  CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 4);
+
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const bool empty = context.gid_table(std::span{room}.first(2), policy...).empty();
+    CHECK(empty);
+  });
+  CHECK(std::string{why.what()} ==
+        "ibv_query_gid_table on fake0: EINVAL (Invalid argument); "
+        "there are more entries than the 2 that there is room for");
 }
 
 TEST_CASE("a gid table that cannot be read is reported") {
@@ -154,7 +179,7 @@ TEST_CASE("a gid table that cannot be read is reported") {
   CHECK(reported([&] { machine.fail<called::query_port>(EIO); }, read).verb() == "ibv_query_port");
 }
 
-TEST_CASE("a partition key comes in host byte order") {
+TEST_CASE("a partition key comes in host byte order", "[ibv_query_pkey]") {
   fake::machine machine;
   machine.devices[0].ports[0].pkeys = {0xffff, 0x8123};
   const adverb::context context = adverb::open_device();

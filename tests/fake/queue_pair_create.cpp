@@ -26,7 +26,7 @@ std::string explanation(test_bench& bench, const queue_pair_options& options) {
 
 }  // namespace
 
-TEST_CASE("A queue pair is made with exactly its options") {
+TEST_CASE("A queue pair is made with exactly its options", "[ibv_create_qp]") {
   test_bench bench;
   const completion_queue receives{bench.context, 4};
   int user = 0;
@@ -140,7 +140,7 @@ TEST_CASE("What a queue pair needs and is not given is reported without a call")
   CHECK(bench.machine.count<create_qp>() == 0);
 }
 
-TEST_CASE("A queue pair is destroyed once, by its last owner") {
+TEST_CASE("A queue pair is destroyed once, by its last owner", "[ibv_destroy_qp]") {
   test_bench bench;
   {
     auto first = bench.fresh<transport::rc>();
@@ -153,7 +153,8 @@ TEST_CASE("A queue pair is destroyed once, by its last owner") {
   CHECK(bench.machine.count<destroy_qp>() == 1);
 }
 
-TEST_CASE("Move assignment destroys what it replaces, at once; self-move does nothing") {
+TEST_CASE("Move assignment destroys what it replaces, at once; self-move does nothing",
+          "[ibv_destroy_qp]") {
   test_bench bench;
   auto kept = bench.waiting<transport::rc>();
   auto given = bench.waiting<transport::rc>();
@@ -248,7 +249,7 @@ TEST_CASE("An adopted pair in INIT uses what is said to have been announced") {
   CHECK(bench.modification().attributes.sq_psn == 0x42);
 }
 
-TEST_CASE("query gives back what the pair was set to") {
+TEST_CASE("query gives back what the pair was set to", "[ibv_query_qp]") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto waiting = fresh.init()

@@ -17,7 +17,8 @@ gid_index chosen(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("INIT of a connection passes the mask of the specification, with rights to nobody") {
+TEST_CASE("INIT of a connection passes the mask of the specification, with rights to nobody",
+          "[ibv_modify_qp]") {
   test_bench bench;
   const auto check = [&](const auto& pair) {
     const auto call = bench.modification();

@@ -42,7 +42,7 @@ TEST_CASE("An address is used on the port that the pair is on, whatever it says"
   CHECK(bench.modification().attributes.ah_attr.dlid == 5);
 }
 
-TEST_CASE("RTR of RC passes the mask of the specification") {
+TEST_CASE("RTR of RC passes the mask of the specification", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const auto receiving = waiting.rtr().remote(test_bench::peer).apply();
@@ -179,7 +179,7 @@ TEST_CASE("The way has the quality that was asked for") {
                                     .hop_limit = 5,
                                     .flow_label = 0xabcde,
                                     .source_path_bits = 1,
-                                    .static_rate = IBV_RATE_10_GBPS})
+                                    .static_rate = adverb::rate::gigabits_10})
                               .attributes.ah_attr;
   CHECK(way.sl == 3);
   CHECK(way.grh.traffic_class == 106);

@@ -27,7 +27,7 @@ TEST_CASE("A retry count that does not fit its three bits is refused, never cut"
   CHECK(bench.machine.count<fake::called::modify_qp>() == before);
 }
 
-TEST_CASE("RTS of RC passes the mask of the specification") {
+TEST_CASE("RTS of RC passes the mask of the specification", "[ibv_modify_qp]") {
   test_bench bench;
   auto receiving = bench.receiving<transport::rc>();
   const auto pair = receiving.rts().apply();

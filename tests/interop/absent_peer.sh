@@ -91,7 +91,7 @@ for program in rc_pingpong uc_pingpong ud_pingpong; do
 done
 speaks_to "a line without its end" 'the peer sent the malformed address "0000:abcdef' \
   rc_pingpong 'printf "%s\n" "$line" >&3; read -r -t 5 -u 3'
-for program in one_sided atomics; do
+for program in one_sided atomics memory_window; do
   speaks_to "$program, closed half-way" \
     'the peer closed the connection after 9 of 40 bytes|the peer is gone' \
     "$program" 'printf 0000:0000 >&3'

@@ -2,7 +2,7 @@
 # devices says the same as ibv_devinfo.
 source "$(dirname "$0")/support/harness.bash"
 
-"$programs/devices" >"$scratch/ours.out" || exit
+"$programs/devices" -v >"$scratch/ours.out" || exit
 ibv_devinfo -v >"$scratch/theirs.out" || exit
 
 # agrees ROW ENTRY: the value of our row (the first, where several have its name) is that of an
@@ -18,6 +18,10 @@ agrees() {
 agrees "firmware" fw_ver
 agrees "node GUID" node_guid
 agrees "system image GUID" sys_image_guid
+agrees "vendor" vendor_id
+agrees "part" vendor_part_id
+agrees "hardware version" hw_ver
+agrees "completion vectors" num_comp_vectors
 agrees "ports" phys_port_cnt
 agrees "link layer" link_layer
 agrees "partition keys" pkey_tbl_len
@@ -33,7 +37,33 @@ agrees "protection domains" max_pd
 agrees "address handles" max_ah
 agrees "shared receive queues" max_srq
 agrees "receives in a shared queue" max_srq_wr
+agrees "elements in an RDMA read" max_sge_rd
+agrees "reads and atomics at once, from a pair" max_qp_init_rd_atom
+agrees "reads and atomics at once, in all" max_res_rd_atom
+agrees "memory windows" max_mw
+agrees "elements in a shared receive" max_srq_sge
 agrees "multicast groups" max_mcast_grp
+agrees "queue pairs in a multicast group" max_mcast_qp_attach
+agrees "multicast attachments" max_total_mcast_qp_attach
+agrees "raw IPv6 queue pairs" max_raw_ipv6_qp
+agrees "raw Ethertype queue pairs" max_raw_ethy_qp
+agrees "fast memory regions" max_fmr
+agrees "EE contexts" max_ee
+agrees "reliable datagram domains" max_rdd
+agrees "code of the acknowledge delay" local_ca_ack_delay
+agrees "bytes in such a message" max_tso
+agrees "indirection tables" max_rwq_indirection_tables
+agrees "work queues in a table" max_rwq_indirection_table_size
+agrees "work queues for receiving" max_wq_type_rq
+agrees "code of the subnet timeout" subnet_timeout
+agrees "initialization type reply" init_type_reply
+agrees "service level of the subnet manager" sm_sl
+
+# IBV_DEVICE_… of theirs are lines of their own, as many as ours.
+theirs=$(sed -n '/device_cap_flags:/,/max_sge:/p' "$scratch/theirs.out" | grep -c '^\s*[A-Z_0-9]*$')
+ours=$(sed -n '/^    device  /,/^    page sizes/p' "$scratch/ours.out" | sed '$d' | wc -l)
+verdict "capabilities of the device" \
+  "$([[ $ours -eq $theirs && $ours -gt 0 ]] || echo "ours has $ours, theirs $theirs")"
 
 # GID[  1]: ::ffff:10.1.0.1, RoCE v2
 while read -r index value; do
@@ -43,7 +73,12 @@ while read -r index value; do
   verdict "GID $index" "$problem"
 done < <(sed -n 's/^[[:space:]]*GID\[ *\([0-9]*\)\]:[[:space:]]*/\1 /p' "$scratch/theirs.out")
 
-"$programs/devices" "${SOFTRDMA_DEVICE:?}" >"$scratch/named.out"
+"$programs/devices" -v "${SOFTRDMA_DEVICE:?}" >"$scratch/named.out"
 verdict "one device by its name" \
   "$(diff "$scratch/ours.out" "$scratch/named.out" >/dev/null || echo "it is told otherwise")"
+
+"$programs/devices" >"$scratch/short.out"
+verdict "without -v it is short" \
+  "$([[ $(wc -l <"$scratch/short.out") -lt 30 ]] && grep -q '^    state *active$' "$scratch/short.out" ||
+    echo "it is not")"
 finish

@@ -103,7 +103,8 @@ constexpr bool all_named(std::initializer_list<Enum> bits) {
 static_assert(
     all_named({access_right::local_write, access_right::remote_write, access_right::remote_read,
                access_right::remote_atomic, access_right::window_bind, access_right::zero_based,
-               access_right::on_demand, access_right::huge_pages, access_right::relaxed_ordering}));
+               access_right::on_demand, access_right::huge_pages, access_right::flush_global,
+               access_right::flush_persistent, access_right::relaxed_ordering}));
 
 using capability = adverb::device_capability;
 static_assert(all_named({capability::resize_max_work_requests,

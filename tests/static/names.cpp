@@ -2,8 +2,9 @@
 // The text of every enumerator, and of numbers that this version has no name for.
 #include <string_view>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
 
 namespace {
 
@@ -48,6 +49,10 @@ static_assert(string_view{to_text(atomicity::within_device)} == "within the devi
 static_assert(string_view{to_text(atomicity::with_processor)} == "with the processor too");
 static_assert(string_view{to_text(atomicity{3})} == "unknown (3)");
 
+static_assert(string_view{to_text(window_type::one)} == "type 1");
+static_assert(string_view{to_text(window_type::two)} == "type 2");
+static_assert(string_view{to_text(window_type{3})} == "unknown (3)");
+
 static_assert(string_view{to_text(guid{0x5054'00ff'fe12'3456})} == "5054:00ff:fe12:3456");
 static_assert(string_view{to_text(guid{})} == "0000:0000:0000:0000");
 
@@ -64,7 +69,35 @@ static_assert(string_view{to_text(completion_opcode::atomic_write)} == "atomic w
 static_assert(string_view{to_text(completion_opcode::receive)} == "receive");
 static_assert(string_view{to_text(completion_opcode::receive_write_with_immediate)} ==
               "receive of write with immediate");
+static_assert(string_view{to_text(completion_opcode::tag_addition)} == "tag addition");
+static_assert(string_view{to_text(completion_opcode::tag_deletion)} == "tag deletion");
+static_assert(string_view{to_text(completion_opcode::tag_synchronization)} ==
+              "tag synchronization");
+static_assert(string_view{to_text(completion_opcode::receive_tagged)} ==
+              "receive with tag matching");
+static_assert(string_view{to_text(completion_opcode::receive_without_tag)} ==
+              "receive without tag");
+static_assert(string_view{to_text(completion_opcode::driver_1)} == "driver 1");
+static_assert(string_view{to_text(completion_opcode::driver_2)} == "driver 2");
+static_assert(string_view{to_text(completion_opcode::driver_3)} == "driver 3");
+static_assert(static_cast<int>(completion_opcode::driver_1) == IBV_WC_DRIVER1);
 static_assert(string_view{to_text(completion_opcode{77})} == "unknown (77)");
+
+static_assert(string_view{to_text(standard_completion_fields)} ==
+              "byte_length|immediate|queue_pair|source_queue_pair|source_lid|service_level|"
+              "path_bits");
+static_assert(string_view{to_text(completion_field::timestamp | completion_field::vlan |
+                                  completion_field::flow_tag | completion_field::tag_matching |
+                                  completion_field::wall_clock)} ==
+              "timestamp|vlan|flow_tag|tag_matching|wall_clock");
+static_assert(string_view{to_text(completion_fields::from_bits(1U << 12))} == "0x1000");
+static_assert(string_view{to_text(device_ticks{12345})} == "12345");
+static_assert(string_view{to_text(wall_clock_nanoseconds{12345})} == "12345");
+static_assert(string_view{to_text(vlan_tag{0x64})} == "0x0064");
+static_assert(string_view{to_text(flow_tag{0xabc})} == "0xabc");
+static_assert(string_view{to_text(protection_domain_handle{7})} == "7");
+static_assert(string_view{to_text(memory_region_handle{8})} == "8");
+static_assert(string_view{to_text(device_memory_handle{9})} == "9");
 
 static_assert(name_of(object_kind::context) == "context");
 static_assert(name_of(object_kind::protection_domain) == "protection domain");
@@ -83,6 +116,7 @@ static_assert(name_of(object_kind::counters) == "counter set");
 static_assert(name_of(object_kind::flow_action) == "flow action");
 static_assert(name_of(object_kind::flow) == "flow");
 static_assert(name_of(object_kind::queue_pair) == "queue pair");
+static_assert(name_of(object_kind::multicast_attachment) == "multicast attachment");
 
 static_assert(detail::kind_of<ibv_context> == object_kind::context);
 static_assert(detail::kind_of<ibv_pd> == object_kind::protection_domain);

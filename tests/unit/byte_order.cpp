@@ -11,8 +11,8 @@
 using namespace adverb::detail;
 
 TEST_CASE("network order is what the system's own functions make") {
-  CHECK(swap_network_order(0x0102'0304) == htobe32(0x0102'0304));
-  const std::uint32_t number = swap_network_order(0x0102'0304);
+  CHECK(swap_network_order(0x0102'0304U) == htobe32(0x0102'0304));
+  const std::uint32_t number = swap_network_order(0x0102'0304U);
   unsigned char bytes[4];
   std::memcpy(bytes, &number, sizeof bytes);
   CHECK(bytes[0] == 1);

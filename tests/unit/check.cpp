@@ -82,6 +82,23 @@ TEST_CASE("a negative count is reported as the errno that it is") {
   CHECK(code == std::errc::operation_not_permitted);
 }
 
+TEST_CASE("what ibv_rereg_mr returns is handed on, and errno is reported") {
+  adverb::failure why;
+  const auto describe = [](adverb::failure_description& description, int result) {
+    description.explain(result == -4 ? "four" : "other");
+  };
+  CHECK(check_reregistered(why, "verb", returns(0, EINVAL), describe) == 0);
+  CHECK_FALSE(why);
+  CHECK(check_reregistered(why, "verb", returns(-4, EFAULT), describe) == -4);
+  CHECK(why.code() == std::errc::bad_address);
+  CHECK(why.explanation() == "four");
+  errno = ENOENT;
+  CHECK(check_reregistered(why, "verb", returns(-1, 0), describe) == -1);
+  CHECK(why.code() == std::errc::io_error);
+  CHECK(check_reregistered(why, "verb", returns(0, 0), describe) == 0);
+  CHECK_FALSE(why);
+}
+
 TEST_CASE("a poll that fails is EIO, whatever number of its own a provider returns") {
   std::error_code code;
   CHECK(check_polled(code, "verb", 3, undescribed) == 3);
@@ -89,6 +106,19 @@ TEST_CASE("a poll that fails is EIO, whatever number of its own a provider retur
   CHECK(check_polled(code, "verb", -1, undescribed) == 0);
   CHECK(code == std::errc::io_error);
   CHECK(check_polled(code, "verb", -2, undescribed) == 0);
+  CHECK(code == std::errc::io_error);
+}
+
+TEST_CASE("entry by entry, ENOENT is the end, and a number of a provider's own is EIO") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(check_entry(code, "verb", 0, undescribed));
+  CHECK_FALSE(code);
+  code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(check_entry(code, "verb", ENOENT, undescribed));
+  CHECK_FALSE(code);
+  CHECK_FALSE(check_entry(code, "verb", EFAULT, undescribed));
+  CHECK(code == std::errc::bad_address);
+  CHECK_FALSE(check_entry(code, "verb", -ENOENT, undescribed));
   CHECK(code == std::errc::io_error);
 }
 

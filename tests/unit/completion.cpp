@@ -114,6 +114,49 @@ TEST_CASE("what was sent has no message") {
   }
 }
 
+TEST_CASE("not every opcode above the receives is one") {
+  const auto is_message = [](std::uint32_t opcode) {
+    ibv_wc native = received();
+    native.opcode = static_cast<ibv_wc_opcode>(opcode);
+    const completion done{native};
+    return static_cast<bool>(done.success().receive());
+  };
+  for (const completion_opcode opcode :
+       {completion_opcode::receive, completion_opcode::receive_write_with_immediate,
+        completion_opcode::receive_tagged, completion_opcode::receive_without_tag})
+    CHECK(is_message(static_cast<std::uint32_t>(opcode)));
+  for (const completion_opcode opcode :
+       {completion_opcode::tag_addition, completion_opcode::tag_deletion,
+        completion_opcode::tag_synchronization, completion_opcode::driver_1,
+        completion_opcode::driver_2, completion_opcode::driver_3})
+    CHECK_FALSE(is_message(static_cast<std::uint32_t>(opcode)));
+  // What no version knows yet.
+  for (const std::uint32_t opcode : {10U, 127U, 138U, 159U, 160U, 256U, 0xffff'ffffU})
+    CHECK_FALSE(is_message(opcode));
+}
+
+TEST_CASE("each flag of a completion is told by its own function") {
+  const auto flags_with = [](unsigned flags) {
+    ibv_wc native = received();
+    native.wc_flags = flags;
+    const completion done{native};
+    const auto message = done.success().receive();
+    std::string set;
+    set += message.has_grh() ? 'g' : '.';
+    set += message.ip_checksum_ok() ? 'c' : '.';
+    set += message.tag_matched() ? 'm' : '.';
+    set += message.tag_data_valid() ? 'd' : '.';
+    set += done.success().tag_synchronization_requested() ? 's' : '.';
+    return set;
+  };
+  CHECK(flags_with(IBV_WC_WITH_IMM | IBV_WC_WITH_INV) == ".....");
+  CHECK(flags_with(IBV_WC_GRH) == "g....");
+  CHECK(flags_with(IBV_WC_IP_CSUM_OK) == ".c...");
+  CHECK(flags_with(IBV_WC_TM_MATCH) == "..m..");
+  CHECK(flags_with(IBV_WC_TM_DATA_VALID) == "...d.");
+  CHECK(flags_with(IBV_WC_TM_SYNC_REQ) == "....s");
+}
+
 TEST_CASE("a failure has neither success nor message") {
   const completion done{failed(IBV_WC_REM_ACCESS_ERR)};
   CHECK_FALSE(done.success());

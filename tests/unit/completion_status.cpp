@@ -19,7 +19,7 @@ constexpr unsigned last = IBV_WC_TM_RNDV_INCOMPLETE;
 
 }  // namespace
 
-TEST_CASE("every status has a name of its own") {
+TEST_CASE("every status has a name of its own", "[ibv_wc_status_str]") {
   std::set<std::string> names;
   for (unsigned number = 0; number <= last; ++number) {
     const std::string name{to_text(static_cast<completion_status>(number)).view()};

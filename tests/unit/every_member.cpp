@@ -11,9 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
+#include <adverb/device/fork.hpp>
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/memory_window.hpp>
+#include <adverb/memory/parent_domain.hpp>
+#include <adverb/queue/tag_matching_queue.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
 
 namespace {
@@ -47,13 +54,30 @@ void call_owner(Owner& owner) {
   call_handle(owner);
 }
 
+void call_event(async_event& event) {
+  use(event.type(), event.subject(), event.severity(), event.native(), to_text(event));
+  use(event.queue_pair(), event.completion_queue(), event.shared_receive_queue());
+  use(event.work_queue(), event.port(), hint_for(event.type()));
+  use(event.queue_pair() == reference<ibv_qp>{});
+  async_event moved = std::move(event);
+  event = std::move(moved);
+  event.acknowledge();
+  use(event.release());
+}
+
 template <class Context, class... Policy>
 void call_context(const Context& context, Policy&... policy) {
   use(context.device(), context.async_file_descriptor(), context.completion_vectors());
   use(context.query_device(policy...), context.query_port(port_number{1}, policy...));
   use(context.gid(port_number{1}, gid_index{0}, policy...));
   use(context.gid_entry(port_number{1}, gid_index{0}, policy...), context.gid_table(policy...));
+  use(context.gid_table(std::span<gid_entry>{}, policy...));
   use(context.pkey(port_number{1}, pkey_index{0}, policy...));
+  use(context.find_pkey(port_number{1}, pkey{0xffff}, policy...), context.device_time(policy...));
+  use(context.port_megabits(port_number{1}, policy...), context.command_file_descriptor());
+  use(context.has_async_event());
+  if (auto event = context.next_async_event(policy...)) call_event(*event);
+  context.set_async_non_blocking(true, policy...);
 }
 
 template <class... Policy>
@@ -65,6 +89,9 @@ void call_devices(Policy&... policy) {
   const device_ref device = devices[0];
   use(device.name(), device.character_device(), device.transport_type(), device.native_handle());
   use(static_cast<bool>(device), device == device_ref{device.native_handle()});
+  use(device.node_type(), device.index(), device.node_guid(), fork_support());
+  initialize_fork_support(policy...);
+  use(context::import(0, policy...));
   use(context{device, policy...}, open_device("rxe0", policy...));
 }
 
@@ -81,14 +108,24 @@ void call_attributes(const device_attributes& device, const port_attributes& por
   use(device.max_shared_receive_queue_sge(), device.max_address_handles());
   use(device.max_multicast_groups(), device.max_queue_pairs_per_multicast_group());
   use(device.max_multicast_attachments(), device.max_pkeys());
-  use(device.local_acknowledge_delay_code(), device.native());
+  use(device.local_acknowledge_delay_code(), device.native(), device.pci_atomics());
+  use(device.max_raw_ipv6_queue_pairs(), device.max_raw_ethertype_queue_pairs());
+  use(device.on_demand_paging(), device.clock(), device.completion_timestamp_mask());
+  use(device.segmentation_offload(), device.receive_side_scaling(), device.max_work_queues());
+  use(device.packet_pacing(), device.raw_packets(), device.tag_matching());
+  use(device.completion_moderation(), device.max_device_memory_size());
+  use(device.max_ee_contexts(), device.max_ee_destination_read_atomic());
+  use(device.max_ee_initiator_read_atomic(), device.max_reliable_datagram_domains());
+  use(device.max_fast_memory_regions(), device.max_maps_per_fast_memory_region());
   use(device_attributes{}, device_attributes{device.native()});
 
   use(port.state(), port.link_layer(), port.is_ethernet(), port.active_mtu(), port.max_mtu());
   use(port.lid(), port.lid_mask_control(), port.subnet_manager_lid());
   use(port.subnet_manager_service_level(), port.gid_table_length(), port.pkey_table_length());
   use(port.max_message_size(), port.bad_pkey_counter(), port.queue_key_violation_counter());
-  use(port.virtual_lanes(), port.active_lanes(), port.lane_rate(), port.capability_bits());
+  use(port.virtual_lanes(), port.active_width(), port.active_speed(), port.link_megabits());
+  use(port.capabilities(), port.needs_global_route(), port.physical_state());
+  use(port.subnet_timeout_code(), port.initialization_type_reply());
   use(port.native(), port_attributes{}, port_attributes{port.native()});
 }
 
@@ -127,6 +164,100 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   use(source.address(), source.size(), source.key(), source.native());
 }
 
+template <class Window, class... Policy>
+void call_window(const Window& window, const memory_region_ref& region, Policy&... policy) {
+  use(window.type, window.context(), window.protection_domain(), window.key());
+  window.restore_key(window.key());
+  if constexpr (Window::type == window_type::two) {
+    const auto binding = window.prepare(region, 0, 8, policy...);
+    use(binding.remote(), binding.key(), binding.previous_key(), static_cast<bool>(binding));
+    use(binding.type, binding.native_window(), binding.native(), decltype(binding){});
+  }
+}
+
+template <window_type Type, class... Policy>
+void call_windows(const protection_domain_ref& domain, Policy&... policy) {
+  std::vector<std::uint64_t> numbers(8);
+  const memory_region region{domain, numbers};
+  memory_window<Type> window{domain, policy...};
+  const memory_window_ref<Type> reference = window;
+  call_window(window, region, policy...);
+  call_window(reference, region, policy...);
+  use(memory_window_ref<Type>{}, memory_window_ref<Type>{adopt, nullptr, policy...});
+  use(memory_window<Type>{adopt, nullptr, policy...});
+  call_handle(window);
+}
+
+struct default_allocator {
+  provider_allocation allocate(std::size_t, std::size_t, std::uint64_t) noexcept {
+    return provider_allocation::use_default();
+  }
+  void deallocate(void*, std::uint64_t) noexcept {}
+};
+static_assert(provider_allocator<default_allocator>);
+
+template <class... Policy>
+void call_domains(const context_ref& opened, const protection_domain_ref& domain,
+                  Policy&... policy) {
+  thread_domain thread{opened, policy...};
+  use(thread.context(), domain.handle());
+  default_allocator allocator;
+  const provider_allocator_ref to_allocator{allocator};
+  use(static_cast<bool>(to_allocator), provider_allocation{nullptr}.native());
+  use(provider_allocation::failed());
+  parent_domain parent{domain, {.thread_domain = thread, .allocator = to_allocator}, policy...};
+  imported_protection_domain imported{opened, domain.handle(), policy...};
+  call_owner<parent_domain, protection_domain_ref>(parent);
+  call_owner<imported_protection_domain, protection_domain_ref>(imported);
+  call_owner<thread_domain, thread_domain_ref>(thread);
+}
+
+template <class Memory, class... Policy>
+void call_device_memory(const Memory& memory, Policy&... policy) {
+  std::array<int, 4> numbers{};
+  use(memory.context(), memory.size(), memory.handle(policy...));
+  memory.store(0, numbers, policy...);
+  memory.load(0, numbers, policy...);
+}
+
+template <class... Policy>
+void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy) {
+  const access_rights rights = access_right::local_write;
+  device_memory memory{domain.context(), 64, {.alignment = 8}, policy...};
+  imported_device_memory imported_memory{domain.context(), device_memory_handle{1}, 64, policy...};
+  use(device_memory{domain.context(), 64, policy...});
+  call_device_memory(memory, policy...);
+  call_device_memory(imported_memory, policy...);
+  call_device_memory(device_memory_ref{memory}, policy...);
+  use(device_memory{adopt, memory.native_handle(), 64});
+  use(imported_device_memory{adopt, memory.native_handle(), 64});
+  use(device_memory_ref{adopt, memory.native_handle(), 64}, device_memory_ref{});
+
+  std::vector<std::uint64_t> numbers(8);
+  memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+  region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
+  region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
+                                    rights, policy...);
+  region = memory_region::of_whole_address_space(domain, rights, policy...);
+  region = memory_region::null(domain, policy...);
+  region.reregister({.domain = domain, .rights = rights}, policy...);
+  region.reregister(numbers, {}, policy...);
+  region.reregister(numbers, policy...);
+  use(region.handle(), region.buffer_of(std::span{numbers}, policy...));
+  use(region.const_buffer_of(std::span{numbers}, policy...));
+  const std::array buffers{region.slice(0, 8)};
+  prefetch(domain, buffers, {}, policy...);
+  prefetch_for_writing(domain, buffers, {.flush = true}, policy...);
+  prefetch_without_faulting(domain, buffers, {}, policy...);
+
+  imported_memory_region imported{domain, region.handle(), rights, 0, policy...};
+  use(imported.slice(0, 8, policy...), memory_region_ref{imported});
+  use(imported_memory_region{adopt, imported.native_handle(), rights, 0});
+  call_handle(imported);
+  call_handle(imported_memory);
+  call_handle(memory);
+}
+
 template <class Channel, class... Policy>
 void call_channel(const Channel& channel, Policy&... policy) {
   use(channel.context(), channel.file_descriptor(), channel.next_event(policy...));
@@ -134,28 +265,106 @@ void call_channel(const Channel& channel, Policy&... policy) {
 }
 
 template <class Queue, class... Policy>
+void call_any_queue(const Queue& queue, Policy&... policy) {
+  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+  queue.request_notification(false, policy...);
+  queue.resize(32, policy...);
+  queue.moderate(16, std::chrono::microseconds{10}, policy...);
+}
+
+template <class Queue, class... Policy>
 void call_queue(const Queue& queue, Policy&... policy) {
   std::array<completion, 4> batch;
-  use(queue.context(), queue.capacity(), queue.channel(), queue.user_context());
+  call_any_queue(queue, policy...);
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
-  queue.request_notification(false, policy...);
+  use(queue.wait(batch, std::chrono::seconds{1}, policy...));
+  use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
   queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
+}
+
+template <class Queue, class... Policy>
+void call_shared_receive_queue(const Queue& queue, Policy&... policy) {
+  use(queue.context(), queue.protection_domain(), queue.user_context());
+  queue.post(receive()).check(policy...);
+  const shared_receive_queue_attributes found = queue.query(policy...);
+  use(found.max_wr(), found.max_sge(), found.limit(), found.native());
+  use(shared_receive_queue_attributes{}, shared_receive_queue_attributes{found.native()});
+  queue.resize(8, policy...);
+  queue.set_limit(2, policy...);
+}
+
+template <class... Policy>
+void call_shared_receive_queues(const protection_domain_ref& domain,
+                                const completion_queue_ref& queue, Policy&... policy) {
+  shared_receive_queue shared{domain, {}, policy...};
+  call_shared_receive_queue(shared, policy...);
+  call_shared_receive_queue(shared_receive_queue_ref{shared}, policy...);
+
+  xrc_domain xrc{domain.context(), policy...};
+  use(xrc.context(), xrc_domain{xrc.context(), 0, xrc_domain_opening::existing, policy...});
+  xrc_shared_receive_queue far{domain, xrc, queue, {}, policy...};
+  call_shared_receive_queue(far, policy...);
+  call_shared_receive_queue(xrc_shared_receive_queue_ref{far}, policy...);
+  use(far.number(policy...), xrc_shared_receive_queue_ref{far}.number(policy...));
+
+  tag_matching_queue tags{domain, queue, {}, policy...};
+  call_shared_receive_queue(tags, policy...);
+  tag_handle handle{};
+  tags.post_operations(add_tag(1).mask(1).id(2).handle_to(handle).signaled(3),
+                       delete_tag(handle).handled_unexpected(4), synchronize_tags(5))
+      .check(policy...);
+  tag_matching_queue_ref{tags}.post_operations(add_tag(1)).check(policy...);
+
+  call_owner<shared_receive_queue, shared_receive_queue_ref>(shared);
+  call_owner<xrc_shared_receive_queue, xrc_shared_receive_queue_ref>(far);
+  call_owner<tag_matching_queue, tag_matching_queue_ref>(tags);
+  call_owner<xrc_domain, xrc_domain_ref>(xrc);
+}
+
+template <class Completion, class... Policy>
+void call_either_completion(const Completion& done, Policy&... policy) {
+  use(done.id(), done.template pointer<int>(), done.status(), done.queue_pair());
+  use(done.vendor_error());
+  done.check(policy...);
+  const auto success = done.success();
+  use(static_cast<bool>(success), success.opcode(), success.length());
+  use(success.tag_synchronization_requested());
+  const auto message = success.receive();
+  use(static_cast<bool>(message), message.length(), message.immediate());
+  use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
+  use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
+  use(message.ip_checksum_ok(), message.tag_matched(), message.tag_data_valid());
 }
 
 template <class... Policy>
 void call_completion(const completion& done, Policy&... policy) {
-  use(done.id(), done.pointer<int>(), done.status(), done.queue_pair(), done.vendor_error());
-  use(done.native(), completion{done.native()});
-  done.check(policy...);
-  const successful_completion success = done.success();
-  use(static_cast<bool>(success), success.opcode(), success.length());
-  const received_message message = success.receive();
-  use(static_cast<bool>(message), message.length(), message.immediate());
-  use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
-  use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
-  use(message.pkey_index());
+  call_either_completion(done, policy...);
+  use(done.native(), completion{done.native()}, done.success().receive().pkey_index());
   use(to_text(done.status()), class_of(done.status()), hint_for(done.status()));
   use(make_error_code(done.status()), completion_category());
+}
+
+constexpr completion_fields every_field =
+    standard_completion_fields | completion_field::timestamp | completion_field::vlan |
+    completion_field::flow_tag | completion_field::tag_matching | completion_field::wall_clock;
+
+template <class Queue, class... Policy>
+void call_extended_queue(const Queue& queue, Policy&... policy) {
+  call_any_queue(queue, policy...);
+  const completion_queue_ref any = queue;
+  use(any, Queue::fields);
+  const auto consume = [](const extended_completion<every_field>& done) { use(done); };
+  use(queue.wait(1, consume, policy...));
+  use(queue.wait(1, consume, std::chrono::seconds{1}, policy...));
+  use(queue.busy_poll(1, consume, std::chrono::seconds{1}, policy...));
+  queue.arm_and_drain(1, consume, policy...);
+  for (const auto& done : queue.poll(1, policy...)) call_either_completion(done, policy...);
+  for (const extended_completion<every_field>& done : queue.poll(policy...)) {
+    const auto success = done.success();
+    use(success.timestamp(), success.wall_clock());
+    const auto message = success.receive();
+    use(message.vlan(), message.flow_tag(), message.tag());
+  }
 }
 
 void call_values() {
@@ -196,6 +405,10 @@ void call_everything_with(Policy&... policy) {
   protection_domain domain{opened, policy...};
   use(domain.context());
   call_memory(domain, policy...);
+  call_windows<window_type::one>(domain, policy...);
+  call_windows<window_type::two>(domain, policy...);
+  call_domains(opened, domain, policy...);
+  call_kinds_of_memory(domain, policy...);
 
   completion_channel channel{opened, policy...};
   call_channel(channel, policy...);
@@ -207,7 +420,14 @@ void call_everything_with(Policy&... policy) {
   call_queue(queue, policy...);
   call_queue(completion_queue_ref{queue}, policy...);
   call_completion(completion{ibv_wc{}}, policy...);
+  call_shared_receive_queues(domain, queue, policy...);
 
+  extended_completion_queue<every_field> extended{opened, 16, {.single_threaded = true}, policy...};
+  use(extended_completion_queue<>{opened, 16, policy...});
+  call_extended_queue(extended, policy...);
+  call_extended_queue(extended_completion_queue_ref<every_field>{extended}, policy...);
+
+  call_owner<extended_completion_queue<every_field>, extended_completion_queue_ref<>>(extended);
   call_owner<completion_queue, completion_queue_ref>(queue);
   call_owner<completion_channel, completion_channel_ref>(channel);
   call_owner<protection_domain, protection_domain_ref>(domain);

@@ -17,7 +17,12 @@ using adverb::access_rights;
 std::string explanation(int error, std::size_t length, access_rights rights) {
   const adverb::failure why{std::error_code{error, std::generic_category()}, "ibv_reg_mr",
                             [&](adverb::failure_description& description) {
-                              adverb::detail::explain_registration(description, length, rights);
+                              description.explain([&](adverb::text_writer& writer) {
+                                adverb::detail::problem_list problems{writer};
+                                adverb::detail::explain_registration(
+                                    problems, description.code(),
+                                    {.length = length, .rights = rights});
+                              });
                             }};
   return std::string{why.explanation()};
 }
@@ -61,6 +66,12 @@ TEST_CASE("a limit on locked memory is named, with what to do about it") {
   CHECK(explanation(ENOMEM, 8192, access_right::local_write) == expected);
   CHECK(explanation(EPERM, 8192, access_right::local_write) == expected);
   CHECK(explanation(EINVAL, 8192, access_right::local_write).empty());
+}
+
+TEST_CASE("every problem that can be seen is named") {
+  CHECK(explanation(EINVAL, 0, access_right::remote_write | access_right::huge_pages) ==
+        "there are no bytes to register; remote_write needs local_write too; "
+        "huge_pages goes with on_demand only");
 }
 
 TEST_CASE("memory that is not there is named as the reason") {

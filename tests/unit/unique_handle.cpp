@@ -53,7 +53,31 @@ struct region_traits {
   }
 };
 
+// A domain that also has a parent which its C struct does not tell.
+struct extending_traits : domain_traits {
+  template <class Function>
+  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+    function(domain->context);
+    for (const void* parent :
+         adverb::detail::lifetime_registry::instance().noted_parents_of(domain))
+      function(parent);
+  }
+};
+
 using domain = adverb::unique_handle<domain_traits>;
+using extending_domain = adverb::unique_handle<extending_traits>;
+
+/// Moves regions from parent to parent, as re-registration does.
+class moving_region : public adverb::unique_handle<region_traits> {
+ public:
+  using unique_handle::unique_handle;
+  void move_to(ibv_pd* parent) {
+    with_new_parents([&] { return native_handle()->pd = parent; });
+  }
+};
+static_assert(sizeof(domain) == sizeof(void*));
+static_assert(sizeof(extending_domain) == sizeof(void*));
+
 using region = adverb::unique_handle<region_traits>;
 using domain_ref = adverb::reference<ibv_pd>;
 
@@ -168,6 +192,49 @@ TEST_CASE("an owner counts as a child of its parent for as long as it owns") {
   CHECK(world.has_children(&world.context));
   other.close();
   CHECK_FALSE(world.has_children(&world.context));
+}
+
+TEST_CASE("an owner counts as a child of parents that its C struct does not tell") {
+  world world;
+  extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
+  CHECK(world.has_children(&world.context));
+  CHECK(world.has_children(&world.second));
+  extending_domain moved = std::move(owner);
+  owner = std::move(moved);
+  CHECK(world.has_children(&world.second));
+
+  destroy_result = EBUSY;
+  std::error_code code;
+  owner.close(code);
+  CHECK(world.has_children(&world.second));
+  destroy_result = 0;
+  CHECK(owner.release() == &world.first);
+  CHECK_FALSE(world.has_children(&world.second));
+  CHECK_FALSE(world.has_children(&world.context));
+
+  // They were those of that object, and are not those of the next one at its address.
+  extending_domain adopted{adopt, &world.first};
+  CHECK(world.has_children(&world.context));
+  CHECK_FALSE(world.has_children(&world.second));
+  adopted.close();
+  adopted =
+      extending_domain{adopt, adverb::detail::with_parents(&world.first, {&world.second, nullptr})};
+  CHECK(world.has_children(&world.second));
+  CHECK_FALSE(world.has_children(nullptr));
+  adopted.close();
+  const extending_domain again{adopt, &world.first};
+  CHECK_FALSE(world.has_children(&world.second));
+}
+
+TEST_CASE("an owner that gets another parent counts there from then on") {
+  world world;
+  moving_region owner{adopt, &world.inside_first};
+  CHECK(world.has_children(&world.first));
+  owner.move_to(&world.second);
+  CHECK_FALSE(world.has_children(&world.first));
+  CHECK(world.has_children(&world.second));
+  owner.close();
+  CHECK_FALSE(world.has_children(&world.second));
 }
 
 TEST_CASE("close destroys at once, and closing again does nothing") {

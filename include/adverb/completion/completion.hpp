@@ -8,6 +8,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/completion/check_completion.hpp>
+#include <adverb/completion/completion_opcode.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/attributes.hpp>
 #include <adverb/core/byte_order.hpp>
@@ -16,45 +18,6 @@
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// What a successful completion completed. `receive` and `receive_write_with_immediate` are on the
-/// side that posted a receive, the others on the side that posted the request.
-enum class completion_opcode : std::uint32_t {
-  send = IBV_WC_SEND,
-  write = IBV_WC_RDMA_WRITE,
-  read = IBV_WC_RDMA_READ,
-  compare_and_swap = IBV_WC_COMP_SWAP,
-  fetch_and_add = IBV_WC_FETCH_ADD,
-  bind_window = IBV_WC_BIND_MW,
-  local_invalidate = IBV_WC_LOCAL_INV,
-  tcp_segmentation = IBV_WC_TSO,
-  flush = 8,         // IBV_WC_FLUSH, of later rdma-core
-  atomic_write = 9,  // IBV_WC_ATOMIC_WRITE, likewise
-  receive = IBV_WC_RECV,
-  receive_write_with_immediate = IBV_WC_RECV_RDMA_WITH_IMM,
-};
-
-[[nodiscard]] constexpr text<48> to_text(completion_opcode opcode) noexcept {
-  const auto name = [&]() -> std::string_view {
-    switch (opcode) {
-      case completion_opcode::send: return "send";
-      case completion_opcode::write: return "write";
-      case completion_opcode::read: return "read";
-      case completion_opcode::compare_and_swap: return "compare and swap";
-      case completion_opcode::fetch_and_add: return "fetch and add";
-      case completion_opcode::bind_window: return "bind window";
-      case completion_opcode::local_invalidate: return "local invalidate";
-      case completion_opcode::tcp_segmentation: return "TCP segmentation";
-      case completion_opcode::flush: return "flush";
-      case completion_opcode::atomic_write: return "atomic write";
-      case completion_opcode::receive: return "receive";
-      case completion_opcode::receive_write_with_immediate:
-        return "receive of write with immediate";
-    }
-    return {};
-  };
-  return detail::name_or_number(name(), static_cast<std::uint32_t>(opcode));
-}
 
 /// What only the completion of a receive has. Valid as long as the completion it came from.
 class received_message {
@@ -79,6 +42,21 @@ class received_message {
   /// of the written memory.
   [[nodiscard]] bool announces_write() const noexcept {
     return native_->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+  }
+  /// True when the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and only
+  /// where the device has this): nothing is known otherwise.
+  [[nodiscard]] bool ip_checksum_ok() const noexcept {
+    return (native_->wc_flags & IBV_WC_IP_CSUM_OK) != 0;
+  }
+
+  // Tag matching queues only:
+  /// True when a posted tag matched.
+  [[nodiscard]] bool tag_matched() const noexcept {
+    return (native_->wc_flags & IBV_WC_TM_MATCH) != 0;
+  }
+  /// True when all data of the message is there.
+  [[nodiscard]] bool tag_data_valid() const noexcept {
+    return (native_->wc_flags & IBV_WC_TM_DATA_VALID) != 0;
   }
 
   // Datagrams (UD) only:
@@ -112,9 +90,13 @@ class successful_completion {
   }
   /// The bytes that a read or atomic brought.
   [[nodiscard]] std::uint32_t length() const noexcept { return native_->byte_len; }
+  /// True when the list of a tag matching queue has to be synchronised before more can be added.
+  [[nodiscard]] bool tag_synchronization_requested() const noexcept {
+    return (native_->wc_flags & IBV_WC_TM_SYNC_REQ) != 0;
+  }
   /// The message, when it was a receive that completed.
   [[nodiscard]] received_message receive() const noexcept {
-    return received_message{(native_->opcode & IBV_WC_RECV) != 0 ? native_ : nullptr};
+    return received_message{detail::completes_receive(native_->opcode) ? native_ : nullptr};
   }
 
  private:
@@ -159,23 +141,9 @@ class completion {
   /// Reports a completion that is no success, with its status as the error code.
   template <error_policy Policy = throwing>
   void check(Policy&& policy = {}) const {
-    if (native_.status == IBV_WC_SUCCESS) [[likely]] {
-      detail::clear(policy);
-      return;
-    }
-    detail::report(std::forward<Policy>(policy), make_error_code(status()), "work request",
-                   [&](failure_description& description) {
-                     description
-                         .object([&](text_writer& writer) {
-                           writer.put("qp ").put(queue_pair()).put(" id ").decimal(id());
-                         })
-                         .explain([&](text_writer& writer) {
-                           writer.put(hint_for(status()));
-                           if (vendor_error() == 0) return;
-                           writer.put(hint_for(status()).empty() ? "" : "; ");
-                           writer.put("vendor error 0x").hexadecimal(vendor_error());
-                         });
-                   });
+    detail::check_completion(std::forward<Policy>(policy), *this, [&](text_writer& writer) {
+      writer.put("qp ").put(queue_pair()).put(" ");
+    });
   }
 
   [[nodiscard]] const ibv_wc& native() const noexcept { return native_; }

@@ -2,13 +2,11 @@
 // Completion channels: where completion queues announce that there is something to poll.
 #pragma once
 
-#include <cerrno>
 #include <optional>
 
-#include <fcntl.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
 
+#include <adverb/core/file_descriptor.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/fwd.hpp>
 
@@ -26,25 +24,15 @@ class completion_channel_operations : public Storage {
   [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
 
   /// Whether `next_event` would find an event at once. Wraps: poll(2).
-  [[nodiscard]] bool has_event() const noexcept {
-    pollfd descriptor{file_descriptor(), POLLIN, 0};
-    return ::poll(&descriptor, 1, 0) > 0;
-  }
+  [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
   /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
   template <error_policy Policy = throwing>
   void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
     if (!detail::check_present(std::forward<Policy>(policy), "fcntl", this->native_handle()))
       return;
-    detail::check_minus_one(
-        std::forward<Policy>(policy), "fcntl",
-        [&] {
-          const int flags = ::fcntl(file_descriptor(), F_GETFL);
-          if (flags == -1) return -1;
-          return ::fcntl(file_descriptor(), F_SETFL,
-                         non_blocking ? flags | O_NONBLOCK : flags & ~O_NONBLOCK);
-        },
-        detail::on_device(this->native_handle()->context));
+    detail::set_non_blocking(std::forward<Policy>(policy), file_descriptor(), non_blocking,
+                             detail::on_device(this->native_handle()->context));
   }
 
   /// Waits for the next event, acknowledges it, and returns the queue that it is for. Nothing when

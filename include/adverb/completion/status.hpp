@@ -86,8 +86,10 @@ struct completion_status_description {
       return {"flushed", kind::flushed,
               "the queue pair went to the error state; an earlier completion says why"};
     case memory_window_bind_error:
-      return {"memory window bind error", kind::local,
-              "the window cannot be bound to that range with these rights"};
+      return {
+          "memory window bind error", kind::local,
+          "the window is bound still, its key was not restored after a bind that failed, or queue "
+          "pair, window and region do not fit together"};
     case bad_response_error:
       return {"bad response", kind::transport,
               "the responder sent what the request does not allow"};

@@ -20,6 +20,16 @@ namespace adverb::inline ADVERB_ABI::detail {
     return number;
 }
 
+/// The same for shorter numbers.
+template <std::unsigned_integral Number>
+  requires(sizeof(Number) < sizeof(std::uint32_t))
+[[nodiscard]] constexpr Number swap_network_order(Number number) noexcept {
+  if constexpr (std::endian::native == std::endian::little && sizeof(Number) == 2)
+    return __builtin_bswap16(number);
+  else
+    return number;
+}
+
 /// Writes a number as little-endian bytes.
 template <std::unsigned_integral Number>
 constexpr void store_little_endian(std::span<std::byte, sizeof(Number)> out,

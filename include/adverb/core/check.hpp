@@ -62,6 +62,23 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
+/// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
+/// is no failure. True when something came.
+template <error_policy Policy, std::invocable Call, class Describe>
+bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
+                  const Describe& describe) {
+  bool nothing = false;
+  const bool waited = check_minus_one(
+      std::forward<Policy>(policy), verb,
+      [&] {
+        const int result = call();
+        nothing = result == -1 && (errno == EAGAIN || errno == EINTR);
+        return nothing ? 0 : result;
+      },
+      describe);
+  return waited && !nothing;
+}
+
 /// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
 template <error_policy Policy, class Describe>
 std::size_t check_count(Policy&& policy, std::string_view verb, long result,
@@ -74,12 +91,43 @@ std::size_t check_count(Policy&& policy, std::string_view verb, long result,
   return 0;
 }
 
+/// For ibv_rereg_mr, which returns 0, or a negative number of its own that tells what is left of
+/// the region, and sets errno (mostly). Returns that number; `describe` is called with it too.
+template <error_policy Policy, std::invocable Call, class Describe>
+int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
+                       const Describe& describe) {
+  errno = 0;
+  const int result = call();
+  if (result == 0) [[likely]]
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), errno, verb,
+                 [&](failure_description& description) { describe(description, result); });
+  return result;
+}
+
 /// For polling, which returns a count, or a negative number that means nothing else. Returns the
 /// count, 0 on failure (EIO).
 template <error_policy Policy, class Describe>
 std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
                          const Describe& describe) {
   return check_count(std::forward<Policy>(policy), verb, result < 0 ? -EIO : result, describe);
+}
+
+/// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
+/// and otherwise an errno or a negative number that means nothing else (mlx5's is -2, which is no
+/// ENOENT). True when there is an entry.
+template <error_policy Policy, class Describe>
+bool check_entry(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+  if (result == 0) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  if (result == ENOENT)
+    clear(policy);
+  else
+    report_errno(std::forward<Policy>(policy), result < 0 ? EIO : result, verb, describe);
+  return false;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

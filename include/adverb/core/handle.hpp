@@ -26,6 +26,8 @@ inline constexpr adopt_t adopt{};
 ///   destroy(object)              calls it; returns 0 or an errno
 ///   for_each_parent(object, f)   calls f with each object that must outlive this one
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
+/// and, if there is more to say than the errno of a destroy that failed:
+///   explain_destroy(description) says why
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -81,7 +83,10 @@ class [[nodiscard]] unique_handle {
 
   /// Gives up the C object without destroying it.
   [[nodiscard]] native_type* release() noexcept {
-    if (object_ != nullptr) unregister_from_parents();
+    if (object_ != nullptr) {
+      unregister_from_parents();
+      forget_parents();
+    }
     return std::exchange(object_, nullptr);
   }
 
@@ -108,12 +113,27 @@ class [[nodiscard]] unique_handle {
     unregister_from_parents();
     const int result = Traits::destroy(object_);
     if (result == 0) {
+      forget_parents();
       object_ = nullptr;
       return;
     }
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
-                           detail::on_object<Traits>(object_));
+                           [&](failure_description& description) {
+                             detail::on_object<Traits>(object_)(description);
+                             if constexpr (requires { Traits::explain_destroy(description); })
+                               Traits::explain_destroy(description);
+                           });
+  }
+
+ protected:
+  /// Makes a call that may give the object other parents, and counts it as their child afterwards.
+  template <std::invocable Call>
+  auto with_new_parents(const Call& call) {
+    unregister_from_parents();
+    const auto result = call();
+    register_with_parents();
+    return result;
   }
 
  private:
@@ -128,6 +148,11 @@ class [[nodiscard]] unique_handle {
       if (parent != nullptr)
         detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
     });
+  }
+
+  // Those that were noted for it: another object may get its address.
+  void forget_parents() const noexcept {
+    detail::lifetime_registry::instance().forget_parents(object_);
   }
 
   void destroy_or_tell() noexcept { close(detail::telling{}); }
@@ -158,6 +183,8 @@ class reference {
 
   [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// True when both refer to the same object, or to none.
+  friend constexpr bool operator==(const reference&, const reference&) noexcept = default;
 
  private:
   Native* object_ = nullptr;

@@ -15,6 +15,8 @@ enum class lkey : std::uint32_t {};
 enum class rkey : std::uint32_t {};
 /// The number of a queue pair (24 bits).
 enum class qp_number : std::uint32_t {};
+/// The number that a datagram to a multicast group names instead of that of one queue pair.
+inline constexpr qp_number multicast_qp_number{0xff'ffff};
 /// The number of a shared receive queue of XRC (24 bits): what a request of an XRC initiator names.
 enum class shared_receive_queue_number : std::uint32_t {};
 /// The number of a work queue (24 bits).
@@ -33,6 +35,12 @@ enum class pkey_index : std::uint16_t {};
 enum class pkey : std::uint16_t {};
 /// A service level (4 bits).
 enum class service_level : std::uint8_t {};
+
+/// What another process imports a protection domain, a memory region or device memory by. Each
+/// means something only together with the file descriptor of the context that it belongs to.
+enum class protection_domain_handle : std::uint32_t {};
+enum class memory_region_handle : std::uint32_t {};
+enum class device_memory_handle : std::uint32_t {};
 
 /// The 32 bits that travel with a send or write "with immediate", in host byte order here and in
 /// network byte order on the wire.
@@ -112,6 +120,15 @@ constexpr text<24> decimal_text(std::uint64_t number) noexcept {
 }
 [[nodiscard]] constexpr text<24> to_text(pkey_index index) noexcept {
   return detail::decimal_text(static_cast<std::uint16_t>(index));
+}
+[[nodiscard]] constexpr text<24> to_text(protection_domain_handle handle) noexcept {
+  return detail::decimal_text(static_cast<std::uint32_t>(handle));
+}
+[[nodiscard]] constexpr text<24> to_text(memory_region_handle handle) noexcept {
+  return detail::decimal_text(static_cast<std::uint32_t>(handle));
+}
+[[nodiscard]] constexpr text<24> to_text(device_memory_handle handle) noexcept {
+  return detail::decimal_text(static_cast<std::uint32_t>(handle));
 }
 [[nodiscard]] constexpr text<24> to_text(service_level level) noexcept {
   return detail::decimal_text(static_cast<std::uint8_t>(level));

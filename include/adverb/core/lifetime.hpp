@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <new>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <pthread.h>
 
@@ -71,6 +73,24 @@ class [[gnu::visibility("default")]] lifetime_registry {
     return found == children_.end() ? child_counts{} : found->second;
   }
 
+  /// The parents of an object whose C struct does not name them; null for none.
+  using noted_parents = std::vector<const void*>;
+
+  /// Remembers them until they are noted anew or forgotten.
+  void note_parents(const void* child, noted_parents parents) noexcept {
+    const lock guard{*this};
+    noted_.insert_or_assign(child, std::move(parents));
+  }
+  [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
+    const lock guard{*this};
+    const auto found = noted_.find(child);
+    return found == noted_.end() ? noted_parents{} : found->second;
+  }
+  void forget_parents(const void* child) noexcept {
+    const lock guard{*this};
+    noted_.erase(child);
+  }
+
  private:
   class lock {
    public:
@@ -87,6 +107,15 @@ class [[gnu::visibility("default")]] lifetime_registry {
 
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   std::unordered_map<const void*, child_counts> children_;
+  std::unordered_map<const void*, noted_parents> noted_;
 };
+
+/// Passes on what making an object gave, and notes the parents that its C struct does not name.
+template <class Native>
+[[nodiscard]] Native* with_parents(Native* made,
+                                   lifetime_registry::noted_parents parents) noexcept {
+  if (made != nullptr) lifetime_registry::instance().note_parents(made, std::move(parents));
+  return made;
+}
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -47,10 +47,12 @@ enum class object_kind : std::uint8_t {
   flow_action,
   flow,
   queue_pair,
+  multicast_attachment,
 };
 
 namespace detail {
-inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind::queue_pair) + 1;
+inline constexpr std::size_t object_kinds =
+    static_cast<std::size_t>(object_kind::multicast_attachment) + 1;
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
@@ -72,6 +74,7 @@ inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind
     case object_kind::flow_action: return "flow action";
     case object_kind::flow: return "flow";
     case object_kind::queue_pair: return "queue pair";
+    case object_kind::multicast_attachment: return "multicast attachment";
   }
   return "object";
 }

@@ -30,7 +30,7 @@ class problem_list {
   }
 
   /// Adds a value that is over what the device allows, when it is.
-  void add_if_over(std::string_view name, std::uint32_t asked, std::uint32_t allowed) {
+  void add_if_over(std::string_view name, std::uint64_t asked, std::uint64_t allowed) {
     if (asked <= allowed) return;
     add([&](text_writer& writer) {
       writer.put(name).put(" is ").decimal(asked).put(", the device allows ").decimal(allowed);

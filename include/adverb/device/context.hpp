@@ -1,188 +1,22 @@
 // SPDX-License-Identifier: MIT
-// An open device, and what it can be asked.
+// An open device.
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <endian.h>
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <adverb/core/handle.hpp>
+#include <adverb/device/context_operations.hpp>
 #include <adverb/device/device.hpp>
-#include <adverb/device/device_attributes.hpp>
-#include <adverb/device/gid.hpp>
-#include <adverb/device/port.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
-
-/// "rxe0".
-inline text_writer& put_device(text_writer& writer, const ibv_context* context) noexcept {
-  return writer.put(context->device->name);
-}
-
-/// Describes a failure on "rxe0", or on "rxe0:1" when a port is given.
-[[nodiscard]] inline auto on_device(const ibv_context* context) noexcept {
-  return [context](failure_description& description) {
-    description.object([&](text_writer& writer) { put_device(writer, context); });
-  };
-}
-[[nodiscard]] inline auto on_port(const ibv_context* context, port_number port) noexcept {
-  return [context, port](failure_description& description) {
-    description.object(
-        [&](text_writer& writer) { put_device(writer, context).put(":").put(port); });
-  };
-}
-
-/// An index that the C API takes as an int.
-template <class Index>
-[[nodiscard]] constexpr int to_int(Index index) noexcept {
-  return static_cast<int>(index);
-}
-
-}  // namespace detail
-
-/// What an open device can be asked; the same for its owner (`context`) and for a reference to it
-/// (`context_ref`). Thread safe.
-template <class Storage>
-class context_operations : public Storage {
- public:
-  using Storage::Storage;
-
-  [[nodiscard]] device_ref device() const noexcept { return this->native_handle()->device; }
-  /// The file descriptor on which asynchronous events arrive.
-  [[nodiscard]] int async_file_descriptor() const noexcept {
-    return this->native_handle()->async_fd;
-  }
-  /// How many completion vectors there are to spread completion queues over.
-  [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
-    return static_cast<std::uint32_t>(this->native_handle()->num_comp_vectors);
-  }
-
-  /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] device_attributes query_device(Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_device_ex")) return {};
-    ibv_device_attr_ex attributes{};
-    const int result = ibv_query_device_ex(this->native_handle(), nullptr, &attributes);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_device_ex", result,
-                                detail::on_device(this->native_handle())))
-      return {};
-    return device_attributes{attributes};
-  }
-
-  /// The state of a port. Wraps: ibv_query_port(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] port_attributes query_port(port_number port, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_port")) return {};
-    ibv_port_attr attributes{};
-    const int result =
-        ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port", result,
-                                [&](failure_description& description) {
-                                  detail::on_port(this->native_handle(), port)(description);
-                                  explain_port(description, port);
-                                }))
-      return {};
-    return port_attributes{attributes};
-  }
-
-  /// The address at an index of a port's GID table; the empty GID where nothing is.
-  /// Wraps: ibv_query_gid(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::gid gid(port_number port, gid_index index, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid")) return {};
-    ibv_gid native{};
-    const bool found = detail::check_minus_one(
-        std::forward<Policy>(policy), "ibv_query_gid",
-        [&] {
-          return ibv_query_gid(this->native_handle(), static_cast<std::uint8_t>(port),
-                               detail::to_int(index), &native);
-        },
-        detail::on_port(this->native_handle(), port));
-    return found ? adverb::gid{native} : adverb::gid{};
-  }
-
-  /// The entry at an index of a port's GID table, or nothing where nothing is.
-  /// Wraps: ibv_query_gid_ex(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<adverb::gid_entry> gid_entry(port_number port, gid_index index,
-                                                           Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid_ex")) return std::nullopt;
-    ibv_gid_entry native{};
-    const int result = ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
-                                        static_cast<std::uint32_t>(index), &native, 0);
-    const bool empty = result == ENODATA || result == -ENODATA;
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_gid_ex",
-                                empty ? 0 : result, detail::on_port(this->native_handle(), port)) ||
-        empty)
-      return std::nullopt;
-    return adverb::gid_entry{native};
-  }
-
-  /// All entries of the GID tables of all ports. Wraps: ibv_query_gid_table(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::vector<adverb::gid_entry> gid_table(Policy&& policy = {}) const {
-    std::size_t capacity = 0;
-    const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
-    if (detail::failed(policy)) return {};
-    for (std::uint32_t port = 1; port <= ports; ++port) {
-      capacity += query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
-                      .gid_table_length();
-      if (detail::failed(policy)) return {};
-    }
-    std::vector<ibv_gid_entry> entries(capacity);
-    const std::size_t count = detail::check_count(
-        std::forward<Policy>(policy), "ibv_query_gid_table",
-        ibv_query_gid_table(this->native_handle(), entries.data(), entries.size(), 0),
-        detail::on_device(this->native_handle()));
-    return {entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count)};
-  }
-
-  /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_pkey")) return {};
-    __be16 native = 0;
-    const bool found = detail::check_minus_one(
-        std::forward<Policy>(policy), "ibv_query_pkey",
-        [&] {
-          return ibv_query_pkey(this->native_handle(), static_cast<std::uint8_t>(port),
-                                detail::to_int(index), &native);
-        },
-        detail::on_port(this->native_handle(), port));
-    return static_cast<adverb::pkey>(found ? be16toh(native) : 0);
-  }
-
- private:
-  template <error_policy Policy>
-  bool present(Policy&& policy, std::string_view verb) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
-  }
-
-  void explain_port(failure_description& description, port_number port) const {
-    std::error_code unknown;
-    const std::uint32_t ports = query_device(unknown).physical_ports();
-    const auto number = static_cast<std::uint32_t>(port);
-    if (unknown || (number >= 1 && number <= ports)) return;
-    description.explain([&](text_writer& writer) {
-      writer.put("the device has ");
-      if (ports == 1)
-        writer.put("one port, number 1");
-      else
-        writer.put("ports 1 to ").decimal(ports);
-    });
-  }
-};
 
 namespace detail {
 
@@ -224,7 +58,61 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
   explicit context(device_ref device, Policy&& policy = {})
       : context_operations{adopt, open(device, std::forward<Policy>(policy))} {}
 
+  /// Another context on what a process has open: `command_file_descriptor()` of its context, sent
+  /// over a socket (SCM_RIGHTS) or inherited. What was made there can be imported into it. Takes a
+  /// copy of the descriptor. Wraps: ibv_import_device(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static context import(int command_file_descriptor, Policy&& policy = {}) {
+    const int copy = copy_descriptor(command_file_descriptor, std::forward<Policy>(policy));
+    if (copy == -1) return {};
+    return context{adopt, import_copy(copy, std::forward<Policy>(policy))};
+  }
+
  private:
+  /// A copy that belongs to the C library; -1 when the descriptor is none of a device. This is
+  /// looked at here, because afterwards a failure would not tell whose the copy is.
+  template <error_policy Policy>
+  static int copy_descriptor(int command_file_descriptor, Policy&& policy) {
+    int copy = -1;
+    detail::check_minus_one(
+        std::forward<Policy>(policy), "ibv_import_device",
+        [&] {
+          struct stat status{};
+          if (::fstat(command_file_descriptor, &status) == -1) return -1;
+          if (!S_ISCHR(status.st_mode)) {
+            errno = EINVAL;
+            return -1;
+          }
+          copy = ::fcntl(command_file_descriptor, F_DUPFD_CLOEXEC, 0);
+          return copy;
+        },
+        [](failure_description& description) {
+          if (description.code() == std::errc::invalid_argument ||
+              description.code() == std::errc::bad_file_descriptor)
+            description.explain("the descriptor is not that of a device");
+        });
+    return copy;
+  }
+
+  template <error_policy Policy>
+  static ibv_context* import_copy(int copy, Policy&& policy) {
+    return detail::check_pointer(
+        std::forward<Policy>(policy), "ibv_import_device",
+        [&] {
+          ibv_context* const imported = ibv_import_device(copy);
+          // With these the C library has not handed the descriptor on; whoever it hands it to
+          // closes it when they fail.
+          const int reason = errno;
+          if (imported == nullptr && (reason == ENODEV || reason == EOPNOTSUPP)) ::close(copy);
+          errno = reason;
+          return imported;
+        },
+        [](failure_description& description) {
+          if (description.code() == std::errc::no_such_device)
+            description.explain("the descriptor is not that of a device of this machine");
+        });
+  }
+
   template <error_policy Policy>
   static ibv_context* open(device_ref device, Policy&& policy) {
     const auto describe = [&](failure_description& description) {

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/core/check.hpp>
+#include <adverb/device/guid.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -34,6 +36,33 @@ enum class transport_type : std::int32_t {
   return detail::name_or_number(index < names.size() ? names[index] : "", index);
 }
 
+/// What a device is in its network.
+enum class node_type : std::int32_t {
+  unknown = IBV_NODE_UNKNOWN,
+  channel_adapter = IBV_NODE_CA,
+  infiniband_switch = IBV_NODE_SWITCH,
+  router = IBV_NODE_ROUTER,
+  iwarp_nic = IBV_NODE_RNIC,
+  usnic = IBV_NODE_USNIC,
+  usnic_udp = IBV_NODE_USNIC_UDP,
+  unspecified = IBV_NODE_UNSPECIFIED,
+};
+
+/// The names of `ibv_node_type_str`. RoCE devices count as InfiniBand channel adapters.
+[[nodiscard]] constexpr text<48> to_text(node_type type) noexcept {
+  constexpr std::array<std::string_view, 8> names{"",
+                                                  "InfiniBand channel adapter",
+                                                  "InfiniBand switch",
+                                                  "InfiniBand router",
+                                                  "iWARP NIC",
+                                                  "usNIC",
+                                                  "usNIC UDP",
+                                                  "unspecified"};
+  if (type == node_type::unknown) return detail::name_or_number("unknown", 0);
+  const auto index = static_cast<std::uint32_t>(type);
+  return detail::name_or_number(index < names.size() ? names[index] : "", index);
+}
+
 /// A device that was found. Valid as long as the list it came from, or a context opened on it.
 class device_ref {
  public:
@@ -41,11 +70,27 @@ class device_ref {
   constexpr device_ref(ibv_device* device) noexcept : device_{device} {}
 
   /// The name in the kernel, for instance "mlx5_0" or "rxe0".
-  [[nodiscard]] std::string_view name() const noexcept { return device_->name; }
+  /// Wraps: ibv_get_device_name(3).
+  [[nodiscard]] std::string_view name() const noexcept { return ibv_get_device_name(device_); }
   /// The name of its character device, for instance "uverbs0".
   [[nodiscard]] std::string_view character_device() const noexcept { return device_->dev_name; }
   [[nodiscard]] adverb::transport_type transport_type() const noexcept {
     return static_cast<adverb::transport_type>(device_->transport_type);
+  }
+
+  [[nodiscard]] adverb::node_type node_type() const noexcept {
+    return static_cast<adverb::node_type>(device_->node_type);
+  }
+  /// The number that the kernel gave the device and keeps until it goes away; nothing when the
+  /// kernel has none. Wraps: ibv_get_device_index(3).
+  [[nodiscard]] std::optional<std::uint32_t> index() const noexcept {
+    const int number = ibv_get_device_index(device_);
+    if (number < 0) return std::nullopt;
+    return static_cast<std::uint32_t>(number);
+  }
+  /// Known without opening the device; 0 when it cannot be read. Wraps: ibv_get_device_guid(3).
+  [[nodiscard]] guid node_guid() const noexcept {
+    return detail::guid_from_network(ibv_get_device_guid(device_));
   }
 
   [[nodiscard]] constexpr ibv_device* native_handle() const noexcept { return device_; }

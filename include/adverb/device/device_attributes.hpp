@@ -2,104 +2,22 @@
 // What a device can do, and how much of it.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
-#include <endian.h>
 #include <infiniband/verbs.h>
 
 #include <adverb/core/attributes.hpp>
-#include <adverb/core/flags.hpp>
+#include <adverb/device/atomics.hpp>
+#include <adverb/device/capabilities.hpp>
+#include <adverb/device/clock.hpp>
+#include <adverb/device/guid.hpp>
+#include <adverb/device/offloads.hpp>
+#include <adverb/device/on_demand_paging.hpp>
+#include <adverb/device/receive_side_scaling.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// What a device can do at all.
-enum class device_capability : std::uint64_t {
-  resize_max_work_requests = IBV_DEVICE_RESIZE_MAX_WR,
-  bad_pkey_counter = IBV_DEVICE_BAD_PKEY_CNTR,
-  bad_queue_key_counter = IBV_DEVICE_BAD_QKEY_CNTR,
-  raw_multicast = IBV_DEVICE_RAW_MULTI,
-  automatic_path_migration = IBV_DEVICE_AUTO_PATH_MIG,
-  change_physical_port = IBV_DEVICE_CHANGE_PHY_PORT,
-  ud_address_port_enforced = IBV_DEVICE_UD_AV_PORT_ENFORCE,
-  current_state_in_modify = IBV_DEVICE_CURR_QP_STATE_MOD,
-  shutdown_port = IBV_DEVICE_SHUTDOWN_PORT,
-  initialization_type = IBV_DEVICE_INIT_TYPE,
-  port_active_event = IBV_DEVICE_PORT_ACTIVE_EVENT,
-  system_image_guid = IBV_DEVICE_SYS_IMAGE_GUID,
-  rc_receiver_not_ready_nak = IBV_DEVICE_RC_RNR_NAK_GEN,
-  resize_shared_receive_queue = IBV_DEVICE_SRQ_RESIZE,
-  notify_n_completions = IBV_DEVICE_N_NOTIFY_CQ,
-  memory_windows = IBV_DEVICE_MEM_WINDOW,
-  ud_ip_checksum = IBV_DEVICE_UD_IP_CSUM,
-  extended_reliable_connections = IBV_DEVICE_XRC,
-  memory_management_extensions = IBV_DEVICE_MEM_MGT_EXTENSIONS,
-  memory_windows_type_2a = IBV_DEVICE_MEM_WINDOW_TYPE_2A,
-  memory_windows_type_2b = IBV_DEVICE_MEM_WINDOW_TYPE_2B,
-  rc_ip_checksum = IBV_DEVICE_RC_IP_CSUM,
-  raw_ip_checksum = IBV_DEVICE_RAW_IP_CSUM,
-  flow_steering = IBV_DEVICE_MANAGED_FLOW_STEERING,
-};
-template <>
-inline constexpr bool is_flag<device_capability> = true;
-using device_capabilities = flags<device_capability>;
-
-[[nodiscard]] constexpr std::string_view flag_name(device_capability capability) noexcept {
-  switch (capability) {
-    case device_capability::resize_max_work_requests: return "resize_max_work_requests";
-    case device_capability::bad_pkey_counter: return "bad_pkey_counter";
-    case device_capability::bad_queue_key_counter: return "bad_queue_key_counter";
-    case device_capability::raw_multicast: return "raw_multicast";
-    case device_capability::automatic_path_migration: return "automatic_path_migration";
-    case device_capability::change_physical_port: return "change_physical_port";
-    case device_capability::ud_address_port_enforced: return "ud_address_port_enforced";
-    case device_capability::current_state_in_modify: return "current_state_in_modify";
-    case device_capability::shutdown_port: return "shutdown_port";
-    case device_capability::initialization_type: return "initialization_type";
-    case device_capability::port_active_event: return "port_active_event";
-    case device_capability::system_image_guid: return "system_image_guid";
-    case device_capability::rc_receiver_not_ready_nak: return "rc_receiver_not_ready_nak";
-    case device_capability::resize_shared_receive_queue: return "resize_shared_receive_queue";
-    case device_capability::notify_n_completions: return "notify_n_completions";
-    case device_capability::memory_windows: return "memory_windows";
-    case device_capability::ud_ip_checksum: return "ud_ip_checksum";
-    case device_capability::extended_reliable_connections: return "extended_reliable_connections";
-    case device_capability::memory_management_extensions: return "memory_management_extensions";
-    case device_capability::memory_windows_type_2a: return "memory_windows_type_2a";
-    case device_capability::memory_windows_type_2b: return "memory_windows_type_2b";
-    case device_capability::rc_ip_checksum: return "rc_ip_checksum";
-    case device_capability::raw_ip_checksum: return "raw_ip_checksum";
-    case device_capability::flow_steering: return "flow_steering";
-  }
-  return {};
-}
-
-/// With whom the atomic operations of a device are atomic.
-enum class atomicity : std::uint32_t {
-  none = IBV_ATOMIC_NONE,
-  within_device = IBV_ATOMIC_HCA,
-  with_processor = IBV_ATOMIC_GLOB,
-};
-
-[[nodiscard]] constexpr text<48> to_text(atomicity kind) noexcept {
-  constexpr std::array<std::string_view, 3> names{"none", "within the device",
-                                                  "with the processor too"};
-  const auto number = static_cast<std::uint32_t>(kind);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
-}
-
-/// A 64-bit globally unique identifier of a device, in host byte order.
-enum class guid : std::uint64_t {};
-
-/// "5054:00ff:fe12:3456".
-[[nodiscard]] constexpr text<24> to_text(guid identifier) noexcept {
-  const auto number = static_cast<std::uint64_t>(identifier);
-  return text<24>{[&](text_writer& writer) {
-    for (int shift = 48; shift >= 0; shift -= 16)
-      writer.hexadecimal((number >> shift) & 0xffff, 4).put(shift != 0 ? ":" : "");
-  }};
-}
 
 /// The limits and capabilities of a device: made by `context.query_device()`. Sizes are in bytes.
 class device_attributes {
@@ -110,14 +28,19 @@ class device_attributes {
   [[nodiscard]] std::string_view firmware_version() const noexcept ADVERB_LIFETIME_BOUND {
     return original().fw_ver;
   }
-  [[nodiscard]] adverb::guid node_guid() const noexcept { return to_guid(original().node_guid); }
+  [[nodiscard]] adverb::guid node_guid() const noexcept {
+    return detail::guid_from_network(original().node_guid);
+  }
   [[nodiscard]] adverb::guid system_image_guid() const noexcept {
-    return to_guid(original().sys_image_guid);
+    return detail::guid_from_network(original().sys_image_guid);
   }
   [[nodiscard]] std::uint32_t vendor_id() const noexcept { return original().vendor_id; }
   [[nodiscard]] std::uint32_t vendor_part_id() const noexcept { return original().vendor_part_id; }
   [[nodiscard]] std::uint32_t hardware_version() const noexcept { return original().hw_ver; }
-  [[nodiscard]] std::uint32_t physical_ports() const noexcept { return original().phys_port_cnt; }
+  [[nodiscard]] std::uint32_t physical_ports() const noexcept {
+    // The original one has eight bits, and providers from before the other leave that 0.
+    return native_.phys_port_cnt_ex != 0 ? native_.phys_port_cnt_ex : original().phys_port_cnt;
+  }
   [[nodiscard]] device_capabilities capabilities() const noexcept {
     return device_capabilities::from_bits(original().device_cap_flags |
                                           native_.device_cap_flags_ex);
@@ -158,6 +81,12 @@ class device_attributes {
   [[nodiscard]] adverb::atomicity atomicity() const noexcept {
     return static_cast<adverb::atomicity>(original().atomic_cap);
   }
+  [[nodiscard]] adverb::pci_atomics pci_atomics() const noexcept {
+    const ibv_pci_atomic_caps& sizes = native_.pci_atomic_caps;
+    return {.fetch_and_add = pci_atomic_sizes::from_bits(sizes.fetch_add),
+            .swap = pci_atomic_sizes::from_bits(sizes.swap),
+            .compare_and_swap = pci_atomic_sizes::from_bits(sizes.compare_swap)};
+  }
 
   [[nodiscard]] std::uint32_t max_completion_queues() const noexcept {
     return at(original().max_cq);
@@ -187,10 +116,96 @@ class device_attributes {
   [[nodiscard]] std::uint32_t max_multicast_attachments() const noexcept {
     return at(original().max_total_mcast_qp_attach);
   }
+  [[nodiscard]] std::uint32_t max_raw_ipv6_queue_pairs() const noexcept {
+    return at(original().max_raw_ipv6_qp);
+  }
+  [[nodiscard]] std::uint32_t max_raw_ethertype_queue_pairs() const noexcept {
+    return at(original().max_raw_ethy_qp);
+  }
+
   [[nodiscard]] std::uint32_t max_pkeys() const noexcept { return original().max_pkeys; }
   /// The code of the longest delay between a packet and its acknowledgement, 4.096 us * 2^code.
   [[nodiscard]] std::uint8_t local_acknowledge_delay_code() const noexcept {
     return original().local_ca_ack_delay;
+  }
+
+  // What came with the extended query: all 0 where the provider does not know it.
+
+  [[nodiscard]] adverb::on_demand_paging on_demand_paging() const noexcept {
+    const ibv_odp_caps& paging = native_.odp_caps;
+    return {.features = paging_features::from_bits(paging.general_caps),
+            .rc = paged_operations::from_bits(paging.per_transport_caps.rc_odp_caps),
+            .uc = paged_operations::from_bits(paging.per_transport_caps.uc_odp_caps),
+            .ud = paged_operations::from_bits(paging.per_transport_caps.ud_odp_caps),
+            .xrc = paged_operations::from_bits(native_.xrc_odp_caps)};
+  }
+  /// The clock that `context.device_time()` and timestamps of completions are read from, when the
+  /// device tells how fast it runs.
+  [[nodiscard]] std::optional<device_clock> clock() const noexcept {
+    if (native_.hca_core_clock == 0) return std::nullopt;
+    return device_clock{native_.hca_core_clock, native_.completion_timestamp_mask};
+  }
+  /// The bits that a timestamp of a completion has; 0 when completions have none.
+  [[nodiscard]] std::uint64_t completion_timestamp_mask() const noexcept {
+    return native_.completion_timestamp_mask;
+  }
+  [[nodiscard]] adverb::segmentation_offload segmentation_offload() const noexcept {
+    return {.max_message_size = native_.tso_caps.max_tso,
+            .transports = transport_set::from_bits(native_.tso_caps.supported_qpts)};
+  }
+  [[nodiscard]] adverb::receive_side_scaling receive_side_scaling() const noexcept {
+    const ibv_rss_caps& scaling = native_.rss_caps;
+    return {.transports = transport_set::from_bits(scaling.supported_qpts),
+            .max_indirection_tables = scaling.max_rwq_indirection_tables,
+            .max_indirection_table_size = scaling.max_rwq_indirection_table_size,
+            .fields = hash_fields::from_bits(scaling.rx_hash_fields_mask),
+            .functions = hash_functions::from_bits(scaling.rx_hash_function)};
+  }
+  /// The most work queues for receiving.
+  [[nodiscard]] std::uint32_t max_work_queues() const noexcept { return native_.max_wq_type_rq; }
+  [[nodiscard]] adverb::packet_pacing packet_pacing() const noexcept {
+    const ibv_packet_pacing_caps& pacing = native_.packet_pacing_caps;
+    return {.min_rate = pacing.qp_rate_limit_min,
+            .max_rate = pacing.qp_rate_limit_max,
+            .transports = transport_set::from_bits(pacing.supported_qpts)};
+  }
+  [[nodiscard]] raw_packet_capabilities raw_packets() const noexcept {
+    return raw_packet_capabilities::from_bits(native_.raw_packet_caps);
+  }
+  [[nodiscard]] tag_matching_limits tag_matching() const noexcept {
+    const ibv_tm_caps& matching = native_.tm_caps;
+    return {.max_rendezvous_header_size = matching.max_rndv_hdr_size,
+            .max_tags = matching.max_num_tags,
+            .max_operations = matching.max_ops,
+            .max_sge = matching.max_sge,
+            .capabilities = tag_matching_capabilities::from_bits(matching.flags)};
+  }
+  [[nodiscard]] completion_moderation_limits completion_moderation() const noexcept {
+    return {.max_count = native_.cq_mod_caps.max_cq_count,
+            .max_period = native_.cq_mod_caps.max_cq_period};
+  }
+  /// All device memory that can be allocated, in bytes.
+  [[nodiscard]] std::uint64_t max_device_memory_size() const noexcept {
+    return native_.max_dm_size;
+  }
+
+  // Reliable datagrams and fast memory regions, which the specification and the kernel once had.
+
+  [[nodiscard]] std::uint32_t max_ee_contexts() const noexcept { return at(original().max_ee); }
+  [[nodiscard]] std::uint32_t max_ee_destination_read_atomic() const noexcept {
+    return at(original().max_ee_rd_atom);
+  }
+  [[nodiscard]] std::uint32_t max_ee_initiator_read_atomic() const noexcept {
+    return at(original().max_ee_init_rd_atom);
+  }
+  [[nodiscard]] std::uint32_t max_reliable_datagram_domains() const noexcept {
+    return at(original().max_rdd);
+  }
+  [[nodiscard]] std::uint32_t max_fast_memory_regions() const noexcept {
+    return at(original().max_fmr);
+  }
+  [[nodiscard]] std::uint32_t max_maps_per_fast_memory_region() const noexcept {
+    return at(original().max_map_per_fmr);
   }
 
   [[nodiscard]] const ibv_device_attr_ex& native() const noexcept { return native_; }
@@ -200,9 +215,6 @@ class device_attributes {
   // The C API has these limits as int; none is negative.
   [[nodiscard]] static std::uint32_t at(int limit) noexcept {
     return static_cast<std::uint32_t>(limit);
-  }
-  [[nodiscard]] static adverb::guid to_guid(__be64 number) noexcept {
-    return static_cast<adverb::guid>(be64toh(number));
   }
 
   ibv_device_attr_ex native_{};

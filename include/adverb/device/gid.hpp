@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <infiniband/verbs.h>
 
@@ -45,6 +46,11 @@ class gid {
     return std::all_of(bytes_.begin(), bytes_.begin() + 10,
                        [](std::uint8_t byte) { return byte == 0; }) &&
            bytes_[10] == 0xff && bytes_[11] == 0xff;
+  }
+  /// True for the address of a multicast group: ff00::/8, or an IPv4 one from 224.0.0.0 to
+  /// 239.255.255.255.
+  [[nodiscard]] constexpr bool is_multicast() const noexcept {
+    return bytes_[0] == 0xff || (is_ipv4_mapped() && (bytes_[12] & 0xf0) == 0xe0);
   }
   /// True when both have the same subnet prefix (the upper 64 bits).
   [[nodiscard]] constexpr bool same_subnet(const gid& other) const noexcept {
@@ -126,6 +132,18 @@ class gid_entry {
  private:
   ibv_gid_entry native_{};
 };
+
+namespace detail {
+
+static_assert(sizeof(gid_entry) == sizeof(ibv_gid_entry) && std::is_standard_layout_v<gid_entry>);
+
+/// Entries as the C API fills them in: each is pointer-interconvertible with its one member. The
+/// one such cast.
+[[nodiscard]] inline ibv_gid_entry* native_gid_entries(gid_entry* first) noexcept {
+  return reinterpret_cast<ibv_gid_entry*>(first);
+}
+
+}  // namespace detail
 
 /// "1 (RoCE v2, ::ffff:10.0.0.1)": the index, then type and address.
 [[nodiscard]] inline text<96> to_text(const gid_entry& entry) noexcept {

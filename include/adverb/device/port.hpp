@@ -9,6 +9,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/ids.hpp>
+#include <adverb/device/link.hpp>
+#include <adverb/device/port_capabilities.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -29,39 +31,6 @@ enum class port_state : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// What lies under a port.
-enum class link_layer : std::uint8_t {
-  unspecified = IBV_LINK_LAYER_UNSPECIFIED,
-  infiniband = IBV_LINK_LAYER_INFINIBAND,
-  ethernet = IBV_LINK_LAYER_ETHERNET,
-};
-
-[[nodiscard]] constexpr text<48> to_text(link_layer layer) noexcept {
-  constexpr std::array<std::string_view, 3> names{"unspecified", "InfiniBand", "Ethernet"};
-  const auto number = static_cast<std::uint8_t>(layer);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
-}
-
-/// The largest payload of a packet, one of five sizes.
-enum class mtu : std::uint8_t {
-  bytes_256 = IBV_MTU_256,
-  bytes_512 = IBV_MTU_512,
-  bytes_1024 = IBV_MTU_1024,
-  bytes_2048 = IBV_MTU_2048,
-  bytes_4096 = IBV_MTU_4096,
-};
-
-/// The size in bytes; 0 for a value that is none of the five.
-[[nodiscard]] constexpr std::uint32_t bytes_of(mtu size) noexcept {
-  const auto code = static_cast<std::uint8_t>(size);
-  return code >= IBV_MTU_256 && code <= IBV_MTU_4096 ? 128U << code : 0;
-}
-
-/// "1024 bytes".
-[[nodiscard]] constexpr text<48> to_text(mtu size) noexcept {
-  return text<48>{[&](text_writer& writer) { writer.decimal(bytes_of(size)).put(" bytes"); }};
-}
-
 /// What a port says of itself: made by `context.query_port(port)`.
 class port_attributes {
  public:
@@ -72,9 +41,16 @@ class port_attributes {
   [[nodiscard]] adverb::link_layer link_layer() const noexcept {
     return static_cast<adverb::link_layer>(native_.link_layer);
   }
-  /// True for RoCE and iWARP, where every address needs a GRH.
+  /// True for RoCE and iWARP.
   [[nodiscard]] bool is_ethernet() const noexcept {
     return link_layer() == adverb::link_layer::ethernet;
+  }
+  /// True where every address needs a GRH: on Ethernet, and where the port says so.
+  [[nodiscard]] bool needs_global_route() const noexcept {
+    return is_ethernet() || (native_.flags & IBV_QPF_GRH_REQUIRED) != 0;
+  }
+  [[nodiscard]] adverb::physical_state physical_state() const noexcept {
+    return static_cast<adverb::physical_state>(native_.phys_state);
   }
   [[nodiscard]] mtu active_mtu() const noexcept { return static_cast<mtu>(native_.active_mtu); }
   [[nodiscard]] mtu max_mtu() const noexcept { return static_cast<mtu>(native_.max_mtu); }
@@ -103,37 +79,38 @@ class port_attributes {
            : native_.max_vl_num == 5                          ? 15U
                                                               : 0U;
   }
-  /// The number of lanes of the link; 0 when the port does not say.
-  [[nodiscard]] std::uint32_t active_lanes() const noexcept {
-    switch (native_.active_width) {
-      case 1: return 1;
-      case 2: return 4;
-      case 4: return 8;
-      case 8: return 12;
-      case 16: return 2;
-      default: return 0;
-    }
+  [[nodiscard]] link_width active_width() const noexcept {
+    return static_cast<link_width>(native_.active_width);
   }
-  /// The signalling rate of one lane, in Mbit/s; 0 when the port does not say.
-  [[nodiscard]] std::uint32_t lane_rate() const noexcept {
-    switch (native_.active_speed) {
-      case 1: return 2'500;
-      case 2: return 5'000;
-      case 4:
-      case 8: return 10'000;
-      case 16: return 14'000;
-      case 32: return 25'000;
-      case 64: return 50'000;
-      case 128: return 100'000;
-      default: return 0;
-    }
+  [[nodiscard]] link_speed active_speed() const noexcept {
+    return static_cast<link_speed>(speed_code(native_));
   }
-  /// The capability bits of the port (the IBV_PORT_…_SUP family of the C API).
-  [[nodiscard]] std::uint32_t capability_bits() const noexcept { return native_.port_cap_flags; }
+  /// The nominal speed of the whole link in Mbit/s; 0 when the port does not say.
+  [[nodiscard]] std::uint32_t link_megabits() const noexcept {
+    return lanes_of(active_width()) * megabits_of(active_speed());
+  }
+  [[nodiscard]] port_capabilities capabilities() const noexcept {
+    return port_capabilities::from_bits(native_.port_cap_flags |
+                                        std::uint64_t{native_.port_cap_flags2} << 32);
+  }
+  /// The code of the longest time in which the subnet manager is answered, 4.096 us * 2^code.
+  [[nodiscard]] std::uint8_t subnet_timeout_code() const noexcept { return native_.subnet_timeout; }
+  /// The kind of initialisation that the subnet manager did, in the bits of the specification.
+  [[nodiscard]] std::uint8_t initialization_type_reply() const noexcept {
+    return native_.init_type_reply;
+  }
 
   [[nodiscard]] const ibv_port_attr& native() const noexcept { return native_; }
 
  private:
+  // Speeds beyond NDR do not fit the old field; later versions of rdma-core have a second one.
+  template <class Native>
+  [[nodiscard]] static std::uint32_t speed_code(const Native& native) noexcept {
+    if constexpr (requires { native.active_speed_ex; })
+      if (native.active_speed_ex != 0) return native.active_speed_ex;
+    return native.active_speed;
+  }
+
   ibv_port_attr native_{};
 };
 

@@ -21,6 +21,9 @@ enum class access_right : std::uint32_t {
   zero_based = IBV_ACCESS_ZERO_BASED,
   on_demand = IBV_ACCESS_ON_DEMAND,
   huge_pages = IBV_ACCESS_HUGETLB,
+  // IBV_ACCESS_FLUSH_GLOBAL and IBV_ACCESS_FLUSH_PERSISTENT, which rdma-core 44 lacks.
+  flush_global = 1U << 8,
+  flush_persistent = 1U << 9,
   relaxed_ordering = IBV_ACCESS_RELAXED_ORDERING,
 };
 template <>
@@ -37,6 +40,8 @@ using access_rights = flags<access_right>;
     case access_right::zero_based: return "zero_based";
     case access_right::on_demand: return "on_demand";
     case access_right::huge_pages: return "huge_pages";
+    case access_right::flush_global: return "flush_global";
+    case access_right::flush_persistent: return "flush_persistent";
     case access_right::relaxed_ordering: return "relaxed_ordering";
   }
   return {};
@@ -45,7 +50,8 @@ using access_rights = flags<access_right>;
 namespace detail {
 /// The rights that a peer can be given.
 inline constexpr access_rights remote_rights =
-    access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
+    access_right::remote_write | access_right::remote_read | access_right::remote_atomic |
+    access_right::flush_global | access_right::flush_persistent;
 /// The rights that change memory.
 inline constexpr access_rights writing_rights =
     access_right::local_write | access_right::remote_write | access_right::remote_atomic;

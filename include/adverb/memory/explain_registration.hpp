@@ -2,37 +2,159 @@
 // Why memory could not be registered.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <system_error>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <adverb/core/failure.hpp>
+#include <adverb/core/lifetime.hpp>
+#include <adverb/core/problem_list.hpp>
 #include <adverb/memory/access.hpp>
+#include <adverb/memory/protection_domain.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-inline void explain_registration(failure_description& description, std::size_t length,
-                                 access_rights rights) {
-  description.explain([&](text_writer& writer) {
-    const std::error_code& code = description.code();
-    const access_rights writing_peers =
-        rights & (access_right::remote_write | access_right::remote_atomic);
-    if (length == 0) {
-      writer.put("there are no bytes to register");
-    } else if (!writing_peers.empty() && !rights.contains(access_right::local_write)) {
-      writer.put(writing_peers).put(" needs local_write too");
-    } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
-      rlimit limit{};
-      if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+/// What was asked for.
+struct registration_attempt {
+  /// Empty: nothing is known of the device.
+  protection_domain_ref domain = {};
+  /// Where the memory begins, and where the device was to see it begin.
+  std::uint64_t address = 0;
+  std::uint64_t device_address = 0;
+  std::size_t length = 0;
+  access_rights rights = {};
+  /// The memory is const.
+  bool constant = false;
+};
+
+/// A right, and what the device has to have for it.
+struct right_and_feature {
+  access_right right;
+  bool (*has)(const ibv_device_attr_ex& device) noexcept;
+  std::string_view feature;
+};
+
+inline constexpr std::array rights_and_features{
+    right_and_feature{access_right::remote_atomic,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return device.orig_attr.atomic_cap != IBV_ATOMIC_NONE;
+                      },
+                      "atomic operations"},
+    right_and_feature{access_right::window_bind,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        constexpr unsigned windows = IBV_DEVICE_MEM_WINDOW |
+                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2A |
+                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+                        return (device.orig_attr.device_cap_flags & windows) != 0;
+                      },
+                      "memory windows"},
+    right_and_feature{access_right::on_demand,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
+                      },
+                      "on-demand paging"},
+    // IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT, which rdma-core 44 lacks.
+    right_and_feature{access_right::flush_global,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.device_cap_flags_ex >> 38 & 1) != 0;
+                      },
+                      "flushes to global visibility"},
+    right_and_feature{access_right::flush_persistent,
+                      [](const ibv_device_attr_ex& device) noexcept {
+                        return (device.device_cap_flags_ex >> 39 & 1) != 0;
+                      },
+                      "flushes to persistence"},
+};
+
+/// The whole address space is what on-demand paging calls an implicit region.
+[[nodiscard]] constexpr bool is_implicit(const registration_attempt& attempt) noexcept {
+  return attempt.rights.contains(access_right::on_demand) &&
+         attempt.length == std::numeric_limits<std::size_t>::max();
+}
+
+/// What is wrong whatever the device is.
+inline void explain_rights(problem_list& problems, const registration_attempt& attempt) {
+  const access_rights rights = attempt.rights;
+  const access_rights writing_peers =
+      rights & (access_right::remote_write | access_right::remote_atomic);
+  if (attempt.length == 0) problems.add("there are no bytes to register");
+  if (!writing_peers.empty() && !rights.contains(access_right::local_write))
+    problems.add(
+        [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
+  if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
+    problems.add("huge_pages goes with on_demand only");
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (attempt.address % page != attempt.device_address % page)
+    problems.add([&](text_writer& writer) {
+      writer.put("the memory begins ").decimal(attempt.address % page);
+      writer.put(" bytes into a page, and its device address ");
+      writer.decimal(attempt.device_address % page).put(": these have to be equal");
+    });
+}
+
+/// What the device lacks.
+inline void explain_device(problem_list& problems, const registration_attempt& attempt,
+                           const ibv_device_attr_ex& device) {
+  const auto lacks = [&](std::string_view feature) {
+    problems.add([&](text_writer& writer) {
+      put_device(writer, attempt.domain.context().native_handle()).put(" has no ").put(feature);
+    });
+  };
+  for (const right_and_feature& each : rights_and_features)
+    if (attempt.rights.contains(each.right) && !each.has(device)) lacks(each.feature);
+  if (!is_implicit(attempt))
+    problems.add_if_over("the length", attempt.length, device.orig_attr.max_mr_size);
+  else if ((device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0 &&
+           (device.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT) == 0)
+    lacks("on-demand paging of the whole address space");
+}
+
+/// Of a device that allows only so many regions: whether this domain alone has them all.
+inline void explain_regions(problem_list& problems, const registration_attempt& attempt,
+                            const ibv_device_attr_ex& device) {
+  const child_counts children =
+      lifetime_registry::instance().children_of(attempt.domain.native_handle());
+  const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
+  if (device.orig_attr.max_mr > 0 && regions >= static_cast<std::uint32_t>(device.orig_attr.max_mr))
+    problems.add([&](text_writer& writer) {
+      writer.put("the domain has ").decimal(regions).put(" memory regions already, and ");
+      writer.put("the device allows ").decimal(static_cast<std::uint32_t>(device.orig_attr.max_mr));
+      writer.put(" in all");
+    });
+}
+
+/// What the errno stands for, when nothing else is known.
+inline void explain_code(problem_list& problems, const std::error_code& code, std::size_t length) {
+  if (code == std::errc::bad_address) {
+    problems.add("a part of the range is not mapped, or not writable");
+  } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    problems.add([&](text_writer& writer) {
       writer.decimal(length).put(" bytes were asked for, and this process may lock ");
       writer.decimal(limit.rlim_cur)
           .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
       writer.put("LimitMEMLOCK=infinity");
-    } else if (code == std::errc::bad_address) {
-      writer.put("a part of the range is not mapped, or not writable");
-    }
-  });
+    });
+  }
+}
+
+/// Adds what can be seen to be wrong with a registration.
+inline void explain_registration(problem_list& problems, const std::error_code& code,
+                                 const registration_attempt& attempt) {
+  explain_rights(problems, attempt);
+  if (attempt.domain) {
+    std::error_code unknown;
+    const ibv_device_attr_ex device = attempt.domain.context().query_device(unknown).native();
+    if (!unknown) explain_device(problems, attempt, device);
+    if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
+      explain_regions(problems, attempt, device);
+  }
+  if (problems.empty()) explain_code(problems, code, attempt.length);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

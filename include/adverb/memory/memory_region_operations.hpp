@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -13,6 +15,7 @@
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/buffer.hpp>
 #include <adverb/memory/buffer_blocks.hpp>
+#include <adverb/memory/byte_extent.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
@@ -27,14 +30,12 @@ inline void put_region(text_writer& writer, const ibv_mr* region) noexcept {
 
 /// A range of bytes that is about to become a buffer, checked.
 struct slice_request {
-  std::size_t offset;
-  std::size_t length;
+  byte_extent extent;
   std::size_t region_size;
   bool writable;
 
   [[nodiscard]] constexpr bool valid() const noexcept {
-    return offset <= region_size && length <= region_size - offset && length <= max_buffer_size &&
-           writable;
+    return extent.is_inside(region_size) && extent.length <= max_buffer_size && writable;
   }
 
   void explain(failure_description& description) const noexcept {
@@ -42,11 +43,10 @@ struct slice_request {
       if (!writable) {
         writer.put("the region was registered without local_write: nothing can be received into ");
         writer.put("it");
-      } else if (offset > region_size || length > region_size - offset) {
-        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
-        writer.decimal(region_size).put(" bytes of the region");
+      } else if (!extent.is_inside(region_size)) {
+        extent.put_outside(writer, region_size, "region");
       } else {
-        writer.decimal(length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
+        writer.decimal(extent.length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
       }
     });
   }
@@ -74,6 +74,11 @@ class memory_region_operations : public Storage {
   /// The key for a peer's work requests; `remote` hands it out together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
     return static_cast<adverb::rkey>(this->native_handle()->rkey);
+  }
+  /// What another process imports the region by; it has to be told the device address and the
+  /// rights too.
+  [[nodiscard]] memory_region_handle handle() const noexcept {
+    return static_cast<memory_region_handle>(this->native_handle()->handle);
   }
   /// In bytes.
   [[nodiscard]] std::size_t size() const noexcept { return this->native_handle()->length; }
@@ -105,6 +110,21 @@ class memory_region_operations : public Storage {
   template <error_policy Policy = throwing>
   [[nodiscard]] adverb::const_buffer const_buffer(Policy&& policy = {}) const {
     return const_slice(0, size_or_zero(), std::forward<Policy>(policy));
+  }
+
+  /// Memory of the process that lies inside the region, to receive into or send from. Reports what
+  /// `slice` reports. The region has to be one of the process's memory.
+  template <class T, std::size_t Extent, error_policy Policy = throwing>
+  [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory, Policy&& policy = {}) const {
+    static_assert(!std::is_const_v<T>,
+                  "nothing is received into const memory: const_buffer_of sends from it");
+    return slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
+  }
+  /// The same, only to send from.
+  template <class T, std::size_t Extent, error_policy Policy = throwing>
+  [[nodiscard]] adverb::const_buffer const_buffer_of(std::span<T, Extent> memory,
+                                                     Policy&& policy = {}) const {
+    return const_slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
   }
 
   /// A slice that nothing checks, for hot paths that have checked already.
@@ -166,6 +186,12 @@ class memory_region_operations : public Storage {
                            access_rights rights) noexcept
       : Storage{std::move(storage)}, device_address_{device_address}, rights_{rights} {}
 
+  /// Says anew what the C struct does not know.
+  void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
+    device_address_ = device_address;
+    rights_ = rights;
+  }
+
   [[nodiscard]] auto on_region() const noexcept {
     return [region = this->native_handle()](failure_description& description) {
       description.object([&](text_writer& writer) { detail::put_region(writer, region); });
@@ -175,6 +201,13 @@ class memory_region_operations : public Storage {
  private:
   [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
     return {device_address_ + offset, length, this->native_handle()->lkey};
+  }
+
+  /// Where in the region an address of the process is; beyond its end when it is not inside.
+  [[nodiscard]] std::size_t offset_of(const void* memory) const noexcept {
+    if (!*this) return 0;
+    return reinterpret_cast<std::uintptr_t>(memory) -
+           reinterpret_cast<std::uintptr_t>(this->native_handle()->addr);
   }
 
   [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
@@ -199,7 +232,7 @@ class memory_region_operations : public Storage {
     if (!detail::check_present(std::forward<Policy>(policy), "memory_region::slice",
                                this->native_handle()))
       return {};
-    const detail::slice_request request{offset, length, size(), writable};
+    const detail::slice_request request{{offset, length}, size(), writable};
     if (!request.valid()) [[unlikely]] {
       detail::report_errno(std::forward<Policy>(policy), ERANGE, "memory_region::slice",
                            [&](failure_description& description) {
@@ -217,6 +250,7 @@ class memory_region_operations : public Storage {
 };
 
 /// Refers to registered memory that something else keeps alive; three words, to be passed by value.
+/// It keeps what it was made from: after a re-registration it has to be made anew.
 class memory_region_ref : public memory_region_operations<reference<ibv_mr>> {
  public:
   memory_region_ref() noexcept = default;

@@ -15,9 +15,18 @@ class protection_domain_operations : public Storage {
   using Storage::Storage;
 
   [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  /// What another process imports the domain by.
+  [[nodiscard]] protection_domain_handle handle() const noexcept {
+    return static_cast<protection_domain_handle>(this->native_handle()->handle);
+  }
 };
 
 namespace detail {
+
+/// "rxe0 pd 3".
+inline void put_domain(text_writer& writer, const ibv_pd* domain) noexcept {
+  put_device(writer, domain->context).put(" pd ").decimal(domain->handle);
+}
 
 struct protection_domain_traits {
   using native_type = ibv_pd;
@@ -28,7 +37,7 @@ struct protection_domain_traits {
     function(domain->context);
   }
   static void describe(const ibv_pd* domain, text_writer& writer) noexcept {
-    put_device(writer, domain->context).put(" pd ").decimal(domain->handle);
+    put_domain(writer, domain);
   }
 };
 

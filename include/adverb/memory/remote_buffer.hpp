@@ -38,8 +38,8 @@ template <class T = std::byte,
 class remote_buffer {
   static_assert(std::is_trivially_copyable_v<T>, "remote memory holds trivially copyable types");
   static_assert(!Rights.empty() && detail::remote_rights.contains(Rights),
-                "the rights of a remote buffer are some of remote_read, remote_write and "
-                "remote_atomic");
+                "the rights of a remote buffer are some of remote_read, remote_write, "
+                "remote_atomic, flush_global and flush_persistent");
 
  public:
   using value_type = T;

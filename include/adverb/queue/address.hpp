@@ -9,6 +9,7 @@
 
 #include <adverb/core/ids.hpp>
 #include <adverb/device/gid.hpp>
+#include <adverb/device/rate.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -22,6 +23,12 @@ struct global_route {
   std::uint32_t flow_label = 0;
   std::uint8_t hop_limit = 64;
   std::uint8_t traffic_class = 0;
+
+  /// The UDP port that RoCE v2 packets with this flow label come from, by which routers choose
+  /// among equal ways. Wraps: ibv_flow_label_to_udp_sport(3).
+  [[nodiscard]] std::uint16_t udp_source_port() const noexcept {
+    return ibv_flow_label_to_udp_sport(flow_label);
+  }
 };
 
 /// The way to a peer's port, from a port of this device.
@@ -33,10 +40,24 @@ struct address {
   adverb::service_level service_level{};
   /// The low bits of the own LID, where a port has several.
   std::uint8_t source_path_bits = 0;
-  /// The rate to keep to, as the code of enum ibv_rate; 0 for no limit.
-  std::uint8_t static_rate = 0;
+  /// The rate to keep to.
+  rate static_rate = rate::unlimited;
   std::optional<global_route> route{};
 
+  [[nodiscard]] static address from_native(const ibv_ah_attr& native) noexcept {
+    address made{.port = port_number{native.port_num},
+                 .destination = lid{native.dlid},
+                 .service_level = adverb::service_level{native.sl},
+                 .source_path_bits = native.src_path_bits,
+                 .static_rate = adverb::rate{native.static_rate}};
+    if (native.is_global != 0)
+      made.route = global_route{.destination = gid{native.grh.dgid},
+                                .source = gid_index{native.grh.sgid_index},
+                                .flow_label = native.grh.flow_label,
+                                .hop_limit = native.grh.hop_limit,
+                                .traffic_class = native.grh.traffic_class};
+    return made;
+  }
   [[nodiscard]] ibv_ah_attr native() const noexcept {
     ibv_ah_attr native{};
     if (route) {
@@ -50,7 +71,7 @@ struct address {
     native.dlid = static_cast<std::uint16_t>(destination);
     native.sl = static_cast<std::uint8_t>(service_level);
     native.src_path_bits = source_path_bits;
-    native.static_rate = static_rate;
+    native.static_rate = static_cast<std::uint8_t>(static_rate);
     native.port_num = static_cast<std::uint8_t>(port);
     return native;
   }

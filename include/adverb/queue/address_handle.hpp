@@ -7,6 +7,7 @@
 #include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/address.hpp>
+#include <adverb/queue/address_of_sender.hpp>
 #include <adverb/queue/explain_address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -49,6 +50,13 @@ class [[nodiscard]] address_handle
       : address_handle_operations{
             make(domain, destination.native(), std::forward<Policy>(policy))} {}
 
+  /// The way back to who sent a datagram: see `address_of_sender`. Wraps: ibv_create_ah_from_wc(3).
+  template <error_policy Policy = throwing>
+  address_handle(protection_domain_ref domain, port_number port, const completion& received,
+                 const global_route_header& header, Policy&& policy = {})
+      : address_handle_operations{
+            make(domain, port, received, header, std::forward<Policy>(policy))} {}
+
  private:
   template <error_policy Policy>
   static address_handle make(protection_domain_ref domain, ibv_ah_attr native, Policy&& policy) {
@@ -66,6 +74,24 @@ class [[nodiscard]] address_handle
               detail::explain_address(problems, description.code(), domain.context(), *port,
                                       native);
           });
+        },
+        domain);
+  }
+
+  template <error_policy Policy>
+  static address_handle make(protection_domain_ref domain, port_number port,
+                             const completion& received, const global_route_header& header,
+                             Policy&& policy) {
+    return detail::make_handle<address_handle>(
+        std::forward<Policy>(policy), "ibv_create_ah_from_wc",
+        [&] {
+          ibv_wc native = received.native();
+          ibv_grh grh = detail::header_to_answer(domain.context(), port, header);
+          return ibv_create_ah_from_wc(domain.native_handle(), &native, &grh,
+                                       static_cast<std::uint8_t>(port));
+        },
+        [&](failure_description& description) {
+          detail::explain_sender(description, domain.context(), port, received, header);
         },
         domain);
   }

@@ -46,6 +46,8 @@ inline void explain_creation(failure_description& description, context_ref conte
       explain_other_device(problems, "recv_cq", options.recv_cq.native_handle()->context, own);
     if (options.srq)
       explain_other_device(problems, "srq", options.srq.native_handle()->context, own);
+    if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
+      problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
     if (problems.empty() && options.max_inline_data > 0)
       problems.add([&](text_writer& out) {
         out.put("max_inline_data is ").decimal(options.max_inline_data);

@@ -89,8 +89,10 @@ inline void explain_address(problem_list& problems, const std::error_code& code,
                             const ibv_ah_attr& address) {
   if (address.is_global != 0)
     explain_route(problems, code, context, port_number{address.port_num}, address.grh);
-  else if (port.is_ethernet())
-    problems.add("the address has no global route (GRH), which Ethernet links need");
+  else if (port.needs_global_route())
+    problems.add(port.is_ethernet()
+                     ? "the address has no global route (GRH), which Ethernet links need"
+                     : "the address has no global route (GRH), which this port needs");
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

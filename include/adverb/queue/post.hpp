@@ -57,6 +57,13 @@ struct receive_queue {
   }
 };
 
+/// Tells a request that it was accepted, if it wants to know.
+template <class Request>
+constexpr void tell_accepted(const Request& request, bool accepted = true) noexcept {
+  if constexpr (requires { request.accepted(); })
+    if (accepted) request.accepted();
+}
+
 template <class Queue, std::size_t... Index, class... Requests>
 [[nodiscard]] post_result post_to(typename Queue::object_type* object,
                                   std::index_sequence<Index...>,
@@ -72,8 +79,13 @@ template <class Queue, std::size_t... Index, class... Requests>
     typename Queue::native_request* bad = nullptr;
     before_post_to(Queue::completes_on(object));
     const int result = Queue::post(object, native, &bad);
-    if (result != 0 || bad != nullptr) [[unlikely]]
-      return failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
+    if (result != 0 || bad != nullptr) [[unlikely]] {
+      const post_result failed =
+          failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
+      (tell_accepted(requests, Index < failed.accepted().value_or(0)), ...);
+      return failed;
+    }
+    (tell_accepted(requests), ...);
     return {object, 0, count, Queue::kind};
   }(requests.payload()...);
 }

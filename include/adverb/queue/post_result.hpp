@@ -58,6 +58,18 @@ inline void put_posted_to(text_writer& writer, posted_to queue, const void* obje
   }
 }
 
+/// Why providers refuse a request with ENOMEM, EINVAL or ENOSPC; they do not say which of these it
+/// was.
+[[nodiscard]] inline std::string_view usual_cause(posted_to queue, const void* object) noexcept {
+  if (queue == posted_to::tag_list)
+    return "the list is full, or too many operations are in progress, or the next one has too many "
+           "elements";
+  if (queue == posted_to::receive_queue && static_cast<const ibv_qp*>(object)->srq != nullptr)
+    return "the pair has no receive queue of its own: post to its shared receive queue";
+  return "the queue is full, or the next request has too many elements, too much inline data, or a "
+         "length that its operation cannot have";
+}
+
 }  // namespace detail
 
 /// What became of a post: everything was accepted, or not.
@@ -113,9 +125,7 @@ class [[nodiscard]] post_result {
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
           if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
-            writer.put(
-                "; the queue is full, or the next request has too many elements, too much inline "
-                "data, or a length that its operation cannot have");
+            writer.put("; ").put(detail::usual_cause(queue(), object_));
         });
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -15,6 +16,7 @@
 #include <adverb/queue/create_queue_pair.hpp>
 #include <adverb/queue/queue_pair_operations.hpp>
 #include <adverb/queue/transition.hpp>
+#include <adverb/queue/xrc_target.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -134,6 +136,29 @@ class [[nodiscard]] queue_pair
             announcement{}};
   }
 
+  /// Makes the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
+      xrc_domain_ref domain, const xrc_target_options& options = {}, Policy&& policy = {}) {
+    static_assert(Transport == transport::xrc_recv,
+                  "only XRC targets are made in an XRC domain: create(protection_domain, options)");
+    return {detail::create_xrc_target(domain, options, std::forward<Policy>(policy)),
+            announcement{}};
+  }
+
+  /// Opens a target that was made in this XRC domain, maybe by another process: it then lives until
+  /// both have destroyed it. Its state is what its maker put it in: see `query`, `as` and `assume`.
+  /// Wraps: ibv_open_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static queue_pair<Transport, qp_state::any> open(
+      xrc_domain_ref domain, qp_number number, const xrc_target_options& options = {},
+      Policy&& policy = {}) {
+    static_assert(Transport == transport::xrc_recv,
+                  "only XRC targets can be opened by another process than the one that made them");
+    return {detail::open_xrc_target(domain, number, options, std::forward<Policy>(policy)),
+            announcement{}};
+  }
+
   /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state, which then stays the caller's. In INIT and RTR, say what was announced.
   template <error_policy Policy = throwing>
@@ -230,7 +255,7 @@ class [[nodiscard]] queue_pair
     const adverb::gid gid =
         context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
-    if (port.is_ethernet() && gid.is_empty()) {
+    if (port.needs_global_route() && gid.is_empty()) {
       detail::report_errno(
           std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
           [&](failure_description& description) {

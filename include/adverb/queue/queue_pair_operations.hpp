@@ -18,6 +18,8 @@
 #include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/rate_limit.hpp>
 #include <adverb/queue/transport.hpp>
+#include <adverb/queue/window_calls.hpp>
+#include <adverb/queue/window_operations.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -103,6 +105,49 @@ class queue_pair_operations : public Storage {
   template <class... Requests>
   post_result post(const Requests&... requests) const noexcept {
     return detail::post<Transport, State>(this->native_handle(), requests...);
+  }
+
+  /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, in
+  /// place of what it was bound to before. What it returns has the new key: a send that is posted
+  /// behind it may take that to the peer, anything else has to wait for the completion. See
+  /// `memory_window::restore_key` for when it completes with an error.
+  ///
+  /// Reports EACCES when the region was not registered with window_bind, or lacks local_write and
+  /// the window is to grant writing; EPERM when pair, window and region are not of one protection
+  /// domain; ERANGE for bytes outside the region; EINVAL for no bytes, for a zero_based region, and
+  /// for an address that atomics cannot use; and what the provider has against it, a full queue for
+  /// instance. Wraps: ibv_bind_mw(3).
+  template <class T = std::byte,
+            access_rights Rights = access_right::remote_read | access_right::remote_write,
+            class Window, window_type Type, error_policy Policy = throwing>
+  window_binding<Type, T, Rights> bind(const memory_window_operations<Window, Type>& window,
+                                       memory_region_ref region, std::size_t offset,
+                                       std::size_t length, const bind_options& options = {},
+                                       Policy&& policy = {}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is bound by a work request: "
+                  "post(bind_window(window.prepare(region, …)))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = this->native_handle();
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return {};
+    return detail::bind_by_call<window_binding<Type, T, Rights>>(
+        pair, {window.native_handle(), region, offset, length, Rights, pair->pd},
+        window.native_handle(), options, std::forward<Policy>(policy));
+  }
+
+  /// Posts the unbinding of a window of type 1: when it has completed, peers have no more access
+  /// through it. The region of the binding has to be there still. Wraps: ibv_bind_mw(3).
+  template <window_type Type, class T, access_rights Rights, error_policy Policy = throwing>
+  void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
+              Policy&& policy = {}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is taken back by a work request: "
+                  "post(local_invalidate(binding))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = this->native_handle();
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return;
+    detail::unbind_by_call(pair, binding.native_window(), binding.native(), options,
+                           std::forward<Policy>(policy));
   }
 
   /// The extended way to send, for a pair that was made with these operations. Reports EOPNOTSUPP

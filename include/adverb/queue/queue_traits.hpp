@@ -16,13 +16,23 @@ struct queue_pair_traits {
   static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
   template <class Function>
   static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
+    // An XRC target has none of the others.
+    if (is_xrc_target(pair)) function(pair->context);
     function(pair->pd);
     function(pair->send_cq);
     if (pair->recv_cq != pair->send_cq) function(pair->recv_cq);
     function(pair->srq);
+    // What its C struct does not name: an XRC domain, or an indirection table.
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(pair))
+      function(parent);
   }
   static void describe(const ibv_qp* pair, text_writer& writer) noexcept {
     put_device(writer, pair->context).put(" qp ").put(static_cast<qp_number>(pair->qp_num));
+  }
+
+ private:
+  static bool is_xrc_target(const ibv_qp* pair) noexcept {
+    return pair->qp_type == IBV_QPT_XRC_RECV;
   }
 };
 
@@ -36,6 +46,24 @@ struct shared_receive_queue_traits {
   }
   static void describe(const ibv_srq* queue, text_writer& writer) noexcept {
     put_device(writer, queue->context).put(" srq ").decimal(queue->handle);
+  }
+};
+
+/// A shared receive queue that completes on its own: its C struct names neither the completion
+/// queue nor the XRC domain, so they are noted when it is made.
+struct completing_receive_queue_traits : shared_receive_queue_traits {
+  static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
+  template <class Function>
+  static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
+    function(queue->pd);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
+      function(parent);
+  }
+
+  /// Whether it was made, by adverb, for XRC.
+  static bool has_xrc_domain(const ibv_srq* queue) noexcept {
+    const auto parents = lifetime_registry::instance().noted_parents_of(queue);
+    return parents.size() == 2 && parents[1] != nullptr;
   }
 };
 

@@ -65,8 +65,8 @@ struct path_options {
   /// 20 bits.
   std::uint32_t flow_label = 0;
   std::uint8_t source_path_bits = 0;
-  /// As the code of enum ibv_rate; 0 for no limit.
-  std::uint8_t static_rate = 0;
+  /// The rate to keep to.
+  rate static_rate = rate::unlimited;
 };
 
 namespace detail {
@@ -230,7 +230,7 @@ address address_of_peer(const endpoint& peer, const path_options& path,
                  .service_level = path.service_level,
                  .source_path_bits = path.source_path_bits,
                  .static_rate = path.static_rate};
-  bool needs_route = port.is_ethernet();
+  bool needs_route = port.needs_global_route();
   if (!needs_route && !peer.gid.is_empty()) {
     const gid own = context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
     if (failed(policy)) return {};

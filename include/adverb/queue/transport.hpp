@@ -8,44 +8,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/text.hpp>
+#include <adverb/core/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// The service of a queue pair.
-enum class transport : std::uint32_t {
-  /// Reliable connection: everything, acknowledged, in order, to one peer.
-  rc = IBV_QPT_RC,
-  /// Unreliable connection: send and write, to one peer; what is lost is lost.
-  uc = IBV_QPT_UC,
-  /// Unreliable datagram: messages of one packet, to anybody.
-  ud = IBV_QPT_UD,
-  /// Raw packets: whole Ethernet frames, headers included.
-  raw_packet = IBV_QPT_RAW_PACKET,
-  /// The initiator of an extended reliable connection (XRC): sends as RC does, receives nothing.
-  xrc_send = IBV_QPT_XRC_SEND,
-  /// The target of an extended reliable connection: what arrives goes to the shared receive queue
-  /// that the request names.
-  xrc_recv = IBV_QPT_XRC_RECV,
-  /// What the driver of the device makes of it.
-  driver = IBV_QPT_DRIVER,
-};
-
-[[nodiscard]] constexpr text<48> to_text(transport service) noexcept {
-  const auto name = [&]() -> std::string_view {
-    switch (service) {
-      case transport::rc: return "RC";
-      case transport::uc: return "UC";
-      case transport::ud: return "UD";
-      case transport::raw_packet: return "raw packet";
-      case transport::xrc_send: return "XRC initiator";
-      case transport::xrc_recv: return "XRC target";
-      case transport::driver: return "driver";
-    }
-    return {};
-  };
-  return detail::name_or_number(name(), static_cast<std::uint32_t>(service));
-}
 
 /// The state of a queue pair. In a type it is the state that the program last put the pair in; the
 /// device may have moved on to `error` by itself.

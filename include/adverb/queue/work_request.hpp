@@ -117,6 +117,13 @@ class send_request {
     payload_.build(sender);
   }
 
+  /// Told when the queue pair has taken it, to operations that want to know.
+  void accepted() const noexcept
+    requires requires(const Operation& operation) { operation.accepted(); }
+  {
+    operation_.accepted();
+  }
+
  private:
   template <class Fields>
   [[nodiscard]] constexpr auto towards(const Fields& fields) const noexcept {

@@ -40,5 +40,14 @@ struct req_notify_cq {
   bool solicited_only;
 };
 
+struct resize_cq {
+  ibv_cq* queue;
+  int entries;
+};
+struct modify_cq {
+  ibv_cq* queue;
+  ibv_modify_cq_attr attributes;
+};
+
 }  // namespace called
 }  // namespace fake

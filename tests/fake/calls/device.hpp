@@ -21,6 +21,25 @@ struct close_device {
   ibv_context* context;
 };
 
+struct import_device {
+  int command_file_descriptor;
+};
+struct get_device_index {
+  std::string device;
+};
+struct get_device_guid {
+  std::string device;
+};
+struct fork_init {};
+struct is_fork_initialized {};
+
+struct get_async_event {
+  ibv_context* context;
+};
+struct ack_async_event {
+  ibv_async_event event;
+};
+
 struct query_device {
   bool extended;  // Through the operations of the context, not the old function.
 };
@@ -42,6 +61,17 @@ struct query_gid_table {
 struct query_pkey {
   std::uint8_t port;
   int index;
+};
+struct get_pkey_index {
+  std::uint8_t port;
+  __be16 key;
+};
+struct query_rt_values {
+  std::uint32_t wanted;
+};
+struct resolve_eth_l2_from_gid {
+  ibv_context* context;
+  ibv_ah_attr attributes;
 };
 
 }  // namespace called

@@ -53,6 +53,18 @@ struct create_ah {
   ibv_pd* domain;
   ibv_ah_attr attributes;
 };
+struct init_ah_from_wc {
+  ibv_context* context;
+  std::uint8_t port;
+  ibv_wc completion;
+  ibv_grh header;
+};
+struct create_ah_from_wc {
+  ibv_pd* domain;
+  ibv_wc completion;
+  ibv_grh header;
+  std::uint8_t port;
+};
 struct destroy_ah {
   ibv_ah* handle;
 };
@@ -75,6 +87,16 @@ struct query_qp {
 };
 struct destroy_qp {
   ibv_qp* pair;
+};
+struct attach_mcast {
+  ibv_qp* pair;
+  ibv_gid group;
+  std::uint16_t lid;
+};
+struct detach_mcast {
+  ibv_qp* pair;
+  ibv_gid group;
+  std::uint16_t lid;
 };
 struct post_send {
   ibv_qp* pair;

@@ -14,6 +14,39 @@ using fake::record;
 using fake::refused;
 namespace called = fake::called;
 
+namespace fake {
+namespace {
+
+/// Providers round up.
+int rounded_up(std::int64_t entries) {
+  int capacity = 1;
+  while (capacity < entries) capacity *= 2;
+  return capacity;
+}
+
+}  // namespace
+
+completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
+                                        void* user_context, ibv_comp_channel* channel,
+                                        std::int64_t vector) {
+  if (entries < 1 || entries > device_of(context).attributes.max_cqe || vector < 0 ||
+      vector >= context->num_comp_vectors) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  machine::state& state = current().internals();
+  auto made = std::make_unique<completion_queue>();
+  made->native.context = context;
+  made->native.channel = channel;
+  made->native.cq_context = user_context;
+  made->native.handle = ++state.last_handle;
+  made->native.cqe = rounded_up(entries);
+  ibv_cq* const native = ibv_cq_ex_to_cq(&made->native);
+  return &state.queues.add(std::move(made), native);
+}
+
+}  // namespace fake
+
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   if (refused(called::create_comp_channel{context})) return nullptr;
   int ends[2];
@@ -54,23 +87,18 @@ void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* user_context,
                       ibv_comp_channel* channel, int vector) {
   if (refused(called::create_cq{context, entries, user_context, channel, vector})) return nullptr;
-  if (entries < 1 || entries > fake::device_of(context).attributes.max_cqe || vector < 0 ||
-      vector >= context->num_comp_vectors) {
-    errno = EINVAL;
-    return nullptr;
-  }
-  auto& state = current().internals();
-  auto made = std::make_unique<fake::completion_queue>();
-  made->native.context = context;
-  made->native.channel = channel;
-  made->native.cq_context = user_context;
-  made->native.handle = ++state.last_handle;
-  // Providers round up.
-  made->native.cqe = 1;
-  while (made->native.cqe < entries) made->native.cqe *= 2;
-  ibv_cq* const native = &made->native;
-  state.queues.add(std::move(made), native);
-  return native;
+  fake::completion_queue* const made =
+      fake::make_completion_queue(context, entries, user_context, channel, vector);
+  return made == nullptr ? nullptr : ibv_cq_ex_to_cq(&made->native);
+}
+
+int ibv_resize_cq(ibv_cq* queue, int entries) {
+  if (const int error = errno_of(called::resize_cq{queue, entries})) return error;
+  if (entries < 1 || entries > fake::device_of(queue->context).attributes.max_cqe ||
+      current().entries(queue) > static_cast<std::size_t>(entries))
+    return EINVAL;
+  queue->cqe = fake::rounded_up(entries);
+  return 0;
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
@@ -93,7 +121,7 @@ int poll_cq(ibv_cq* queue, int count, ibv_wc* out) {
   auto& entries = current().internals().queues.at(queue).entries;
   int taken = 0;
   for (; taken < count && !entries.empty(); ++taken) {
-    out[taken] = entries.front();
+    out[taken] = entries.front().completion;
     entries.pop_front();
   }
   return taken;
@@ -107,9 +135,20 @@ int req_notify_cq(ibv_cq* queue, int solicited_only) {
   return 0;
 }
 
+int modify_cq(ibv_cq* queue, ibv_modify_cq_attr* attributes) {
+  if (const int error = errno_of(called::modify_cq{queue, *attributes})) return error;
+  const ibv_cq_moderation_caps& limits = device_of(queue->context).extended.cq_mod_caps;
+  if (limits.max_cq_count == 0) return EOPNOTSUPP;
+  return attributes->moderate.cq_count > limits.max_cq_count ||
+                 attributes->moderate.cq_period > limits.max_cq_period
+             ? EINVAL
+             : 0;
+}
+
 }  // namespace
 
 void install_completion_operations(verbs_context& context) {
+  context.modify_cq = modify_cq;
   context.context.ops.poll_cq = poll_cq;
   context.context.ops.req_notify_cq = req_notify_cq;
 }
@@ -117,7 +156,7 @@ void install_completion_operations(verbs_context& context) {
 void machine::complete(ibv_cq* queue, const ibv_wc& completion, bool solicited) {
   using arming = completion_queue::arming;
   completion_queue& found = state_->queues.at(queue);
-  found.entries.push_back(completion);
+  found.entries.push_back({completion, {}});
   finish_requests(queue, completion);
   const bool wanted =
       found.armed == arming::any ||
@@ -125,6 +164,15 @@ void machine::complete(ibv_cq* queue, const ibv_wc& completion, bool solicited) 
   if (!wanted) return;
   found.armed = arming::none;
   if (queue->channel != nullptr) announce(queue);
+}
+
+void machine::complete(ibv_cq_ex* queue, const ibv_wc& completion, const extended_fields& fields) {
+  complete(ibv_cq_ex_to_cq(queue), completion);
+  state_->queues.at(ibv_cq_ex_to_cq(queue)).entries.back().fields = fields;
+}
+
+std::size_t machine::entries(const ibv_cq* queue) const {
+  return state_->queues.at(queue).entries.size();
 }
 
 void machine::announce(ibv_cq* queue) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <endian.h>
+#include <unistd.h>
 
 #include "state.hpp"
 
@@ -23,11 +24,38 @@ namespace {
 // puts in its own.
 constexpr std::array operations{
     install_device_operations,
+    install_clock_operations,
     install_completion_operations,
+    install_extended_completion_operations,
+    install_window_operations,
     install_queue_operations,
+    install_shared_receive_queue_operations,
+    install_work_queue_operations,
+    install_steering_operations,
+    install_domain_operations,
+    install_registration_operations,
 };
 
 }  // namespace
+
+ibv_context* open_context_on(std::size_t device) {
+  auto& state = current().internals();
+  auto opened = std::make_unique<open_context>();
+  opened->device = device;
+  opened->native.sz = sizeof opened->native;
+  ibv_context& context = opened->native.context;
+  context.device = state.natives.at(device).get();
+  context.cmd_fd = -1;
+  open_async_events(*opened);
+  context.num_comp_vectors = current().devices.at(device).completion_vectors;
+  // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
+  if (current().devices.at(device).extended_queries)
+    context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
+  for (const auto install : operations) install(opened->native);
+  state.contexts.add(std::move(opened), &context);
+  return &context;
+}
+
 }  // namespace fake
 
 ibv_device** ibv_get_device_list(int* count) {
@@ -66,25 +94,15 @@ ibv_context* ibv_open_device(ibv_device* device) {
   std::size_t index = 0;
   while (state.natives.at(index).get() != device) ++index;
 
-  auto opened = std::make_unique<fake::open_context>();
-  opened->device = index;
-  opened->native.sz = sizeof opened->native;
-  ibv_context& context = opened->native.context;
-  context.device = device;
-  context.cmd_fd = -1;
-  context.async_fd = -1;
-  context.num_comp_vectors = current().devices.at(index).completion_vectors;
-  // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
-  if (current().devices.at(index).extended_queries)
-    context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
-  for (const auto install : fake::operations) install(opened->native);
-  state.contexts.add(std::move(opened), &context);
-  return &context;
+  return fake::open_context_on(index);
 }
 
 int ibv_close_device(ibv_context* context) {
   record(called::close_device{context});
-  current().internals().contexts.remove(context);
+  auto& contexts = current().internals().contexts;
+  fake::close_async_events(contexts.at(context));
+  if (context->cmd_fd != -1) ::close(context->cmd_fd);
+  contexts.remove(context);
   return 0;
 }
 
@@ -159,7 +177,7 @@ namespace {
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
                     ibv_device_attr_ex* attributes, std::size_t size) {
   if (const int error = errno_of(called::query_device{true})) return error;
-  std::memset(attributes, 0, size);
+  std::memcpy(attributes, &device_of(context).extended, size);
   attributes->orig_attr = device_of(context).attributes;
   return 0;
 }

@@ -45,6 +45,8 @@ device roce_device(std::string name) {
   limits.max_cq = 1024;
   limits.max_cqe = 32768;
   limits.max_mr = 1024;
+  limits.max_mw = 512;
+  limits.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   limits.max_pd = 1024;
   limits.max_ah = 1024;
   limits.max_qp_rd_atom = 16;
@@ -52,6 +54,17 @@ device roce_device(std::string name) {
   limits.max_res_rd_atom = 4096;
   limits.atomic_cap = IBV_ATOMIC_HCA;
   limits.max_pkeys = 1;
+  limits.max_srq = 256;
+  limits.max_srq_wr = 2048;
+  limits.max_srq_sge = 8;
+  limits.device_cap_flags = IBV_DEVICE_SRQ_RESIZE;
+  made.extended.max_dm_size = 1U << 20;
+  made.extended.odp_caps.general_caps = IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT;
+  made.extended.tm_caps = {.max_rndv_hdr_size = 64,
+                           .max_num_tags = 127,
+                           .flags = IBV_TM_CAP_RC,
+                           .max_ops = 64,
+                           .max_sge = 1};
 
   port only{};
   only.attributes.state = IBV_PORT_ACTIVE;
@@ -85,6 +98,7 @@ machine::~machine() {
     ::close(leaked->native.fd);
     ::close(leaked->writing_end);
   }
+  for (auto& [native, leaked] : state_->contexts) close_async_events(*leaked);
   running = nullptr;
 }
 
@@ -94,7 +108,11 @@ void machine::forget_calls() { state_->log.clear(); }
 std::size_t machine::live_objects() const {
   return state_->lists.size() + state_->contexts.size() + state_->domains.size() +
          state_->regions.size() + state_->channels.size() + state_->queues.size() +
-         state_->address_handles.size() + state_->pairs.size();
+         state_->address_handles.size() + state_->pairs.size() + state_->windows.size() +
+         state_->shared_receive_queues.size() + state_->xrc_domains.size() +
+         state_->work_queues.size() + state_->indirection_tables.size() + state_->flows.size() +
+         state_->flow_actions.size() + state_->counters.size() + state_->thread_domains.size() +
+         state_->device_memories.size();
 }
 
 void machine::fail_kind(std::type_index kind, int error, std::size_t nth) {

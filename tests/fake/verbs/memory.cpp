@@ -27,13 +27,9 @@ int ibv_dealloc_pd(ibv_pd* domain) {
   return 0;
 }
 
-ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
-                         std::uint64_t device_address, unsigned access) {
-  if (refused(called::reg_mr{domain, memory, length, device_address, access})) return nullptr;
-  if (const int error = fake::refusal_of_memory(memory, length, access)) {
-    errno = error;
-    return nullptr;
-  }
+namespace fake {
+
+ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length) {
   auto& state = current().internals();
   auto made = std::make_unique<ibv_mr>();
   made->context = domain->context;
@@ -46,6 +42,18 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
   ibv_mr* const native = made.get();
   state.regions.add(std::move(made), native);
   return native;
+}
+
+}  // namespace fake
+
+ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
+                         std::uint64_t device_address, unsigned access) {
+  if (refused(called::reg_mr{domain, memory, length, device_address, access})) return nullptr;
+  if (const int error = fake::refusal_of_memory(memory, length, access)) {
+    errno = error;
+    return nullptr;
+  }
+  return fake::add_region(domain, memory, length);
 }
 
 ibv_mr* ibv_reg_mr_iova(ibv_pd* domain, void* memory, std::size_t length,

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Address handles and queue pairs.
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
+#include "posting.hpp"
 #include "rules.hpp"
 
 using fake::current;
@@ -141,22 +137,6 @@ int ibv_query_qp_data_in_order(ibv_qp* pair, ibv_wr_opcode operation, std::uint3
 namespace fake {
 namespace {
 
-template <class Native>
-std::vector<posted<Native>> copy_of(const Native* first) {
-  std::vector<posted<Native>> requests;
-  for (const Native* each = first; each != nullptr; each = each->next) {
-    posted<Native> copy{*each, {each->sg_list, each->sg_list + each->num_sge}, {}};
-    if constexpr (std::is_same_v<Native, ibv_send_wr>)
-      if ((each->send_flags & IBV_SEND_INLINE) != 0)
-        for (const ibv_sge& element : copy.elements)
-          copy.inline_bytes.append(reinterpret_cast<const char*>(element.addr), element.length);
-    copy.wr.sg_list = nullptr;
-    copy.wr.next = nullptr;
-    requests.push_back(std::move(copy));
-  }
-  return requests;
-}
-
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
   if (refused(called::create_qp_ex{context, *given})) return nullptr;
   const bool has_domain = (given->comp_mask & IBV_QP_INIT_ATTR_PD) != 0;
@@ -177,32 +157,34 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
   return made;
 }
 
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* given) {
+  if (refused(called::open_qp{context, *given})) return nullptr;
+  for (const auto& [native, pair] : current().internals().pairs) {
+    if (native->qp_num != given->qp_num || native->qp_type != given->qp_type) continue;
+    ibv_qp_init_attr attributes{};
+    attributes.qp_context = given->qp_context;
+    attributes.qp_type = given->qp_type;
+    ibv_qp* const opened = make_pair(context, nullptr, attributes);
+    opened->qp_num = given->qp_num;
+    opened->state = IBV_QPS_UNKNOWN;
+    return opened;
+  }
+  errno = EINVAL;
+  return nullptr;
+}
+
 int modify_qp_rate_limit(ibv_qp* pair, ibv_qp_rate_limit_attr* attributes) {
   return errno_of(called::modify_qp_rate_limit{pair, *attributes});
 }
 
-template <class Call, class Native>
-int post(ibv_qp* pair, Native* first, Native** bad) {
-  if (const int error = errno_of(Call{pair, copy_of(first)})) {
-    *bad = first;
-    return error;
-  }
-  const post_answer answer = next_post_answer();
-  if (answer.bad_request) {
-    *bad = first;
-    for (std::size_t i = 0; i < *answer.bad_request; ++i) *bad = (*bad)->next;
-  }
-  return answer.result;
-}
-
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
   *bad = nullptr;
-  const int result = post<called::post_send>(pair, first, bad);
+  const int result = answer<called::post_send>(pair, copy_of(first), first, bad);
   return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
   *bad = nullptr;
-  const int result = post<called::post_recv>(pair, first, bad);
+  const int result = answer<called::post_recv>(pair, copy_of(first), first, bad);
   return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 
@@ -212,6 +194,7 @@ void install_queue_operations(verbs_context& context) {
   context.context.ops.post_send = post_send;
   context.context.ops.post_recv = post_recv;
   context.create_qp_ex = create_qp_ex;
+  context.open_qp = open_qp;
   context.modify_qp_rate_limit = modify_qp_rate_limit;
 }
 

@@ -65,8 +65,9 @@ int refusal_of_memory(const void* memory, std::size_t length, unsigned access) {
 bool is_in_use(const ibv_pd* domain) {
   auto& state = current().internals();
   const auto in_it = [&](const auto* object) { return object->pd == domain; };
-  return any_of(state.regions, in_it) || any_of(state.address_handles, in_it) ||
-         any_of(state.pairs, in_it);
+  return any_of(state.regions, in_it) || any_of(state.windows, in_it) ||
+         any_of(state.address_handles, in_it) || any_of(state.pairs, in_it) ||
+         any_of(state.shared_receive_queues, in_it);
 }
 
 bool is_in_use(const ibv_cq* queue) {

@@ -18,6 +18,7 @@ namespace fake {
 /// An open device, laid out as providers do: the C struct is the last member.
 struct open_context {
   std::size_t device;
+  int async_writing_end;
   verbs_context native;
 };
 
@@ -26,9 +27,21 @@ struct channel {
   int writing_end;
 };
 
+struct completion_entry {
+  ibv_wc completion;
+  extended_fields fields;
+};
+
 struct completion_queue {
-  ibv_cq native;
-  std::deque<ibv_wc> entries;
+  /// A classic queue is the start of an extended one.
+  ibv_cq_ex native;
+  /// What an extended queue was made to tell.
+  std::uint64_t fields;
+  std::deque<completion_entry> entries;
+  /// Between the start and the end of a round of polling; the entry at the front is then the
+  /// current one, unless there is none left.
+  bool polling;
+  bool has_current;
   enum class arming { none, solicited, any } armed;
   std::size_t taken_events;
   std::size_t acknowledged_events;
@@ -46,6 +59,26 @@ struct queue_pair {
   /// The ids of what was posted and has not completed.
   std::deque<std::uint64_t> posted_sends;
   std::deque<std::uint64_t> posted_receives;
+  /// The multicast groups that it is attached to.
+  std::vector<ibv_gid> groups;
+};
+
+struct counter_set {
+  ibv_counters native;
+  std::vector<std::uint64_t> values;
+};
+
+struct shared_receive_queue {
+  ibv_srq native;
+  ibv_srq_attr attributes;
+  std::uint32_t number;
+  std::uint32_t last_tag_handle;
+};
+
+/// Device memory is memory of the process.
+struct device_memory {
+  ibv_dm native;
+  std::vector<std::byte> bytes;
 };
 
 /// The objects of one kind, by the pointer that the C API knows them by.
@@ -87,11 +120,21 @@ struct machine::state {
   objects<ibv_device*, std::vector<ibv_device*>> lists;
   objects<ibv_context, open_context> contexts;
   objects<ibv_pd> domains;
+  objects<ibv_td> thread_domains;
   objects<ibv_mr> regions;
+  objects<ibv_mw> windows;
+  objects<ibv_dm, device_memory> device_memories;
   objects<ibv_comp_channel, channel> channels;
   objects<ibv_cq, completion_queue> queues;
   objects<ibv_ah> address_handles;
   objects<ibv_qp, queue_pair> pairs;
+  objects<ibv_wq> work_queues;
+  objects<ibv_rwq_ind_table> indirection_tables;
+  objects<ibv_flow> flows;
+  objects<ibv_flow_action> flow_actions;
+  objects<ibv_counters, counter_set> counters;
+  objects<ibv_srq, shared_receive_queue> shared_receive_queues;
+  objects<ibv_xrcd> xrc_domains;
 };
 
 /// The machine of the running test; the program ends when there is none.
@@ -115,15 +158,37 @@ device& device_of(const ibv_context* context);
 /// A port of it, or null.
 port* port_of(const ibv_context* context, std::uint32_t number);
 
+/// Makes a completion queue, classic as far as it goes, or null with EINVAL.
+completion_queue* make_completion_queue(ibv_context* context, std::int64_t entries,
+                                        void* user_context, ibv_comp_channel* channel,
+                                        std::int64_t vector);
+/// Makes a region, as every kind of registration does.
+ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length);
+
 /// The next post's answer, or that everything was accepted.
 [[nodiscard]] post_answer next_post_answer();
 
+/// Opens the device with that number, as every function that opens one does.
+ibv_context* open_context_on(std::size_t device);
+
+/// Makes the pipe that asynchronous events of a context go through, and closes it.
+void open_async_events(open_context& context);
+void close_async_events(open_context& context);
+
 // What each part of the fake answers of the operations of a context.
 void install_device_operations(verbs_context& context);
+void install_domain_operations(verbs_context& context);
+void install_registration_operations(verbs_context& context);
 void install_completion_operations(verbs_context& context);
+void install_extended_completion_operations(verbs_context& context);
 void install_queue_operations(verbs_context& context);
+void install_work_queue_operations(verbs_context& context);
+void install_steering_operations(verbs_context& context);
+void install_clock_operations(verbs_context& context);
+void install_shared_receive_queue_operations(verbs_context& context);
 
 /// Puts in the calls that a pair which is made for these operations is sent through.
 void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations);
+void install_window_operations(verbs_context& context);
 
 }  // namespace fake

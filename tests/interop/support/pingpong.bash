@@ -24,7 +24,8 @@ pingpong_cases() {
   done
 }
 
-# option_cases TRANSPORT OPTION…: the options that are left, each given to both sides.
+# option_cases TRANSPORT OPTION…: the options that are left, each given to both sides. Needs
+# $one_receive for a program that has more than one queue pair.
 option_cases() {
   local transport=$1 option host arguments
   shift
@@ -40,8 +41,9 @@ option_cases() {
 
   works "the first GID" "$programs/${transport}_pingpong" -n 10 -g 0 -- \
     "$programs/${transport}_pingpong" -n 10 -g 0
-  works "one receive at a time" "$programs/${transport}_pingpong" -n 10 -r 1 -- \
-    "$programs/${transport}_pingpong" -n 10 -r 1
+  read -ra arguments <<<"-n 10 ${one_receive:--r 1}"
+  works "one receive at a time" "$programs/${transport}_pingpong" "${arguments[@]}" -- \
+    "$programs/${transport}_pingpong" "${arguments[@]}"
   if [[ -e /proc/net/if_inet6 ]]; then
     host=::1
     works "over IPv6" "$programs/${transport}_pingpong" -n 10 -- \

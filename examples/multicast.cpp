@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// Sends datagrams to a multicast group, or prints what comes to one and answers. Talks to
+// rdma-core's mckey in both roles.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+
+#include "common/completions.hpp"
+#include "common/limits.hpp"
+#include "common/multicast_group.hpp"
+#include "common/number.hpp"
+#include "common/run.hpp"
+
+namespace {
+
+using adverb::transport;
+
+struct multicast_options {
+  bool send = false;
+  std::string group = "239.1.2.3";
+  std::uint32_t messages = 10;
+  std::uint32_t size = 100;
+  /// What librdmacm gives to all who ask it for a group; both sides need the same.
+  std::uint32_t queue_key = 0x01234567;
+  /// How many receivers answer each message, of which the sender waits for all.
+  std::uint32_t answers = 0;
+  bool answer = false;
+  std::string device{};
+  adverb::port_number port{1};
+  std::optional<adverb::gid_index> gid{};
+};
+
+constexpr std::string_view answer_text = "here";
+
+/// Memory for messages, each behind the room for its header, and the way in which all are received.
+class inbox {
+ public:
+  inbox(adverb::protection_domain_ref domain, std::size_t message_size, std::size_t count)
+      : size_{adverb::grh_size + message_size},
+        bytes_(size_ * std::max<std::size_t>(count, 1)),
+        region_{domain, bytes_} {}
+
+  /// Posts the receive of one place, under its number as the id.
+  template <class Pair>
+  void post(const Pair& pair, std::uint64_t place) const {
+    pair.post(adverb::receive(region_.blocks(size_)[place]).id(place)).check();
+  }
+  [[nodiscard]] std::span<const std::byte> operator[](std::uint64_t place) const {
+    return std::span{bytes_}.subspan(place * size_, size_);
+  }
+
+ private:
+  std::size_t size_;
+  std::vector<std::byte> bytes_;
+  adverb::memory_region region_;
+};
+
+/// A datagram pair that is ready to send from a GID, with all that it stands on.
+struct datagram_end {
+  datagram_end(adverb::context_ref device, const multicast_options& options,
+               const adverb::gid_entry& own, std::uint32_t depth)
+      : sent{device, 1, true}, received{device, depth, true}, domain{device} {
+    auto fresh =
+        adverb::queue_pair<transport::ud>::create(domain, {.send_cq = sent.queue(),
+                                                           .recv_cq = received.queue(),
+                                                           .max_send_wr = 1,
+                                                           .max_recv_wr = depth,
+                                                           .max_inline_data = answer_text.size()});
+    auto waiting = fresh.init()
+                       .port(options.port)
+                       .gid(own.index())
+                       .queue_key(adverb::queue_key{options.queue_key})
+                       .apply();
+    auto receiving = waiting.rtr().apply();
+    pair = receiving.rts().apply();
+  }
+
+  examples::completions sent;
+  examples::completions received;
+  adverb::protection_domain domain;
+  adverb::queue_pair<transport::ud> pair;
+};
+
+void print(const char* what, const adverb::completion& done, std::span<const std::byte> buffer) {
+  const auto message = done.success().receive();
+  const adverb::global_route_header header{buffer.first<adverb::grh_size>()};
+  std::printf("%s of %zu bytes from %s qp %s\n", what,
+              adverb::datagram_payload(buffer, message).size(),
+              adverb::to_string(header.source()).c_str(),
+              adverb::to_string(message.source_queue_pair()).c_str());
+}
+
+void listen_to_group(const multicast_options& options, adverb::context_ref device,
+                     const adverb::gid& group, const adverb::gid_entry& own) {
+  constexpr std::uint32_t depth = 64;
+  datagram_end here{device, options, own, depth};
+  const std::uint32_t largest = adverb::bytes_of(device.query_port(options.port).active_mtu());
+  const inbox messages{here.domain, largest, depth};
+  for (std::uint64_t place = 0; place < depth; ++place) messages.post(here.pair, place);
+
+  const examples::group_membership membership{group, own};
+  const adverb::multicast_attachment attachment{here.pair, group};
+  std::printf("listening to %s on %s\n", adverb::to_string(group).c_str(),
+              std::string{device.device().name()}.c_str());
+  for (std::uint32_t count = 0; count < options.messages; ++count) {
+    const adverb::completion done = here.received.next();
+    const std::span<const std::byte> buffer = messages[done.id()];
+    print("message", done, buffer);
+    if (options.answer) {
+      const adverb::global_route_header header{buffer.first<adverb::grh_size>()};
+      const adverb::address_handle way{here.domain, options.port, done, header};
+      here.pair
+          .post(adverb::send(adverb::inline_data{std::as_bytes(std::span{answer_text})})
+                    .signaled()
+                    .to({.address = way,
+                         .queue_pair = done.success().receive().source_queue_pair(),
+                         .queue_key = adverb::queue_key{options.queue_key}}))
+          .check();
+      here.sent.next();
+    }
+    messages.post(here.pair, done.id());
+  }
+}
+
+void send_to_group(const multicast_options& options, adverb::context_ref device,
+                   const adverb::gid& group, const adverb::gid_entry& own) {
+  datagram_end here{device, options, own, std::max(options.answers, 1U)};
+  const inbox answers{here.domain, answer_text.size(), options.answers};
+  for (std::uint64_t place = 0; place < options.answers; ++place) answers.post(here.pair, place);
+  const std::vector<std::byte> bytes(options.size);
+  const adverb::memory_region region{here.domain, bytes};
+
+  const adverb::address_handle way{
+      here.domain,
+      {.port = options.port,
+       .route = adverb::global_route{.destination = group, .source = own.index()}}};
+  const auto message = adverb::send(region.const_buffer())
+                           .signaled()
+                           .to({.address = way,
+                                .queue_pair = adverb::multicast_qp_number,
+                                .queue_key = adverb::queue_key{options.queue_key}});
+  for (std::uint32_t count = 0; count < options.messages; ++count) {
+    here.pair.post(message).check();
+    here.sent.next();
+    for (std::uint32_t rest = options.answers; rest > 0; --rest) {
+      const adverb::completion done = here.received.next();
+      print("answer", done, answers[done.id()]);
+      answers.post(here.pair, done.id());
+    }
+  }
+  std::printf("sent %u messages of %u bytes to %s\n", options.messages, options.size,
+              adverb::to_string(group).c_str());
+}
+
+void run(const multicast_options& options) {
+  const adverb::gid group = examples::group_from(options.group);
+  const adverb::context device = adverb::open_device(options.device);
+  const adverb::port_attributes port = examples::active_port(device, options.port);
+  examples::check_limit("--size", options.size, adverb::bytes_of(port.active_mtu()));
+  const adverb::gid_entry own = examples::gid_for(group, device, options.port, options.gid);
+  if (options.send)
+    send_to_group(options, device, group, own);
+  else
+    listen_to_group(options, device, group, own);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Prints what comes to a multicast group, or sends to one.", "multicast"};
+  multicast_options options;
+  app.add_flag("-s,--send", options.send, "Send instead of receiving");
+  app.add_option("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
+      ->type_name("ADDRESS");
+  examples::add_number(app, "-n,--messages", options.messages, 1, examples::unlimited,
+                       "How many messages to send, or to receive before the end");
+  examples::add_number(app, "--size", options.size, 1, 4096, "Size of the messages, in bytes");
+  examples::add_number(app, "-k,--queue-key", options.queue_key, 0, examples::unlimited,
+                       "The key of the datagrams, the same at both ends");
+  app.add_flag("-a,--answer", options.answer, "Answer each message that is received");
+  examples::add_number(app, "--answers", options.answers, 0, 1000,
+                       "How many answers to wait for after each message that is sent");
+  app.add_option("-d,--ib-dev", options.device, "RDMA device (default: the first one)")
+      ->type_name("NAME");
+  examples::add_number(app, "-i,--ib-port", options.port, 1, 255, "Port of the device");
+  app.add_option("-g,--gid-idx", options.gid,
+                 "Own GID, as an index into the port's table (default: one that fits the group)")
+      ->check(examples::number_from(0, 255))
+      ->type_name("NUMBER");
+  app.footer("The other side may be mckey, in either role. On links over Ethernet (RoCE) only.");
+  return examples::run(app, argc, argv, [&] { run(options); });
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// What a completion queue can do however it is polled: announce, be waited on, change its size.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_channel.hpp>
+#include <adverb/completion/explain_completion_queue.hpp>
+#include <adverb/core/deadline.hpp>
+#include <adverb/core/thread_sanitizer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+struct completion_queue_traits {
+  using native_type = ibv_cq;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_cq";
+  static int destroy(ibv_cq* queue) noexcept { return ibv_destroy_cq(queue); }
+  template <class Function>
+  static void for_each_parent(const ibv_cq* queue, const Function& function) noexcept {
+    function(queue->context);
+    function(queue->channel);
+  }
+  static void describe(const ibv_cq* queue, text_writer& writer) noexcept {
+    put_device(writer, queue->context).put(" cq ").decimal(queue->handle);
+  }
+};
+
+// The part of a queue that both engines have.
+[[nodiscard]] inline ibv_cq* plain_queue(ibv_cq* queue) noexcept { return queue; }
+[[nodiscard]] inline ibv_cq* plain_queue(ibv_cq_ex* queue) noexcept {
+  return ibv_cq_ex_to_cq(queue);
+}
+[[nodiscard]] inline const ibv_cq* plain_queue(const ibv_cq_ex* queue) noexcept {
+  return ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue));
+}
+
+/// A period as the C API has it, rounded up to whole microseconds; beyond 16 bits where it is too
+/// long or negative.
+template <duration_like Duration>
+[[nodiscard]] constexpr std::uint32_t moderation_microseconds(const Duration& period) noexcept {
+  const double wanted = in_nanoseconds(period) / 1000;
+  if (!(wanted >= 0 && wanted <= 0xffff)) return 0x1'0000;
+  const auto whole = static_cast<std::uint32_t>(wanted);
+  return static_cast<double>(whole) < wanted ? whole + 1 : whole;
+}
+
+}  // namespace detail
+
+/// What a completion queue can do whichever engine polls it, and whether it is owned or referred
+/// to.
+template <class Storage>
+class common_completion_queue_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  /// How many completions it holds: at least what was asked for.
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return static_cast<std::size_t>(this->native_handle()->cqe);
+  }
+  /// The channel that it announces completions on; empty when it has none.
+  [[nodiscard]] completion_channel_ref channel() const noexcept {
+    return this->native_handle()->channel;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->cq_context; }
+
+  /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
+  /// next of a solicited message or error. A completion that is already there gives none: prefer
+  /// `wait` and `arm_and_drain`, which get this right. Wraps: ibv_req_notify_cq(3).
+  template <error_policy Policy = throwing>
+  void request_notification(bool solicited_only = false, Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_req_notify_cq",
+                               this->native_handle()))
+      return;
+    const int result = ibv_req_notify_cq(plain(), solicited_only ? 1 : 0);
+    detail::check_returned(std::forward<Policy>(policy), "ibv_req_notify_cq", result, on_queue());
+  }
+
+  /// Gives it room for at least `capacity` completions, more or fewer than before; `capacity()`
+  /// tells what it got. What is in it stays in it, so it cannot become smaller than that. Not
+  /// while another thread polls. Wraps: ibv_resize_cq(3).
+  template <error_policy Policy = throwing>
+  void resize(std::size_t capacity, Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_resize_cq",
+                               this->native_handle()))
+      return;
+    const int result = ibv_resize_cq(plain(), detail::entries_of(capacity));
+    detail::check_returned(std::forward<Policy>(policy), "ibv_resize_cq", result,
+                           [&](failure_description& description) {
+                             on_queue()(description);
+                             if (description.code() != std::errc::invalid_argument) return;
+                             description.explain([&](text_writer& writer) {
+                               detail::explain_resize(writer, context(), this->capacity(),
+                                                      capacity);
+                             });
+                           });
+  }
+
+  /// Lets an event wait until there are this many completions, or until this long after the first
+  /// of them. The period is any duration, rounded up to microseconds. More than 65535 of either is
+  /// refused (EINVAL). Wraps: ibv_modify_cq(3).
+  template <duration_like Duration, error_policy Policy = throwing>
+  void moderate(std::uint32_t completions, const Duration& period, Policy&& policy = {}) const {
+    const std::uint32_t microseconds = detail::moderation_microseconds(period);
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_modify_cq",
+                               this->native_handle()) ||
+        !holds(std::forward<Policy>(policy), "ibv_modify_cq",
+               completions <= 0xffff && microseconds <= 0xffff,
+               "completions are moderated by at most 65535 of them and 65535 microseconds"))
+      return;
+    ibv_modify_cq_attr attributes{};
+    attributes.attr_mask = IBV_CQ_ATTR_MODERATE;
+    attributes.moderate.cq_count = static_cast<std::uint16_t>(completions);
+    attributes.moderate.cq_period = static_cast<std::uint16_t>(microseconds);
+    const int result = ibv_modify_cq(plain(), &attributes);
+    detail::check_returned(std::forward<Policy>(policy), "ibv_modify_cq", result,
+                           [&](failure_description& description) {
+                             on_queue()(description);
+                             description.explain([&](text_writer& writer) {
+                               detail::explain_moderation(writer, context(), completions,
+                                                          microseconds);
+                             });
+                           });
+  }
+
+ protected:
+  // The loops of both engines. `poll` is called with the policy, takes completions off the queue,
+  // and returns how many.
+
+  /// Waits until `poll` takes something, or until the deadline.
+  template <class Poll, error_policy Policy>
+  std::size_t wait_with(const Poll& poll, const detail::deadline& deadline, Policy&& policy) const {
+    constexpr std::string_view verb = "completion_queue::wait";
+    if (!holds(std::forward<Policy>(policy), verb, static_cast<bool>(channel()),
+               "the queue was made without a channel"))
+      return 0;
+    while (true) {
+      std::size_t count = poll(std::forward<Policy>(policy));
+      if (count != 0 || detail::failed(policy)) return count;
+      request_notification(false, std::forward<Policy>(policy));
+      if (detail::failed(policy)) return 0;
+      count = poll(std::forward<Policy>(policy));
+      if (detail::failed(policy)) return count;
+      // What came in between may have left an event, which must not pile up with later ones.
+      while (count != 0 && channel().has_event())
+        if (!take_event(std::forward<Policy>(policy), verb)) return count;
+      if (count != 0 || !deadline.wait_readable(channel().file_descriptor())) return count;
+      if (!take_event(std::forward<Policy>(policy), verb)) return 0;
+    }
+  }
+
+  /// Polls until `poll` takes something, or until the deadline.
+  template <class Poll, error_policy Policy>
+  std::size_t busy_poll_with(const Poll& poll, const detail::deadline& deadline,
+                             Policy&& policy) const {
+    while (true) {
+      const std::size_t count = poll(std::forward<Policy>(policy));
+      if (count != 0 || detail::failed(policy) || deadline.passed()) return count;
+    }
+  }
+
+  /// Empties the queue, arms it, and empties it again.
+  template <class Poll, error_policy Policy>
+  void arm_and_drain_with(const Poll& poll, Policy&& policy) const {
+    const auto drain = [&] {
+      while (poll(std::forward<Policy>(policy)) != 0)
+        if (detail::failed(policy)) return;
+    };
+    drain();
+    if (detail::failed(policy)) return;
+    request_notification(false, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return;
+    drain();
+  }
+
+  /// Reports a queue that is empty (not there), or that there is no room for what it holds.
+  template <error_policy Policy>
+  bool has_room(Policy&& policy, std::string_view verb, std::size_t room,
+                std::string_view otherwise) const {
+    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) &&
+           holds(std::forward<Policy>(policy), verb, room != 0, otherwise);
+  }
+
+  [[nodiscard]] auto on_queue() const noexcept {
+    return detail::on_object<detail::completion_queue_traits>(plain());
+  }
+
+ private:
+  [[nodiscard]] ibv_cq* plain() const noexcept {
+    return detail::plain_queue(this->native_handle());
+  }
+
+  /// Takes an event off the channel, which has to be one of this queue. False when there is none.
+  template <error_policy Policy>
+  bool take_event(Policy&& policy, std::string_view verb) const {
+    const auto event = channel().next_event(std::forward<Policy>(policy));
+    return event && holds(std::forward<Policy>(policy), verb, event->native_handle() == plain(),
+                          "an event of another queue came: a channel that several queues share "
+                          "needs next_event and arm_and_drain");
+  }
+
+  /// Reports (EINVAL) a condition that does not hold.
+  template <error_policy Policy>
+  bool holds(Policy&& policy, std::string_view verb, bool condition,
+             std::string_view otherwise) const {
+    return detail::check_returned(std::forward<Policy>(policy), verb, condition ? 0 : EINVAL,
+                                  [&](failure_description& description) {
+                                    on_queue()(description);
+                                    description.explain(otherwise);
+                                  });
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What a completion queue may be made with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_channel.hpp>
+#include <adverb/completion/completion_field.hpp>
+#include <adverb/memory/protection_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a completion queue may be made with, classic or extended. The last three need a provider
+/// with extended completion queues, for a classic one too.
+struct completion_queue_options {
+  /// Where it announces completions; none when it is only polled.
+  completion_channel_ref channel{};
+  /// The completion vector (interrupt) that it uses, below `context.completion_vectors()`.
+  std::uint32_t vector = 0;
+  /// Handed back by `user_context()`.
+  void* user_context = nullptr;
+  /// Promises that only one thread at a time polls it, which saves the provider its lock.
+  bool single_threaded = false;
+  /// A queue that overflows overwrites completions, instead of being lost with all its pairs.
+  bool ignore_overrun = false;
+  /// A parent domain, whose thread domain or allocators the queue then uses. It has to outlive the
+  /// queue, which the lifetime checker does not see: the C struct does not name it.
+  protection_domain_ref parent_domain{};
+};
+
+namespace detail {
+
+/// What does not fit into an int is beyond every device, and refused as such.
+[[nodiscard]] constexpr int entries_of(std::size_t capacity) noexcept {
+  return capacity > std::numeric_limits<int>::max() ? std::numeric_limits<int>::max()
+                                                    : static_cast<int>(capacity);
+}
+
+/// Whether only ibv_create_cq_ex can make such a queue.
+[[nodiscard]] inline bool need_extended_creation(const completion_queue_options& options) noexcept {
+  return options.single_threaded || options.ignore_overrun || options.parent_domain;
+}
+
+[[nodiscard]] inline ibv_cq_ex* create_extended(context_ref context, std::size_t capacity,
+                                                const completion_queue_options& options,
+                                                completion_fields fields) noexcept {
+  ibv_cq_init_attr_ex attributes{};
+  attributes.cqe = static_cast<std::uint32_t>(entries_of(capacity));
+  attributes.cq_context = options.user_context;
+  attributes.channel = options.channel.native_handle();
+  attributes.comp_vector = options.vector;
+  attributes.wc_flags = fields.bits();
+  if (options.single_threaded) attributes.flags |= IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+  if (options.ignore_overrun) attributes.flags |= IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+  if (attributes.flags != 0) attributes.comp_mask |= IBV_CQ_INIT_ATTR_MASK_FLAGS;
+  if (options.parent_domain) {
+    attributes.parent_domain = options.parent_domain.native_handle();
+    attributes.comp_mask |= IBV_CQ_INIT_ATTR_MASK_PD;
+  }
+  return ibv_create_cq_ex(context.native_handle(), &attributes);
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

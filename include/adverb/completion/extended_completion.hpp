@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// Completions of an extended queue: views of its current entry, whose fields are read when they are
+// asked for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/check_completion.hpp>
+#include <adverb/completion/completion_field.hpp>
+#include <adverb/completion/completion_opcode.hpp>
+#include <adverb/completion/status.hpp>
+#include <adverb/core/byte_order.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/core/ids.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What only the completion of a receive has. Valid as long as the completion it came from.
+template <completion_fields Fields>
+class extended_received_message {
+ public:
+  explicit extended_received_message(ibv_cq_ex* queue) noexcept : queue_{queue} {}
+  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+
+  /// In bytes. For datagrams (UD) this counts the 40 bytes of the GRH area at the start of the
+  /// buffer, whether a GRH is there or not. Wraps: ibv_wc_read_byte_len(3).
+  [[nodiscard]] std::uint32_t length() const noexcept {
+    static_assert(Fields.contains(completion_field::byte_length),
+                  "the queue was made without completion_field::byte_length");
+    return ibv_wc_read_byte_len(queue_);
+  }
+  /// The immediate data, in host byte order, when the sender sent any.
+  /// Wraps: ibv_wc_read_imm_data(3), ibv_wc_read_wc_flags(3).
+  [[nodiscard]] std::optional<adverb::immediate> immediate() const noexcept {
+    static_assert(Fields.contains(completion_field::immediate),
+                  "the queue was made without completion_field::immediate");
+    if (!has(IBV_WC_WITH_IMM)) return std::nullopt;
+    return static_cast<adverb::immediate>(detail::swap_network_order(ibv_wc_read_imm_data(queue_)));
+  }
+  /// The key that the sender invalidated here, when it did (send with invalidate).
+  /// Wraps: ibv_wc_read_invalidated_rkey(3), ibv_wc_read_wc_flags(3).
+  [[nodiscard]] std::optional<rkey> invalidated_key() const noexcept {
+    static_assert(Fields.contains(completion_field::immediate),
+                  "the queue was made without completion_field::immediate, which tells the "
+                  "invalidated key too");
+    if (!has(IBV_WC_WITH_INV)) return std::nullopt;
+    return static_cast<rkey>(ibv_wc_read_invalidated_rkey(queue_));
+  }
+  /// True when no data came but a peer's write with immediate was announced: `length` is then that
+  /// of the written memory. Wraps: ibv_wc_read_opcode(3).
+  [[nodiscard]] bool announces_write() const noexcept {
+    return ibv_wc_read_opcode(queue_) == IBV_WC_RECV_RDMA_WITH_IMM;
+  }
+  /// True when the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and only
+  /// where the device has this): nothing is known otherwise. Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool ip_checksum_ok() const noexcept { return has(IBV_WC_IP_CSUM_OK); }
+  /// The VLAN tag of the packet. Wraps: ibv_wc_read_cvlan(3).
+  [[nodiscard]] vlan_tag vlan() const noexcept {
+    static_assert(Fields.contains(completion_field::vlan),
+                  "the queue was made without completion_field::vlan");
+    return static_cast<vlan_tag>(ibv_wc_read_cvlan(queue_));
+  }
+  /// The tag of the flow rule that steered the packet here. Wraps: ibv_wc_read_flow_tag(3).
+  [[nodiscard]] adverb::flow_tag flow_tag() const noexcept {
+    static_assert(Fields.contains(completion_field::flow_tag),
+                  "the queue was made without completion_field::flow_tag");
+    return static_cast<adverb::flow_tag>(ibv_wc_read_flow_tag(queue_));
+  }
+
+  // Datagrams (UD) only:
+  /// The queue pair that sent it. Wraps: ibv_wc_read_src_qp(3).
+  [[nodiscard]] qp_number source_queue_pair() const noexcept {
+    static_assert(Fields.contains(completion_field::source_queue_pair),
+                  "the queue was made without completion_field::source_queue_pair");
+    return static_cast<qp_number>(ibv_wc_read_src_qp(queue_));
+  }
+  /// True when the first 40 bytes of the buffer hold the GRH that it came with.
+  /// Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool has_grh() const noexcept { return has(IBV_WC_GRH); }
+  /// Wraps: ibv_wc_read_slid(3).
+  [[nodiscard]] lid source_lid() const noexcept {
+    static_assert(Fields.contains(completion_field::source_lid),
+                  "the queue was made without completion_field::source_lid");
+    return static_cast<lid>(ibv_wc_read_slid(queue_));
+  }
+  /// Wraps: ibv_wc_read_sl(3).
+  [[nodiscard]] adverb::service_level service_level() const noexcept {
+    static_assert(Fields.contains(completion_field::service_level),
+                  "the queue was made without completion_field::service_level");
+    return static_cast<adverb::service_level>(ibv_wc_read_sl(queue_));
+  }
+  /// Wraps: ibv_wc_read_dlid_path_bits(3).
+  [[nodiscard]] std::uint8_t path_bits() const noexcept {
+    static_assert(Fields.contains(completion_field::path_bits),
+                  "the queue was made without completion_field::path_bits");
+    return ibv_wc_read_dlid_path_bits(queue_);
+  }
+
+  // Tag matching queues only:
+  /// The tag that the message carried. Wraps: ibv_wc_read_tm_info(3).
+  [[nodiscard]] matched_tag tag() const noexcept {
+    static_assert(Fields.contains(completion_field::tag_matching),
+                  "the queue was made without completion_field::tag_matching");
+    ibv_wc_tm_info info{};
+    ibv_wc_read_tm_info(queue_, &info);
+    return {info.tag, info.priv};
+  }
+  /// True when a posted tag matched. Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool tag_matched() const noexcept { return has(IBV_WC_TM_MATCH); }
+  /// True when all data of the message is there. Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool tag_data_valid() const noexcept { return has(IBV_WC_TM_DATA_VALID); }
+
+ private:
+  [[nodiscard]] bool has(unsigned flag) const noexcept {
+    return (ibv_wc_read_wc_flags(queue_) & flag) != 0;
+  }
+
+  ibv_cq_ex* queue_;
+};
+
+/// What only a successful completion has. Valid as long as the completion it came from.
+template <completion_fields Fields>
+class extended_successful_completion {
+ public:
+  explicit extended_successful_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
+  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+
+  /// Wraps: ibv_wc_read_opcode(3).
+  [[nodiscard]] completion_opcode opcode() const noexcept {
+    return static_cast<completion_opcode>(ibv_wc_read_opcode(queue_));
+  }
+  /// The bytes that a read or atomic brought. Wraps: ibv_wc_read_byte_len(3).
+  [[nodiscard]] std::uint32_t length() const noexcept {
+    return extended_received_message<Fields>{queue_}.length();
+  }
+  /// When it completed, in ticks of the device's clock. Wraps: ibv_wc_read_completion_ts(3).
+  [[nodiscard]] device_ticks timestamp() const noexcept {
+    static_assert(Fields.contains(completion_field::timestamp),
+                  "the queue was made without completion_field::timestamp");
+    return static_cast<device_ticks>(ibv_wc_read_completion_ts(queue_));
+  }
+  /// When it completed, in nanoseconds since 1970.
+  /// Wraps: ibv_wc_read_completion_wallclock_ns(3).
+  [[nodiscard]] wall_clock_nanoseconds wall_clock() const noexcept {
+    static_assert(Fields.contains(completion_field::wall_clock),
+                  "the queue was made without completion_field::wall_clock");
+    return static_cast<wall_clock_nanoseconds>(ibv_wc_read_completion_wallclock_ns(queue_));
+  }
+  /// True when the list of a tag matching queue has to be synchronised before more can be added.
+  /// Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool tag_synchronization_requested() const noexcept {
+    return (ibv_wc_read_wc_flags(queue_) & IBV_WC_TM_SYNC_REQ) != 0;
+  }
+  /// The message, when it was a receive that completed. Wraps: ibv_wc_read_opcode(3).
+  [[nodiscard]] extended_received_message<Fields> receive() const noexcept {
+    return extended_received_message<Fields>{
+        detail::completes_receive(ibv_wc_read_opcode(queue_)) ? queue_ : nullptr};
+  }
+
+ private:
+  ibv_cq_ex* queue_;
+};
+
+/// The current entry of an extended completion queue: what `completion` is to a classic one, with
+/// the same views, so that generic code takes either. It is valid in its turn of the loop over
+/// `poll()`, and reads the queue each time it is asked. A field of which the queue was not made
+/// does not compile.
+template <completion_fields Fields = standard_completion_fields>
+class extended_completion {
+ public:
+  explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
+
+  /// The id that the request was given.
+  [[nodiscard]] std::uint64_t id() const noexcept { return queue_->wr_id; }
+  /// The same as the pointer it was given as.
+  template <class T>
+  [[nodiscard]] T* pointer() const noexcept {
+    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(queue_->wr_id));
+  }
+  [[nodiscard]] completion_status status() const noexcept {
+    return static_cast<completion_status>(queue_->status);
+  }
+  /// The queue pair of the request. Wraps: ibv_wc_read_qp_num(3).
+  [[nodiscard]] qp_number queue_pair() const noexcept {
+    static_assert(Fields.contains(completion_field::queue_pair),
+                  "the queue was made without completion_field::queue_pair");
+    return static_cast<qp_number>(ibv_wc_read_qp_num(queue_));
+  }
+  /// The provider's own code for what went wrong. Wraps: ibv_wc_read_vendor_err(3).
+  [[nodiscard]] std::uint32_t vendor_error() const noexcept {
+    return ibv_wc_read_vendor_err(queue_);
+  }
+
+  /// The view of a success; false when it was none.
+  [[nodiscard]] extended_successful_completion<Fields> success() const noexcept {
+    return extended_successful_completion<Fields>{queue_->status == IBV_WC_SUCCESS ? queue_
+                                                                                   : nullptr};
+  }
+
+  /// Reports a completion that is no success, with its status as the error code.
+  template <error_policy Policy = throwing>
+  void check(Policy&& policy = {}) const {
+    detail::check_completion(std::forward<Policy>(policy), *this, [&](text_writer& writer) {
+      if constexpr (Fields.contains(completion_field::queue_pair))
+        writer.put("qp ").put(queue_pair()).put(" ");
+    });
+  }
+
+ private:
+  ibv_cq_ex* queue_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

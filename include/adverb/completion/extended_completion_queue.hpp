@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+// Extended completion queues: they tell more of a completion, and only what is asked for.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/polled_completions.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What an extended completion queue can do, whether it is owned or referred to. `Fields` are what
+/// it was made to tell.
+template <completion_fields Fields, class Storage>
+class extended_completion_queue_operations : public common_completion_queue_operations<Storage> {
+ public:
+  using common_completion_queue_operations<Storage>::common_completion_queue_operations;
+
+  /// What it tells of a completion.
+  static constexpr completion_fields fields = Fields;
+
+  /// The same queue for those who take any: queue pairs, and comparing with what a channel names.
+  /// It has to be polled through this type alone. Wraps: ibv_cq_ex_to_cq(3).
+  operator completion_queue_ref() const& noexcept { return ibv_cq_ex_to_cq(this->native_handle()); }
+  /// An owner that is about to die cannot be referred to.
+  operator completion_queue_ref() const&& noexcept
+    requires requires { typename Storage::owner_traits; }
+  = delete;
+
+  /// The completions that are there, at most `limit`, as a range to go through once:
+  ///
+  ///     for (const auto& completion : queue.poll()) use(completion.id());
+  ///
+  /// A failure ends the loop: without exceptions, look at the policy's error after it. A loop that
+  /// empties the queue loses a completion on Soft-RoCE of rdma-core before 55; `poll(1)` does not
+  /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
+  /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] polled_completions<Fields, Policy> poll(
+      std::size_t limit = std::numeric_limits<std::size_t>::max(), Policy&& policy = {}) const {
+    return {this->native_handle(), limit, std::forward<Policy>(policy)};
+  }
+  template <error_policy Policy>
+  [[nodiscard]] polled_completions<Fields, Policy> poll(Policy&& policy) const {
+    return poll(std::numeric_limits<std::size_t>::max(), std::forward<Policy>(policy));
+  }
+  /// Does not compile: says how it is done.
+  void poll(std::span<completion>) const {
+    static_assert(Fields != fields,
+                  "an extended completion queue is polled one by one: "
+                  "for (const auto& completion : queue.poll())");
+  }
+
+  /// Takes everything off the queue, in rounds of at most `limit`, asks for the next event, and
+  /// takes off what came in between, so that no completion is left behind without an event.
+  /// `consume` is called with each completion. For event loops: call it once before the first wait,
+  /// and then for each time that the channel names the queue. An exception from `consume` leaves
+  /// the queue unarmed, and the completions after that one in it.
+  template <class Consume, error_policy Policy = throwing>
+  void arm_and_drain(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
+    if (!fits(limit, "completion_queue::arm_and_drain", std::forward<Policy>(policy))) return;
+    this->arm_and_drain_with(hand_to(consume, limit), std::forward<Policy>(policy));
+  }
+
+  /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
+  /// returns how many there were, at least one. The queue needs a channel of its own: an event of
+  /// another queue is reported (EINVAL), for such channels there is `arm_and_drain`. Returns 0 when
+  /// a signal handler ran meanwhile, and, when the channel is non-blocking, when there are none:
+  /// the next one then gives an event on the channel. By one thread at a time.
+  template <class Consume, error_policy Policy = throwing>
+  std::size_t wait(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
+    return wait_until(limit, consume, detail::deadline{}, std::forward<Policy>(policy));
+  }
+
+  /// The same for at most this long, which is any duration: returns 0, and leaves the queue armed,
+  /// when none came in time.
+  template <class Consume, duration_like Duration, error_policy Policy = throwing>
+  std::size_t wait(std::size_t limit, Consume&& consume, const Duration& timeout,
+                   Policy&& policy = {}) const {
+    return wait_until(limit, consume, detail::deadline{timeout}, std::forward<Policy>(policy));
+  }
+
+  /// Polls without sleeping until there are completions, for at most this long, calls `consume`
+  /// with each, at most `limit`, and returns how many there were. Needs no channel.
+  template <class Consume, duration_like Duration, error_policy Policy = throwing>
+  std::size_t busy_poll(std::size_t limit, Consume&& consume, const Duration& timeout,
+                        Policy&& policy = {}) const {
+    if (!fits(limit, "completion_queue::busy_poll", std::forward<Policy>(policy))) return 0;
+    return this->busy_poll_with(hand_to(consume, limit), detail::deadline{timeout},
+                                std::forward<Policy>(policy));
+  }
+
+ private:
+  /// How the loops of every queue poll this one.
+  template <class Consume>
+  [[nodiscard]] auto hand_to(Consume& consume, std::size_t limit) const noexcept {
+    return [this, &consume, limit](auto&& policy) {
+      std::size_t count = 0;
+      for (const extended_completion<Fields> each :
+           this->poll(limit, std::forward<decltype(policy)>(policy))) {
+        ++count;
+        consume(each);
+      }
+      return count;
+    };
+  }
+
+  template <class Consume, error_policy Policy>
+  std::size_t wait_until(std::size_t limit, Consume& consume, const detail::deadline& deadline,
+                         Policy&& policy) const {
+    if (!fits(limit, "completion_queue::wait", std::forward<Policy>(policy))) return 0;
+    return this->wait_with(hand_to(consume, limit), deadline, std::forward<Policy>(policy));
+  }
+
+  template <error_policy Policy>
+  bool fits(std::size_t limit, std::string_view verb, Policy&& policy) const {
+    return this->has_room(std::forward<Policy>(policy), verb, limit,
+                          "no completion may be taken: the limit is 0");
+  }
+};
+
+namespace detail {
+
+struct extended_completion_queue_traits {
+  using native_type = ibv_cq_ex;
+  using plain = completion_queue_traits;
+  static constexpr std::string_view destroy_verb = plain::destroy_verb;
+  static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
+  template <class Function>
+  static void for_each_parent(const ibv_cq_ex* queue, const Function& function) noexcept {
+    plain::for_each_parent(plain_queue(queue), function);
+  }
+  static void describe(const ibv_cq_ex* queue, text_writer& writer) noexcept {
+    plain::describe(plain_queue(queue), writer);
+  }
+};
+
+/// The storage of extended_completion_queue_ref: a reference that knows what the queue can tell.
+template <completion_fields Fields>
+class extended_completion_queue_reference {
+  template <completion_fields Other, class Storage>
+  using queue = extended_completion_queue_operations<Other, Storage>;
+
+ public:
+  using native_type = ibv_cq_ex;
+
+  constexpr extended_completion_queue_reference() noexcept = default;
+  /// Of a queue that was made with these fields, or more.
+  constexpr extended_completion_queue_reference(ibv_cq_ex* object) noexcept : object_{object} {}
+  template <completion_fields Other, class Storage>
+  constexpr extended_completion_queue_reference(const queue<Other, Storage>& other) noexcept
+      : object_{other.native_handle()} {
+    static_assert(Other.contains(Fields),
+                  "the queue was not made with all fields that this reference reads");
+  }
+  /// An owner that is about to die cannot be referred to.
+  template <completion_fields Other>
+  extended_completion_queue_reference(
+      const queue<Other, unique_handle<extended_completion_queue_traits>>&&) = delete;
+
+  [[nodiscard]] constexpr ibv_cq_ex* native_handle() const noexcept { return object_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ private:
+  ibv_cq_ex* object_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Refers to an extended completion queue that tells at least `Fields`.
+template <completion_fields Fields = standard_completion_fields>
+using extended_completion_queue_ref =
+    extended_completion_queue_operations<Fields,
+                                         detail::extended_completion_queue_reference<Fields>>;
+
+/// An extended completion queue, which tells `Fields` of its completions. One that is adopted has
+/// to have been made with these fields, or more.
+template <completion_fields Fields = standard_completion_fields>
+class [[nodiscard]] extended_completion_queue
+    : public extended_completion_queue_operations<
+          Fields, unique_handle<detail::extended_completion_queue_traits>> {
+  using operations =
+      extended_completion_queue_operations<Fields,
+                                           unique_handle<detail::extended_completion_queue_traits>>;
+
+ public:
+  using operations::operations;
+
+  /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
+  /// are in progress at once: one that overflows is lost with all its queue pairs.
+  /// Wraps: ibv_create_cq_ex(3).
+  template <error_policy Policy = throwing>
+  extended_completion_queue(context_ref context, std::size_t capacity,
+                            completion_queue_options options, Policy&& policy = {})
+      : operations{detail::make_handle<extended_completion_queue>(
+            std::forward<Policy>(policy), "ibv_create_cq_ex",
+            [&] { return detail::create_extended(context, capacity, options, Fields); },
+            detail::explaining_creation(context, capacity, options, Fields), context)} {}
+
+  template <error_policy Policy = throwing>
+  extended_completion_queue(context_ref context, std::size_t capacity, Policy&& policy = {})
+      : extended_completion_queue{context, capacity, completion_queue_options{},
+                                  std::forward<Policy>(policy)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// One round of polling an extended completion queue, as a range.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/common_completion_queue.hpp>
+#include <adverb/completion/extended_completion.hpp>
+#include <adverb/core/thread_sanitizer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What `extended_completion_queue::poll` returns: the completions that are there, taken off one by
+/// one as the loop goes on. It can be gone through once. Leaving the loop early, also by an
+/// exception, leaves the completions that it did not come to in the queue.
+///
+/// With some providers the queue is locked from the first completion until the range dies: a thread
+/// that polls the same queue meanwhile waits, and the thread itself must not.
+template <completion_fields Fields, class Policy>
+class [[nodiscard]] polled_completions {
+ public:
+  class iterator {
+   public:
+    using value_type = extended_completion<Fields>;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+
+    iterator() noexcept = default;
+    explicit iterator(polled_completions& range) noexcept : range_{&range} {}
+
+    [[nodiscard]] value_type operator*() const noexcept { return value_type{range_->queue_}; }
+    iterator& operator++() {
+      range_->advance();
+      return *this;
+    }
+    void operator++(int) { range_->advance(); }
+    [[nodiscard]] bool operator==(std::default_sentinel_t) const noexcept {
+      return !range_->has_entry_;
+    }
+
+   private:
+    polled_completions* range_ = nullptr;
+  };
+
+  /// Starts a round of at most `limit` completions. `poll` is what makes one.
+  polled_completions(ibv_cq_ex* queue, std::size_t limit, Policy policy)
+      : queue_{queue}, left_{limit}, policy_{std::forward<Policy>(policy)} {
+    if (left_ == 0) return;
+    ibv_poll_cq_attr attributes{};
+    started_ = has_entry_ = found(ibv_start_poll(queue_, &attributes), "ibv_start_poll");
+  }
+  polled_completions(const polled_completions&) = delete;
+  polled_completions& operator=(const polled_completions&) = delete;
+  ~polled_completions() {
+    if (started_) ibv_end_poll(queue_);
+  }
+
+  [[nodiscard]] iterator begin() noexcept { return iterator{*this}; }
+  [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
+
+ private:
+  void advance() {
+    // The last one of the limit is taken off by the end of the round: asking for one more would
+    // take that off too.
+    has_entry_ = false;
+    if (--left_ == 0) return;
+    has_entry_ = found(ibv_next_poll(queue_), "ibv_next_poll");
+  }
+
+  bool found(int result, std::string_view verb) {
+    if (!detail::check_entry(
+            std::forward<Policy>(policy_), verb, result,
+            detail::on_object<detail::completion_queue_traits>(ibv_cq_ex_to_cq(queue_))))
+      return false;
+    detail::after_poll_of(queue_);
+    return true;
+  }
+
+  ibv_cq_ex* queue_;
+  std::size_t left_;
+  [[no_unique_address]] Policy policy_;
+  bool started_ = false;
+  bool has_entry_ = false;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

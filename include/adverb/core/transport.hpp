@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The services that queue pairs give, and sets of them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The service of a queue pair.
+enum class transport : std::uint32_t {
+  /// Reliable connection: everything, acknowledged, in order, to one peer.
+  rc = IBV_QPT_RC,
+  /// Unreliable connection: send and write, to one peer; what is lost is lost.
+  uc = IBV_QPT_UC,
+  /// Unreliable datagram: messages of one packet, to anybody.
+  ud = IBV_QPT_UD,
+  /// Raw packets: whole Ethernet frames, headers included.
+  raw_packet = IBV_QPT_RAW_PACKET,
+  /// The initiator of an extended reliable connection (XRC): sends as RC does, receives nothing.
+  xrc_send = IBV_QPT_XRC_SEND,
+  /// The target of an extended reliable connection: what arrives goes to the shared receive queue
+  /// that the request names.
+  xrc_recv = IBV_QPT_XRC_RECV,
+  /// What the driver of the device makes of it.
+  driver = IBV_QPT_DRIVER,
+};
+
+[[nodiscard]] constexpr text<48> to_text(transport service) noexcept {
+  const auto name = [&]() -> std::string_view {
+    switch (service) {
+      case transport::rc: return "RC";
+      case transport::uc: return "UC";
+      case transport::ud: return "UD";
+      case transport::raw_packet: return "raw packet";
+      case transport::xrc_send: return "XRC initiator";
+      case transport::xrc_recv: return "XRC target";
+      case transport::driver: return "driver";
+    }
+    return {};
+  };
+  return detail::name_or_number(name(), static_cast<std::uint32_t>(service));
+}
+
+/// A set of transports: those for which a device has a feature.
+class transport_set {
+ public:
+  constexpr transport_set() noexcept = default;
+  /// A set from the bits of the C API: bit n stands for the transport with number n.
+  [[nodiscard]] static constexpr transport_set from_bits(std::uint32_t bits) noexcept {
+    transport_set result;
+    result.bits_ = bits;
+    return result;
+  }
+
+  [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
+  [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
+  /// Wraps: ibv_is_qpt_supported(3).
+  [[nodiscard]] constexpr bool contains(transport service) const noexcept {
+    const auto number = static_cast<std::uint32_t>(service);
+    // Driver transports have no bit: their number is beyond all of them.
+    return number < 32 && (bits_ >> number & 1) != 0;
+  }
+
+  friend constexpr bool operator==(transport_set, transport_set) noexcept = default;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// "RC, UD"; "none" for the empty set.
+[[nodiscard]] constexpr text<96> to_text(transport_set set) noexcept {
+  return text<96>{[&](text_writer& writer) {
+    if (set.empty()) writer.put("none");
+    std::string_view separator;
+    for (std::uint32_t number = 0; number < 32; ++number) {
+      if (!set.contains(static_cast<transport>(number))) continue;
+      writer.put(separator).put(static_cast<transport>(number));
+      separator = ", ";
+    }
+  }};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

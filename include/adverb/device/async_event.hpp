@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous events: what a device tells without being asked.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/handle.hpp>
+#include <adverb/device/async_event_type.hpp>
+#include <adverb/device/describe_device.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// An event that was taken from a device, and that is acknowledged when it dies:
+///
+///     while (auto event = context.next_async_event()) {
+///       log(to_text(*event));
+///       if (event->queue_pair() == pair) …
+///       if (auto port = event->port()) …
+///     }
+///
+/// The object that it is about is not destroyed before it is acknowledged: the destruction waits
+/// for it, so the thread that holds the event must not be the one that destroys the object. Once
+/// the event is acknowledged another thread may destroy the object, and the event no longer names
+/// it. Valid as long as its context.
+class [[nodiscard]] async_event {
+ public:
+  /// Takes over an event that `ibv_get_async_event` gave, and has it to acknowledge.
+  async_event(adopt_t, ibv_context* context, const ibv_async_event& native) noexcept
+      : context_{context}, native_{native}, pending_{true} {}
+
+  async_event(async_event&& other) noexcept
+      : context_{other.context_},
+        native_{other.native_},
+        pending_{std::exchange(other.pending_, false)} {}
+  async_event& operator=(async_event&& other) noexcept {
+    if (this != &other) {
+      acknowledge();
+      context_ = other.context_;
+      native_ = other.native_;
+      pending_ = std::exchange(other.pending_, false);
+    }
+    return *this;
+  }
+  ~async_event() { acknowledge(); }
+
+  /// Lets the object that it is about be destroyed. Does nothing the second time. Thread safe
+  /// towards that destruction. Wraps: ibv_ack_async_event(3).
+  void acknowledge() noexcept {
+    if (std::exchange(pending_, false)) ibv_ack_async_event(&native_);
+  }
+  /// Gives up the event without acknowledging it.
+  [[nodiscard]] ibv_async_event release() noexcept {
+    pending_ = false;
+    return native_;
+  }
+
+  [[nodiscard]] async_event_type type() const noexcept {
+    return static_cast<async_event_type>(native_.event_type);
+  }
+  [[nodiscard]] async_event_subject subject() const noexcept { return subject_of(type()); }
+  [[nodiscard]] async_event_severity severity() const noexcept { return severity_of(type()); }
+
+  // What it is about; empty when it is about something else, and once it is acknowledged.
+  [[nodiscard]] reference<ibv_qp> queue_pair() const noexcept {
+    return names(async_event_subject::queue_pair) ? native_.element.qp : nullptr;
+  }
+  [[nodiscard]] reference<ibv_cq> completion_queue() const noexcept {
+    return names(async_event_subject::completion_queue) ? native_.element.cq : nullptr;
+  }
+  [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
+    return names(async_event_subject::shared_receive_queue) ? native_.element.srq : nullptr;
+  }
+  [[nodiscard]] reference<ibv_wq> work_queue() const noexcept {
+    return names(async_event_subject::work_queue) ? native_.element.wq : nullptr;
+  }
+  /// The port that it is about, also after it is acknowledged.
+  [[nodiscard]] std::optional<port_number> port() const noexcept {
+    if (subject() != async_event_subject::port) return std::nullopt;
+    return static_cast<port_number>(native_.element.port_num);
+  }
+
+  [[nodiscard]] const ibv_async_event& native() const noexcept { return native_; }
+
+  /// "port error on rxe0:1", "last work request reached on rxe0 qp 0x11"; without the object once
+  /// it is acknowledged.
+  friend text<160> to_text(const async_event& event) noexcept {
+    return text<160>{[&](text_writer& writer) { event.write_to(writer); }};
+  }
+
+ private:
+  [[nodiscard]] bool names(async_event_subject which) const noexcept {
+    return pending_ && subject() == which;
+  }
+
+  void write_to(text_writer& writer) const noexcept {
+    writer.put(type()).put(" on ");
+    detail::put_device(writer, context_);
+    if (const auto number = port()) writer.put(":").put(*number);
+    if (const auto pair = queue_pair())
+      writer.put(" qp ").put(qp_number{pair.native_handle()->qp_num});
+    if (const auto queue = completion_queue())
+      writer.put(" cq ").decimal(queue.native_handle()->handle);
+    if (const auto queue = shared_receive_queue())
+      writer.put(" srq ").decimal(queue.native_handle()->handle);
+    if (const auto queue = work_queue())
+      writer.put(" wq ").put(work_queue_number{queue.native_handle()->wq_num});
+  }
+
+  ibv_context* context_;
+  ibv_async_event native_;
+  bool pending_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// What an open device can be asked.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <endian.h>
+#include <infiniband/verbs.h>
+
+#include <adverb/core/call_if_declared.hpp>
+#include <adverb/core/file_descriptor.hpp>
+#include <adverb/core/handle.hpp>
+#include <adverb/device/async_event.hpp>
+#include <adverb/device/describe_device.hpp>
+#include <adverb/device/device.hpp>
+#include <adverb/device/device_attributes.hpp>
+#include <adverb/device/gid.hpp>
+#include <adverb/device/port.hpp>
+#include <adverb/fwd.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// An index that the C API takes as an int.
+template <class Index>
+[[nodiscard]] constexpr int to_int(Index index) noexcept {
+  return static_cast<int>(index);
+}
+
+/// What `port_megabits` of a context does. `ibv_query_port_speed` came with rdma-core 62.
+template <class Context, class Describe, error_policy Policy>
+[[nodiscard]] std::uint64_t port_megabits(Context* context, std::uint32_t port,
+                                          const Describe& describe, Policy&& policy) {
+  return call_if_declared<std::uint64_t>(
+      std::forward<Policy>(policy), "ibv_query_port_speed", describe,
+      [&](auto* native, std::uint32_t number)
+        requires requires(std::uint64_t speed) { ibv_query_port_speed(native, number, &speed); }
+      {
+        std::uint64_t speed = 0;
+        const bool known = check_returned(std::forward<Policy>(policy), "ibv_query_port_speed",
+                                          ibv_query_port_speed(native, number, &speed), describe);
+        return known ? speed * 100 : std::uint64_t{0};
+      },
+      context, port);
+}
+
+}  // namespace detail
+
+/// What an open device can be asked; the same for its owner (`context`) and for a reference to it
+/// (`context_ref`). Thread safe.
+template <class Storage>
+class context_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] device_ref device() const noexcept { return this->native_handle()->device; }
+  /// The file descriptor of the device in this process: what `context::import` takes in another
+  /// one.
+  [[nodiscard]] int command_file_descriptor() const noexcept {
+    return this->native_handle()->cmd_fd;
+  }
+  /// How many completion vectors there are to spread completion queues over.
+  [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
+    return static_cast<std::uint32_t>(this->native_handle()->num_comp_vectors);
+  }
+
+  /// Becomes readable when an asynchronous event is there: for poll, epoll and the like.
+  [[nodiscard]] int async_file_descriptor() const noexcept {
+    return this->native_handle()->async_fd;
+  }
+  /// Whether `next_async_event` would find an event at once. Wraps: poll(2).
+  [[nodiscard]] bool has_async_event() const noexcept {
+    return detail::is_readable(async_file_descriptor());
+  }
+  /// Makes `next_async_event` return at once when there is none, or wait again. Wraps: fcntl(2).
+  template <error_policy Policy = throwing>
+  void set_async_non_blocking(bool non_blocking, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "fcntl")) return;
+    detail::set_non_blocking(std::forward<Policy>(policy), async_file_descriptor(), non_blocking,
+                             detail::on_device(this->native_handle()));
+  }
+  /// Waits for the next asynchronous event; of several threads that wait, each event wakes one.
+  /// Nothing when the device was made non-blocking and no event is there, or when a signal handler
+  /// ran meanwhile. The object that an event is about is not destroyed while the event lives: see
+  /// `async_event`.
+  /// Wraps: ibv_get_async_event(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<async_event> next_async_event(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_get_async_event")) return std::nullopt;
+    ibv_async_event event{};
+    const bool found = detail::check_waited(
+        std::forward<Policy>(policy), "ibv_get_async_event",
+        [&] { return ibv_get_async_event(this->native_handle(), &event); },
+        detail::on_device(this->native_handle()));
+    if (!found) return std::nullopt;
+    return async_event{adopt, this->native_handle(), event};
+  }
+
+  /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] device_attributes query_device(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_device_ex")) return {};
+    ibv_device_attr_ex attributes{};
+    const int result = ibv_query_device_ex(this->native_handle(), nullptr, &attributes);
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_device_ex", result,
+                                detail::on_device(this->native_handle())))
+      return {};
+    return device_attributes{attributes};
+  }
+
+  /// The state of a port. Wraps: ibv_query_port(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] port_attributes query_port(port_number port, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_port")) return {};
+    ibv_port_attr attributes{};
+    const int result =
+        ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port", result,
+                                [&](failure_description& description) {
+                                  detail::on_port(this->native_handle(), port)(description);
+                                  explain_port(description, port);
+                                }))
+      return {};
+    return port_attributes{attributes};
+  }
+
+  /// The address at an index of a port's GID table; the empty GID where nothing is.
+  /// Wraps: ibv_query_gid(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::gid gid(port_number port, gid_index index, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid")) return {};
+    ibv_gid native{};
+    const bool found = detail::check_minus_one(
+        std::forward<Policy>(policy), "ibv_query_gid",
+        [&] {
+          return ibv_query_gid(this->native_handle(), static_cast<std::uint8_t>(port),
+                               detail::to_int(index), &native);
+        },
+        detail::on_port(this->native_handle(), port));
+    return found ? adverb::gid{native} : adverb::gid{};
+  }
+
+  /// The entry at an index of a port's GID table, or nothing where nothing is.
+  /// Wraps: ibv_query_gid_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<adverb::gid_entry> gid_entry(port_number port, gid_index index,
+                                                           Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid_ex")) return std::nullopt;
+    ibv_gid_entry native{};
+    const int result = ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
+                                        static_cast<std::uint32_t>(index), &native, 0);
+    const bool empty = result == ENODATA || result == -ENODATA;
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_gid_ex",
+                                empty ? 0 : result, detail::on_port(this->native_handle(), port)) ||
+        empty)
+      return std::nullopt;
+    return adverb::gid_entry{native};
+  }
+
+  /// All entries of the GID tables of all ports. Wraps: ibv_query_gid_table(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::vector<adverb::gid_entry> gid_table(Policy&& policy = {}) const {
+    std::size_t capacity = 0;
+    const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
+    if (detail::failed(policy)) return {};
+    for (std::uint32_t port = 1; port <= ports; ++port) {
+      capacity += query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
+                      .gid_table_length();
+      if (detail::failed(policy)) return {};
+    }
+    std::vector<adverb::gid_entry> entries(capacity);
+    entries.resize(gid_table(std::span{entries}, std::forward<Policy>(policy)).size());
+    return entries;
+  }
+
+  /// The same into memory of the caller, of which the part that was filled is returned. Too little
+  /// room is an error (EINVAL). Wraps: ibv_query_gid_table(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
+                                                       Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return {};
+    const std::size_t count = detail::check_count(
+        std::forward<Policy>(policy), "ibv_query_gid_table",
+        ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(room.data()),
+                            room.size(), 0),
+        [&](failure_description& description) {
+          detail::on_device(this->native_handle())(description);
+          if (description.code() != std::errc::invalid_argument) return;
+          description.explain([&](text_writer& writer) {
+            writer.put("there are more entries than the ").decimal(room.size());
+            writer.put(" that there is room for");
+          });
+        });
+    return room.first(count);
+  }
+
+  /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_pkey")) return {};
+    __be16 native = 0;
+    const bool found = detail::check_minus_one(
+        std::forward<Policy>(policy), "ibv_query_pkey",
+        [&] {
+          return ibv_query_pkey(this->native_handle(), static_cast<std::uint8_t>(port),
+                                detail::to_int(index), &native);
+        },
+        detail::on_port(this->native_handle(), port));
+    return static_cast<adverb::pkey>(found ? be16toh(native) : 0);
+  }
+
+  /// The index of a partition key in a port's table, or nothing where it is not there. The
+  /// membership bit counts. Wraps: ibv_get_pkey_index(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<pkey_index> find_pkey(port_number port, adverb::pkey key,
+                                                    Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_get_pkey_index")) return std::nullopt;
+    const int index = ibv_get_pkey_index(this->native_handle(), static_cast<std::uint8_t>(port),
+                                         htobe16(static_cast<std::uint16_t>(key)));
+    if (index >= 0) {
+      detail::clear(policy);
+      return static_cast<pkey_index>(index);
+    }
+    // The call cannot tell a key that is not there from a port that is not there.
+    (void)query_port(port, std::forward<Policy>(policy));
+    return std::nullopt;
+  }
+
+  /// Reads the clock of the device now. `device_attributes::clock()` tells how fast it runs.
+  /// Wraps: ibv_query_rt_values_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] device_ticks device_time(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_rt_values_ex")) return {};
+    ibv_values_ex values{};
+    values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
+    int result = ibv_query_rt_values_ex(this->native_handle(), &values);
+    // A provider without a clock may answer without an error.
+    if (result == 0 && (values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK) == 0) result = EOPNOTSUPP;
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_rt_values_ex", result,
+                                detail::on_device(this->native_handle())))
+      return {};
+    // Ticks in the guise of a time: providers leave the seconds 0.
+    constexpr std::uint64_t second = 1'000'000'000;
+    return static_cast<device_ticks>(static_cast<std::uint64_t>(values.raw_clock.tv_sec) * second +
+                                     static_cast<std::uint64_t>(values.raw_clock.tv_nsec));
+  }
+
+  /// The bandwidth that a port really has, in Mbit/s: for a function of a shared device that of all
+  /// links behind it. EOPNOTSUPP with headers before rdma-core 62. Wraps: ibv_query_port_speed(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::uint64_t port_megabits(port_number port, Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_port_speed")) return 0;
+    return detail::port_megabits(this->native_handle(), static_cast<std::uint32_t>(port),
+                                 detail::on_port(this->native_handle(), port),
+                                 std::forward<Policy>(policy));
+  }
+
+ private:
+  template <error_policy Policy>
+  bool present(Policy&& policy, std::string_view verb) const {
+    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  }
+
+  void explain_port(failure_description& description, port_number port) const {
+    std::error_code unknown;
+    const std::uint32_t ports = query_device(unknown).physical_ports();
+    const auto number = static_cast<std::uint32_t>(port);
+    if (unknown || (number >= 1 && number <= ports)) return;
+    description.explain([&](text_writer& writer) {
+      writer.put("the device has ");
+      if (ports == 1)
+        writer.put("one port, number 1");
+      else
+        writer.put("ports 1 to ").decimal(ports);
+    });
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

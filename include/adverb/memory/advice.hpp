@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Advice about on-demand memory: what the device will need soon.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/buffer.hpp>
+#include <adverb/memory/protection_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+struct advice_options {
+  /// Return when the advice has been followed, not when it has been taken.
+  bool flush = false;
+};
+
+namespace detail {
+
+/// The buffers of a list, as what they are.
+template <class List>
+using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const List&>()))>;
+
+/// What an errno of ibv_advise_mr stands for.
+[[nodiscard]] constexpr std::string_view explain_advice(int code) noexcept {
+  switch (code) {
+    case EFAULT:
+      return "a buffer is not inside its region or not mapped, or its region is not on_demand";
+    case EPERM:
+      return "a buffer is of another domain, or is to be written and its region lacks local_write";
+    case ENOENT: return "a buffer is of a region that is gone";
+    default: return {};
+  }
+}
+
+template <class List, error_policy Policy>
+void advise(Policy&& policy, protection_domain_ref domain, ibv_advise_mr_advice advice,
+            const List& buffers, advice_options options) {
+  constexpr std::string_view verb = "ibv_advise_mr";
+  if (!check_present(std::forward<Policy>(policy), verb, domain.native_handle())) return;
+  const int result = ibv_advise_mr(
+      domain.native_handle(), advice, options.flush ? IBV_ADVISE_MR_FLAG_FLUSH : 0,
+      native_elements(std::data(buffers)), static_cast<std::uint32_t>(std::size(buffers)));
+  check_returned(std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+    description.object([&](text_writer& writer) { put_domain(writer, domain.native_handle()); });
+    description.explain(explain_advice(description.code().value()));
+  });
+}
+
+}  // namespace detail
+
+/// An array, container or span of buffers.
+template <class List>
+concept buffer_list = requires(const List& list) {
+  { std::size(list) } -> std::convertible_to<std::size_t>;
+  requires std::same_as<detail::buffer_in<List>, const_buffer> ||
+               std::same_as<detail::buffer_in<List>, mutable_buffer>;
+};
+
+/// Brings memory of on-demand regions in for the device to read, so that the first request that
+/// needs it does not wait for pages. Best effort: pages may leave again. Reports EFAULT for what is
+/// not there or not on_demand. Wraps: ibv_advise_mr(3).
+template <buffer_list List, error_policy Policy = throwing>
+void prefetch(protection_domain_ref domain, const List& buffers, advice_options options = {},
+              Policy&& policy = {}) {
+  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH, buffers,
+                 options);
+}
+
+/// The same for the device to write: the buffers are mutable ones. Wraps: ibv_advise_mr(3).
+template <buffer_list List, error_policy Policy = throwing>
+void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
+                          advice_options options = {}, Policy&& policy = {}) {
+  static_assert(std::same_as<detail::buffer_in<List>, mutable_buffer>,
+                "memory is prefetched for writing through mutable buffers");
+  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, buffers,
+                 options);
+}
+
+/// Shows the device the pages that the processor has, and brings no others in.
+/// Wraps: ibv_advise_mr(3).
+template <buffer_list List, error_policy Policy = throwing>
+void prefetch_without_faulting(protection_domain_ref domain, const List& buffers,
+                               advice_options options = {}, Policy&& policy = {}) {
+  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
+                 buffers, options);
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// A range of bytes that has to lie inside some memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+struct byte_extent {
+  std::uint64_t offset;
+  std::size_t length;
+
+  [[nodiscard]] constexpr bool is_inside(std::size_t size) const noexcept {
+    return offset <= size && length <= size - offset;
+  }
+  /// "5 bytes from 60 are not inside the 64 bytes of the region".
+  void put_outside(text_writer& writer, std::size_t size, std::string_view of_what) const noexcept {
+    writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
+    writer.decimal(size).put(" bytes of the ").put(of_what);
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

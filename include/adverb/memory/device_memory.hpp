@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Device memory: memory inside the device.
+#pragma once
+
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/device/context.hpp>
+#include <adverb/memory/byte_extent.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// "rxe0 dm", which has a number only where the provider tells one.
+inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept {
+  put_device(writer, memory->context).put(" dm");
+  if ((memory->comp_mask & IBV_DM_MASK_HANDLE) != 0) writer.put(" ").decimal(memory->handle);
+}
+
+}  // namespace detail
+
+/// What can be done with device memory, whether it is owned, imported or referred to. The C struct
+/// does not tell its size: that is kept here. Thread safe, but two copies at a time of the same
+/// bytes are no more ordered than those of other memory.
+template <class Storage>
+class device_memory_operations : public Storage {
+ public:
+  device_memory_operations() noexcept = default;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  /// In bytes.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// What another process imports the memory by. Reports EOPNOTSUPP when the provider tells no such
+  /// number.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] device_memory_handle handle(Policy&& policy = {}) const {
+    constexpr std::string_view verb = "device_memory::handle";
+    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()))
+      return {};
+    const bool told = (this->native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
+    const bool usable = detail::check_returned(
+        std::forward<Policy>(policy), verb, told ? 0 : EOPNOTSUPP,
+        [&](failure_description& description) {
+          on_memory()(description);
+          description.explain("the provider does not tell by what the memory can be imported");
+        });
+    return static_cast<device_memory_handle>(usable ? this->native_handle()->handle : 0);
+  }
+
+  /// Copies values into the memory, from the byte at `offset` on: an array, a container or a span
+  /// of trivially copyable values. Reports ERANGE when they do not fit. Some devices copy whole
+  /// words of 4 bytes only (EINVAL). Wraps: ibv_memcpy_to_dm(3).
+  template <class Range, error_policy Policy = throwing>
+  void store(std::uint64_t offset, const Range& values, Policy&& policy = {}) const {
+    using value = std::remove_reference_t<decltype(*std::data(values))>;
+    static_assert(std::is_trivially_copyable_v<value>,
+                  "the device copies bytes: its memory holds trivially copyable types");
+    copy(std::forward<Policy>(policy), "ibv_memcpy_to_dm",
+         {offset, std::size(values) * sizeof(value)}, [&](std::size_t length) {
+           return ibv_memcpy_to_dm(this->native_handle(), offset, std::data(values), length);
+         });
+  }
+
+  /// Copies values out of the memory, from the byte at `offset` on, into all of `values`. Reports
+  /// what `store` reports. Wraps: ibv_memcpy_from_dm(3).
+  template <class Range, error_policy Policy = throwing>
+  void load(std::uint64_t offset, Range&& values, Policy&& policy = {}) const {
+    using value = std::remove_reference_t<decltype(*std::data(values))>;
+    static_assert(std::is_trivially_copyable_v<value>,
+                  "the device copies bytes: its memory holds trivially copyable types");
+    static_assert(!std::is_const_v<value>, "device memory cannot be loaded into what is const");
+    if constexpr (!std::is_const_v<value>)
+      copy(std::forward<Policy>(policy), "ibv_memcpy_from_dm",
+           {offset, std::size(values) * sizeof(value)}, [&](std::size_t length) {
+             return ibv_memcpy_from_dm(std::data(values), this->native_handle(), offset, length);
+           });
+  }
+
+ protected:
+  device_memory_operations(Storage&& storage, std::size_t size) noexcept
+      : Storage{std::move(storage)}, size_{size} {}
+
+ private:
+  [[nodiscard]] auto on_memory() const noexcept {
+    return [memory = this->native_handle()](failure_description& description) {
+      description.object([&](text_writer& writer) { detail::put_device_memory(writer, memory); });
+    };
+  }
+
+  template <error_policy Policy, std::invocable<std::size_t> Copy>
+  void copy(Policy&& policy, std::string_view verb, detail::byte_extent extent,
+            const Copy& call) const {
+    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
+    const bool inside = extent.is_inside(size_);
+    detail::check_returned(std::forward<Policy>(policy), verb,
+                           inside ? call(extent.length) : ERANGE,
+                           [&](failure_description& description) {
+                             on_memory()(description);
+                             description.explain([&](text_writer& writer) {
+                               if (!inside)
+                                 extent.put_outside(writer, size_, "device memory");
+                               else if (extent.offset % 4 != 0 || extent.length % 4 != 0)
+                                 writer.put("this device may copy only whole words of 4 bytes");
+                             });
+                           });
+  }
+
+  std::size_t size_ = 0;
+};
+
+/// Refers to device memory that something else keeps alive; two words, to be passed by value.
+class device_memory_ref : public device_memory_operations<reference<ibv_dm>> {
+ public:
+  device_memory_ref() noexcept = default;
+  /// Of device memory or imported one. One that is about to die cannot be referred to.
+  template <class Owner>
+    requires detail::owner_of<Owner, ibv_dm>
+  device_memory_ref(const Owner& owner) noexcept
+      : device_memory_ref{adopt, owner.native_handle(), owner.size()} {}
+  template <class Owner>
+    requires detail::owner_of<Owner, ibv_dm>
+  device_memory_ref(const Owner&&) = delete;
+
+  /// Views memory of the C API, whose size has to be told.
+  device_memory_ref(adopt_t, ibv_dm* memory, std::size_t size) noexcept
+      : device_memory_operations{reference<ibv_dm>{memory}, size} {}
+};
+
+namespace detail {
+
+struct device_memory_traits {
+  using native_type = ibv_dm;
+  static constexpr std::string_view destroy_verb = "ibv_free_dm";
+  static int destroy(ibv_dm* memory) noexcept { return ibv_free_dm(memory); }
+  template <class Function>
+  static void for_each_parent(const ibv_dm* memory, const Function& function) noexcept {
+    function(memory->context);
+  }
+  static void describe(const ibv_dm* memory, text_writer& writer) noexcept {
+    put_device_memory(writer, memory);
+  }
+};
+
+}  // namespace detail
+
+/// How device memory is made.
+struct device_memory_options {
+  /// What its first address is a multiple of, in bytes: a power of two. Atomic operations need 8.
+  std::size_t alignment = 1;
+};
+
+/// Memory inside the device, which neither crosses the bus nor shows up in the process: it is
+/// copied to and from (`store`, `load`), or registered (memory_region::of_device_memory). The
+/// kernel does not free it (EBUSY) while a region of it is registered.
+class [[nodiscard]] device_memory
+    : public device_memory_operations<unique_handle<detail::device_memory_traits>> {
+  using handle_type = unique_handle<detail::device_memory_traits>;
+
+ public:
+  device_memory() noexcept = default;
+
+  /// Allocates `size` bytes: at most what the device has (`max_dm_size`) and others left.
+  /// Wraps: ibv_alloc_dm(3).
+  template <error_policy Policy = throwing>
+  device_memory(context_ref context, std::size_t size, const device_memory_options& options = {},
+                Policy&& policy = {})
+      : device_memory_operations{make(context, size, options, std::forward<Policy>(policy)), size} {
+  }
+
+  /// The same with the default options and a policy.
+  template <error_policy Policy>
+  device_memory(context_ref context, std::size_t size, Policy&& policy)
+      : device_memory{context, size, {}, std::forward<Policy>(policy)} {}
+
+  /// Takes over memory of the C API, whose size has to be told.
+  device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
+      : device_memory_operations{handle_type{adopt, memory}, size} {}
+
+ private:
+  template <error_policy Policy>
+  static handle_type make(context_ref context, std::size_t size,
+                          const device_memory_options& options, Policy&& policy) {
+    constexpr std::string_view verb = "ibv_alloc_dm";
+    const bool aligned = std::has_single_bit(options.alignment);
+    const auto describe = [&](failure_description& description) {
+      detail::on_device(context.native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        detail::problem_list problems{writer};
+        if (!aligned) problems.add("the alignment is not a power of two");
+        if (size == 0) problems.add("there are no bytes to allocate");
+        std::error_code unknown;
+        const std::uint64_t most = context.query_device(unknown).native().max_dm_size;
+        // A device without any says so by the code.
+        if (!unknown && most != 0) problems.add_if_over("the size", size, most);
+        if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
+          problems.add([&](text_writer& out) {
+            out.put("the device has ").decimal(most).put(" bytes in all, for all its users");
+          });
+      });
+    };
+    if (context && !aligned) {
+      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe);
+      return {};
+    }
+    return detail::make_handle<handle_type>(
+        std::forward<Policy>(policy), verb,
+        [&] {
+          ibv_alloc_dm_attr attributes{};
+          attributes.length = size;
+          attributes.log_align_req =
+              static_cast<std::uint32_t>(std::countr_zero(options.alignment));
+          return ibv_alloc_dm(context.native_handle(), &attributes);
+        },
+        describe, context);
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

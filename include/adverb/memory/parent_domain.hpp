@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Parent domains: a protection domain with a thread domain, or with an allocator for the provider.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/provider_allocator.hpp>
+#include <adverb/memory/thread_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a parent domain adds to its protection domain; each may be left out.
+struct parent_domain_options {
+  /// Objects made in the parent domain take no locks: they belong to one thread at a time.
+  thread_domain_ref thread_domain = {};
+  /// Where the provider takes the memory of queues from: an lvalue of a provider_allocator.
+  provider_allocator_ref allocator = {};
+};
+
+namespace detail {
+
+/// The C struct tells neither the protection domain nor the thread domain, and not every provider
+/// refuses to deallocate one that still has a parent domain (mana counts none): they are noted.
+struct parent_domain_traits : protection_domain_traits {
+  static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
+  template <class Function>
+  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+    function(domain->context);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(domain))
+      function(parent);
+  }
+};
+
+}  // namespace detail
+
+/// A protection domain that extends another one: usable wherever a protection domain is. What is
+/// made in it works together with what is made in the domain that it extends. Has to be destroyed
+/// before that domain, its thread domain and its allocator.
+class [[nodiscard]] parent_domain
+    : public protection_domain_operations<unique_handle<detail::parent_domain_traits>> {
+ public:
+  using protection_domain_operations::protection_domain_operations;
+
+  /// Wraps: ibv_alloc_parent_domain(3).
+  template <error_policy Policy = throwing>
+  parent_domain(protection_domain_ref domain, const parent_domain_options& options,
+                Policy&& policy = {})
+      : protection_domain_operations{adopt, make(domain, options, std::forward<Policy>(policy))} {}
+
+ private:
+  template <error_policy Policy>
+  static ibv_pd* make(protection_domain_ref domain, const parent_domain_options& options,
+                      Policy&& policy) {
+    constexpr std::string_view verb = "ibv_alloc_parent_domain";
+    if (!detail::check_present(std::forward<Policy>(policy), verb, domain.native_handle()))
+      return nullptr;
+    ibv_parent_domain_init_attr attributes{};
+    attributes.pd = domain.native_handle();
+    attributes.td = options.thread_domain.native_handle();
+    options.allocator.install(attributes);
+    return detail::check_pointer(
+        std::forward<Policy>(policy), verb,
+        [&] {
+          return detail::with_parents(
+              ibv_alloc_parent_domain(domain.context().native_handle(), &attributes),
+              {attributes.pd, attributes.td});
+        },
+        [&](failure_description& description) {
+          description.object(
+              [&](text_writer& writer) { detail::put_domain(writer, domain.native_handle()); });
+          const bool refused = description.code() == std::errc::invalid_argument ||
+                               description.code() == std::errc::operation_not_supported;
+          if (options.allocator && refused)
+            description.explain("the device has no parent domains, or takes no allocators there");
+        });
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

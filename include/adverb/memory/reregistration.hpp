@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Changing a region that is registered: what can be changed, and what is left when it fails.
+#pragma once
+
+#include <cerrno>
+#include <optional>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/access.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/registrable_memory.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a region is given anew; what is left out stays.
+struct reregistration {
+  /// Another domain of the same device.
+  protection_domain_ref domain = {};
+  std::optional<access_rights> rights = {};
+};
+
+namespace detail {
+
+/// What a region is to become.
+struct reregistration_attempt {
+  ibv_mr* region;
+  std::optional<byte_range> memory;
+  reregistration changes;
+  access_rights rights;
+  bool constant;
+  /// The region as it is.
+  bool zero_based;
+
+  /// Why it is not even tried; says nothing when it can be.
+  void explain(text_writer& writer) const noexcept {
+    if (!memory && !changes.domain && !changes.rights)
+      writer.put("there is nothing to change");
+    else if (changes.domain && changes.domain.context().native_handle() != region->context)
+      writer.put("the domain is of another context");
+    else if (rights.contains(access_right::zero_based) != zero_based)
+      writer.put("whether a region is zero_based cannot be changed");
+    else if (zero_based && memory)
+      writer.put("a zero-based region cannot be given other memory");
+    else
+      explain_constant(writer, constant, rights);
+  }
+
+  /// As ibv_rereg_mr takes it: what is not changed has to be zero.
+  [[nodiscard]] int run() const noexcept {
+    return ibv_rereg_mr(region,
+                        (memory ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
+                            (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
+                            (changes.rights ? IBV_REREG_MR_CHANGE_ACCESS : 0),
+                        changes.domain.native_handle(), memory ? memory->begin : nullptr,
+                        memory ? memory->length : 0,
+                        changes.rights ? static_cast<int>(rights.bits()) : 0);
+  }
+};
+
+/// What is left of a region after ibv_rereg_mr, and the words for it.
+struct reregistration_outcome {
+  bool changed;
+  bool usable;
+  std::string_view words;
+};
+
+/// Of the number that it returned, and of errno.
+[[nodiscard]] constexpr reregistration_outcome outcome_of_reregistration(int result,
+                                                                         int error) noexcept {
+  if (result == 0) return {.changed = true, .usable = true, .words = {}};
+  // libibverbs calls the region unusable then too, but nothing has touched it; what is lacking is
+  // said by the code.
+  if (error == EOPNOTSUPP || error == ENOSYS)
+    return {.changed = false, .usable = true, .words = {}};
+  switch (result) {
+    case IBV_REREG_MR_ERR_INPUT:
+      return {.changed = false, .usable = true, .words = "the region is as it was"};
+    case IBV_REREG_MR_ERR_DONT_FORK_NEW:
+      return {.changed = false,
+              .usable = true,
+              .words = "the new memory could not be kept from forks; the region is as it was"};
+    case IBV_REREG_MR_ERR_DO_FORK_OLD:
+      return {.changed = true,
+              .usable = true,
+              .words = "the region is changed, and only the old memory is still kept from forks"};
+    case IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW:
+      return {.changed = false,
+              .usable = false,
+              .words =
+                  "the region must not be used any more, only destroyed, and the new memory is "
+                  "still kept from forks"};
+    default:
+      return {.changed = false,
+              .usable = false,
+              .words = "the region must not be used any more, only destroyed"};
+  }
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

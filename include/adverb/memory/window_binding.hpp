@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// What a memory window is bound to, and whether it can be.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/memory/memory_region_operations.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What binds a memory window, and takes it back.
+enum class window_type : std::uint32_t {
+  /// Bound and unbound by a call: `queue_pair.bind(window, …)`. Every queue pair of the protection
+  /// domain may use it.
+  one = IBV_MW_TYPE_1,
+  /// Bound by a work request, `bind_window(…)`; taken back by one, of this side or of the peer:
+  /// `local_invalidate(…)`, `send_with_invalidate(…)`. Only the queue pair that bound it may use
+  /// it.
+  two = IBV_MW_TYPE_2,
+};
+
+[[nodiscard]] constexpr text<48> to_text(window_type type) noexcept {
+  const auto name = [&]() -> std::string_view {
+    switch (type) {
+      case window_type::one: return "type 1";
+      case window_type::two: return "type 2";
+    }
+    return {};
+  };
+  return detail::name_or_number(name(), static_cast<std::uint32_t>(type));
+}
+
+/// A memory window over a part of a region: its key, and what the peer may do with it, which is
+/// `remote()`. Made by `queue_pair.bind` for a window of type 1, which is then bound; made by
+/// `memory_window.prepare` for one of type 2, which is bound by posting `bind_window(…)`.
+///
+/// A value that refers to the window and to the region: both have to be there when it is posted or
+/// unbound. Empty by default, and when it could not be made.
+template <window_type Type, class T = std::byte,
+          access_rights Rights = access_right::remote_read | access_right::remote_write>
+class [[nodiscard]] window_binding {
+  static_assert(!(Rights & detail::remote_rights).empty() &&
+                    (detail::remote_rights | access_right::zero_based).contains(Rights),
+                "the rights of a window are some of remote_read, remote_write and remote_atomic, "
+                "and zero_based");
+  static_assert(Type == window_type::two || !Rights.contains(access_right::zero_based),
+                "only a window of type 2 can be zero_based");
+
+ public:
+  static constexpr window_type type = Type;
+
+  constexpr window_binding() noexcept = default;
+  /// Of a window of the C API, from the parts; unchecked.
+  constexpr window_binding(adopt_t, ibv_mw* window, const ibv_mw_bind_info& info, rkey key,
+                           rkey previous_key) noexcept
+      : window_{window}, info_{info}, key_{key}, previous_key_{previous_key} {}
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return window_ != nullptr; }
+
+  /// What the peer is to be given. Through a zero_based window it addresses the memory from 0 on.
+  /// Valid for the peer as soon as the bind is done; a send that is posted to the same queue pair
+  /// behind the bind arrives in time.
+  [[nodiscard]] constexpr remote_buffer<T, Rights - access_right::zero_based> remote()
+      const noexcept {
+    return {adopt, Rights.contains(access_right::zero_based) ? 0 : info_.addr,
+            static_cast<std::size_t>(info_.length / sizeof(T)), key_};
+  }
+  /// The key that the window has when it is bound.
+  [[nodiscard]] constexpr rkey key() const noexcept { return key_; }
+  /// The key that the window had before: what to restore when the bind fails.
+  [[nodiscard]] constexpr rkey previous_key() const noexcept { return previous_key_; }
+
+  [[nodiscard]] constexpr ibv_mw* native_window() const noexcept { return window_; }
+  [[nodiscard]] constexpr const ibv_mw_bind_info& native() const noexcept { return info_; }
+
+ private:
+  ibv_mw* window_ = nullptr;
+  ibv_mw_bind_info info_{};
+  rkey key_{};
+  rkey previous_key_{};
+};
+
+namespace detail {
+
+/// A window that is about to be bound. The device would say that something is wrong, in a
+/// completion; this says what, and where the mistake is.
+struct window_request {
+  const ibv_mw* window;
+  memory_region_ref region;
+  std::size_t offset;
+  std::size_t length;
+  access_rights rights;
+  /// That of the queue pair, where it is known.
+  const ibv_pd* queue_pair_domain = nullptr;
+
+  /// Calls `found(errno, write)` for each thing that is wrong.
+  template <class Found>
+  void for_each_problem(const Found& found) const {
+    const access_rights writing = rights & writing_rights;
+    const access_rights granted = region.rights();
+    const ibv_pd* const region_domain = region.native_handle()->pd;
+
+    if (region_domain != window->pd)
+      found(EPERM, [&](text_writer& writer) { put_domains(writer, "region", region_domain); });
+    if (queue_pair_domain != nullptr && queue_pair_domain != window->pd)
+      found(EPERM,
+            [&](text_writer& writer) { put_domains(writer, "queue pair", queue_pair_domain); });
+    if (!granted.contains(access_right::window_bind))
+      found(EACCES, [&](text_writer& writer) {
+        writer.put("the region was registered with ").put(granted).put(", without window_bind");
+      });
+    if (!writing.empty() && !granted.contains(access_right::local_write))
+      found(EACCES, [&](text_writer& writer) {
+        writer.put(writing).put(" through a window needs local_write of the region, which was ");
+        writer.put("registered with ").put(granted);
+      });
+    if (granted.contains(access_right::zero_based))
+      found(EINVAL, [](text_writer& writer) {
+        writer.put("a region that was registered zero_based takes no windows");
+      });
+    if (length == 0)
+      found(EINVAL, [](text_writer& writer) { writer.put("a window needs at least one byte"); });
+    if (offset > region.size() || length > region.size() - offset)
+      found(ERANGE, [&](text_writer& writer) {
+        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
+        writer.decimal(region.size()).put(" bytes of the region");
+      });
+    if (rights.contains(access_right::remote_atomic) && address() % 8 != 0)
+      found(EINVAL, [](text_writer& writer) {
+        writer.put("atomic operations need an address that is a multiple of 8");
+      });
+  }
+
+  /// The errno of the first problem, or 0.
+  [[nodiscard]] int error() const {
+    int first = 0;
+    for_each_problem([&](int number, const auto&) {
+      if (first == 0) first = number;
+    });
+    return first;
+  }
+
+  void put_problems(text_writer& writer) const {
+    problem_list problems{writer};
+    for_each_problem([&](int, const auto& write) { problems.add(write); });
+  }
+
+  [[nodiscard]] std::uint64_t address() const noexcept { return region.device_address() + offset; }
+
+  [[nodiscard]] ibv_mw_bind_info native() const noexcept {
+    return {region.native_handle(), address(), length, rights.bits()};
+  }
+
+ private:
+  void put_domains(text_writer& writer, std::string_view name, const ibv_pd* domain) const {
+    writer.put("the ").put(name).put(" is of pd ").decimal(domain->handle);
+    writer.put(", the window of pd ").decimal(window->pd->handle);
+  }
+};
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

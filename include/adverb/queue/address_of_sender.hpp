@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// The way back to who sent a datagram.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion.hpp>
+#include <adverb/queue/address.hpp>
+#include <adverb/queue/datagram.hpp>
+#include <adverb/queue/explain_address.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// The own GID to answer somebody with: the best one of the same address family.
+[[nodiscard]] inline std::optional<gid> gid_to_answer_from(context_ref context, port_number port,
+                                                           const gid& sender) {
+  std::error_code unknown;
+  std::optional<gid_entry> best;
+  for (const gid_entry& entry : context.gid_table(unknown)) {
+    if (entry.port() != port || entry.gid().is_ipv4_mapped() != sender.is_ipv4_mapped()) continue;
+    if (gid_preference(entry) > (best ? gid_preference(*best) : 0)) best = entry;
+  }
+  return best ? std::optional{best->gid()} : std::nullopt;
+}
+
+/// The header as the C API wants it to answer from it: one that was sent to a multicast group as
+/// if it had been sent to an own GID, because a group is no address to answer from.
+[[nodiscard]] inline ibv_grh header_to_answer(context_ref context, port_number port,
+                                              const global_route_header& header) {
+  ibv_grh native = header.native();
+  if (header.version() == 0 || !header.destination().is_multicast()) return native;
+  const std::optional<gid> own = gid_to_answer_from(context, port, header.source());
+  if (!own) return native;
+  if (header.is_ipv4()) {
+    // With nothing before it that looks like IPv6, its checksum is not looked at.
+    std::memset(&native, 0, grh_size / 2);
+    std::memcpy(native.dgid.raw + 12, own->bytes().data() + 12, 4);
+  } else {
+    native.dgid = own->native();
+  }
+  return native;
+}
+
+/// Adds why no way back was found.
+inline void explain_sender(failure_description& description, context_ref context, port_number port,
+                           const completion& received, const global_route_header& header) {
+  on_port(context.native_handle(), port)(description);
+  description.explain([&](text_writer& writer) {
+    problem_list problems{writer};
+    if (!explain_port(problems, context, port) || (received.native().wc_flags & IBV_WC_GRH) == 0)
+      return;
+    if (header.version() == 0) {
+      problems.add(
+          "the header (GRH) is neither of IPv6 nor of IPv4: is it the start of the buffer?");
+      return;
+    }
+    problems.add([&](text_writer& out) {
+      out.put("the datagram went from ").put(header.source()).put(" to ").put(header.destination());
+      out.put("; ");
+      put_usable_gids(out, context, port);
+    });
+  });
+}
+
+}  // namespace detail
+
+/// The way back to who sent a datagram: `received` is its completion, and `header` the start of the
+/// buffer that it came in (not looked at when the completion says that no header came). The answer
+/// goes out from the GID that the datagram was sent to; when that was a multicast group, from the
+/// best own GID of the same address family. The queue pair to answer to is
+/// `received.success().receive().source_queue_pair()`. Wraps: ibv_init_ah_from_wc(3).
+template <error_policy Policy = throwing>
+[[nodiscard]] address address_of_sender(context_ref context, port_number port,
+                                        const completion& received,
+                                        const global_route_header& header, Policy&& policy = {}) {
+  constexpr std::string_view verb = "ibv_init_ah_from_wc";
+  if (!detail::check_present(std::forward<Policy>(policy), verb, context.native_handle()))
+    return {};
+  ibv_wc native = received.native();
+  ibv_grh grh = detail::header_to_answer(context, port, header);
+  ibv_ah_attr found{};
+  const bool known = detail::check_minus_one(
+      std::forward<Policy>(policy), verb,
+      [&] {
+        return ibv_init_ah_from_wc(context.native_handle(), static_cast<std::uint8_t>(port),
+                                   &native, &grh, &found);
+      },
+      [&](failure_description& description) {
+        detail::explain_sender(description, context, port, received, header);
+      });
+  return known ? address::from_native(found) : address{};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

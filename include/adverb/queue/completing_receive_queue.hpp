@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// How the shared receive queues that have a completion queue of their own are made.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Makes one, as `native` says, and notes the parents that its C struct does not name. `explain`
+/// says why it could not be made.
+template <class Queue, error_policy Policy, class Explain, class... Parents>
+[[nodiscard]] Queue make_completing(Policy&& policy, ibv_srq_init_attr_ex native,
+                                    const Explain& explain, protection_domain_ref domain,
+                                    const Parents&... parents) {
+  return make_handle<Queue>(
+      std::forward<Policy>(policy), "ibv_create_srq_ex",
+      [&] {
+        return with_parents(ibv_create_srq_ex(native.pd->context, &native),
+                            {native.cq, native.xrcd});
+      },
+      [&](failure_description& description) {
+        on_device(native.pd->context)(description);
+        explain(description);
+      },
+      domain, parents...);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

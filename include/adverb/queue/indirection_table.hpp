@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Indirection tables: the work queues among which arriving packets are spread.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/device/context.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What an indirection table can do, whether it is owned or referred to.
+template <class Storage>
+class indirection_table_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+};
+
+namespace detail {
+
+struct indirection_table_traits {
+  using native_type = ibv_rwq_ind_table;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_rwq_ind_table";
+  static int destroy(ibv_rwq_ind_table* table) noexcept { return ibv_destroy_rwq_ind_table(table); }
+  template <class Function>
+  static void for_each_parent(const ibv_rwq_ind_table* table, const Function& function) noexcept {
+    function(table->context);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(table))
+      function(parent);
+  }
+  static void describe(const ibv_rwq_ind_table* table, text_writer& writer) noexcept {
+    put_device(writer, table->context)
+        .put(" indirection table ")
+        .decimal(static_cast<std::uint32_t>(table->ind_tbl_num));
+  }
+};
+
+/// What is wrong with the queues of a table, whatever the device; nothing when all is well.
+[[nodiscard]] inline std::string_view table_problem(std::span<const reference<ibv_wq>> queues) {
+  if (queues.empty()) return "an indirection table needs at least one work queue";
+  for (const reference<ibv_wq> queue : queues) {
+    if (!queue) return "one of the work queues is empty: moved from, closed, or never made";
+    if (queue.native_handle()->context != queues[0].native_handle()->context)
+      return "the work queues are of different devices, or different openings of one";
+  }
+  return {};
+}
+
+/// Says why an indirection table could not be made.
+inline void explain_table(failure_description& description, context_ref context,
+                          std::size_t entries) {
+  description.explain([&](text_writer& writer) {
+    std::error_code unknown;
+    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
+    // A device without such tables has no limits worth telling; that is explained elsewhere.
+    if (unknown || limits.max_indirection_tables == 0) return;
+    problem_list{writer}.add_if_over("the number of entries", static_cast<std::uint32_t>(entries),
+                                     limits.max_indirection_table_size);
+  });
+}
+
+}  // namespace detail
+
+/// Spreads the packets that arrive at a queue pair over work queues: the hash of a packet, modulo
+/// the number of entries, is the index of the entry that gets it. The work queues have to outlive
+/// it; the lifetime checker counts it with them.
+class [[nodiscard]] indirection_table
+    : public indirection_table_operations<unique_handle<detail::indirection_table_traits>> {
+ public:
+  using indirection_table_operations::indirection_table_operations;
+
+  /// Makes a table of these work queues, in this order. Their number has to be a power of two
+  /// (EINVAL otherwise); a queue may stand in several entries, and so get more of the packets.
+  /// Wraps: ibv_create_rwq_ind_table(3).
+  template <error_policy Policy = throwing>
+  explicit indirection_table(std::span<const reference<ibv_wq>> queues, Policy&& policy = {})
+      : indirection_table_operations{make(queues, std::forward<Policy>(policy))} {}
+
+ private:
+  template <error_policy Policy>
+  [[nodiscard]] static indirection_table make(std::span<const reference<ibv_wq>> queues,
+                                              Policy&& policy) {
+    constexpr std::string_view verb = "ibv_create_rwq_ind_table";
+    if (const std::string_view problem = detail::table_problem(queues); !problem.empty()) {
+      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
+                           [&](failure_description& description) { description.explain(problem); });
+      return {};
+    }
+    const context_ref context = queues[0].native_handle()->context;
+    if (!std::has_single_bit(queues.size())) {
+      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
+                           [&](failure_description& description) {
+                             detail::on_device(context.native_handle())(description);
+                             description.explain([&](text_writer& writer) {
+                               writer.put("a table of ").decimal(queues.size());
+                               writer.put(" entries was asked for, it has to be a power of two: ");
+                               writer.decimal(std::bit_floor(queues.size())).put(" or ");
+                               writer.decimal(std::bit_ceil(queues.size()));
+                               writer.put("; queues may stand in it more than once");
+                             });
+                           });
+      return {};
+    }
+    std::vector<ibv_wq*> entries;
+    entries.reserve(queues.size());
+    for (const reference<ibv_wq> queue : queues) entries.push_back(queue.native_handle());
+    return detail::make_handle<indirection_table>(
+        std::forward<Policy>(policy), verb,
+        [&] {
+          ibv_rwq_ind_table_init_attr native{
+              .log_ind_tbl_size = static_cast<std::uint32_t>(std::countr_zero(entries.size())),
+              .ind_tbl = entries.data(),
+              .comp_mask = 0};
+          return detail::with_parents(ibv_create_rwq_ind_table(context.native_handle(), &native),
+                                      distinct(entries));
+        },
+        [&](failure_description& description) {
+          detail::on_device(context.native_handle())(description);
+          detail::explain_table(description, context, entries.size());
+        },
+        context);
+  }
+
+  /// Each queue once, so that it is told of one table, not of many.
+  [[nodiscard]] static std::vector<const void*> distinct(const std::vector<ibv_wq*>& entries) {
+    std::vector<const void*> queues{entries.begin(), entries.end()};
+    std::sort(queues.begin(), queues.end());
+    queues.erase(std::unique(queues.begin(), queues.end()), queues.end());
+    return queues;
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

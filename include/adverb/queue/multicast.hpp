@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Multicast: queue pairs that receive what is sent to a group.
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/handle.hpp>
+#include <adverb/queue/explain_address.hpp>
+#include <adverb/queue/queue_pair.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+[[nodiscard]] constexpr bool can_join_multicast(transport service) noexcept {
+  return service == transport::ud || service == transport::raw_packet;
+}
+
+/// Names the group and the pair, and says what is wrong with attaching the one to the other.
+[[nodiscard]] inline auto on_attachment(const ibv_qp* pair, const gid& group,
+                                        lid group_lid) noexcept {
+  return [=](failure_description& description) {
+    description.detail(text<64>{[&](text_writer& writer) {
+      writer.put(group);
+      if (group_lid != lid{}) writer.put(" lid ").put(group_lid);
+    }});
+    on_object<queue_pair_traits>(pair)(description);
+  };
+}
+
+inline void explain_attachment(failure_description& description, const ibv_qp* pair,
+                               const gid& group) {
+  description.explain([&](text_writer& writer) {
+    problem_list problems{writer};
+    if (!group.is_multicast())
+      problems.add(
+          "the GID is none of a multicast group: these are ff00::/8, and ::ffff:224.0.0.0 to "
+          "::ffff:239.255.255.255");
+    std::error_code unknown;
+    const device_attributes limits = context_ref{pair->context}.query_device(unknown);
+    if (!unknown && limits.max_multicast_groups() == 0)
+      problems.add("the device has no multicast");
+    else if (!unknown && description.code() == std::errc::not_enough_memory)
+      problems.add([&](text_writer& out) {
+        out.put("the device allows ").decimal(limits.max_multicast_groups()).put(" groups, ");
+        out.decimal(limits.max_queue_pairs_per_multicast_group()).put(" queue pairs in one, and ");
+        out.decimal(limits.max_multicast_attachments()).put(" attachments in all");
+      });
+    if (problems.empty() && pair->qp_type == IBV_QPT_RAW_PACKET)
+      problems.add("Linux attaches datagram (UD) queue pairs only, unless a driver changes that");
+  });
+}
+
+}  // namespace detail
+
+/// A queue pair that receives what is sent to a multicast group, for as long as this lives:
+///
+///     const adverb::multicast_attachment attachment{pair, group};
+///
+/// In any state of the pair, and a transition does not end it. The pair has to outlive it, so it is
+/// best attached in its last variable. Attaching is the device's half of a membership. The other
+/// half makes the network deliver: on RoCE the network interface joins the IP group (a UDP socket
+/// with IP_ADD_MEMBERSHIP or IPV6_JOIN_GROUP does that, or librdmacm), on InfiniBand the port joins
+/// through the subnet administrator (librdmacm).
+///
+/// Move-only; empty by default and after being moved from. A detach that fails in the destructor is
+/// told to the failure hook. Thread safe.
+class [[nodiscard]] multicast_attachment {
+ public:
+  multicast_attachment() noexcept = default;
+
+  /// Attaches a datagram (UD) or raw packet pair to a group. `group_lid` is that of the group on
+  /// InfiniBand, and 0 on Ethernet. Attaching twice is no error on Linux, and then one detach ends
+  /// both. Wraps: ibv_attach_mcast(3), ibv_detach_mcast(3).
+  template <class Pair, error_policy Policy = throwing>
+    requires requires { std::remove_cvref_t<Pair>::transport_of; }
+  multicast_attachment(Pair&& pair, const gid& group, lid group_lid = {}, Policy&& policy = {}) {
+    static_assert(detail::can_join_multicast(std::remove_cvref_t<Pair>::transport_of),
+                  "only datagram (UD) and raw packet queue pairs can be attached to a multicast "
+                  "group");
+    ibv_qp* const native = pair.native_handle();
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_attach_mcast", native)) return;
+    const ibv_gid native_group = group.native();
+    const int result =
+        ibv_attach_mcast(native, &native_group, static_cast<std::uint16_t>(group_lid));
+    if (detail::check_returned(std::forward<Policy>(policy), "ibv_attach_mcast", result,
+                               [&](failure_description& description) {
+                                 detail::on_attachment(native, group, group_lid)(description);
+                                 detail::explain_attachment(description, native, group);
+                               }))
+      take(native, group, group_lid);
+  }
+
+  /// Takes over an attachment that the C API made.
+  template <class Pair>
+    requires requires { std::remove_cvref_t<Pair>::transport_of; }
+  multicast_attachment(adopt_t, const Pair& pair, const gid& group, lid group_lid = {}) noexcept {
+    if (pair) take(pair.native_handle(), group, group_lid);
+  }
+
+  multicast_attachment(multicast_attachment&& other) noexcept
+      : pair_{std::exchange(other.pair_, nullptr)},
+        group_{other.group_},
+        group_lid_{other.group_lid_} {}
+  multicast_attachment& operator=(multicast_attachment&& other) noexcept {
+    if (this != &other) {
+      close(detail::telling{});
+      pair_ = std::exchange(other.pair_, nullptr);
+      group_ = other.group_;
+      group_lid_ = other.group_lid_;
+    }
+    return *this;
+  }
+  ~multicast_attachment() { close(detail::telling{}); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return pair_ != nullptr; }
+  /// The C object of the queue pair, or null when empty.
+  [[nodiscard]] ibv_qp* queue_pair() const noexcept { return pair_; }
+  [[nodiscard]] const gid& group() const noexcept { return group_; }
+  [[nodiscard]] lid group_lid() const noexcept { return group_lid_; }
+
+  /// Detaches now and reports an error. A failed close leaves it as it was. Closing an empty one
+  /// does nothing. Wraps: ibv_detach_mcast(3).
+  template <error_policy Policy = throwing>
+  void close(Policy&& policy = {}) {
+    detail::clear(policy);
+    if (pair_ == nullptr) return;
+    const ibv_gid native_group = group_.native();
+    const int result =
+        ibv_detach_mcast(pair_, &native_group, static_cast<std::uint16_t>(group_lid_));
+    if (result == 0) {
+      release();
+      return;
+    }
+    detail::check_returned(std::forward<Policy>(policy), "ibv_detach_mcast", result,
+                           detail::on_attachment(pair_, group_, group_lid_));
+  }
+
+  /// Leaves the pair attached: it stays so until it is detached or destroyed.
+  void release() noexcept {
+    if (pair_ == nullptr) return;
+    detail::lifetime_registry::instance().remove_child(pair_, object_kind::multicast_attachment);
+    pair_ = nullptr;
+  }
+
+ private:
+  void take(ibv_qp* pair, const gid& group, lid group_lid) noexcept {
+    detail::lifetime_registry::instance().add_child(pair, object_kind::multicast_attachment);
+    pair_ = pair;
+    group_ = group;
+    group_lid_ = group_lid;
+  }
+
+  ibv_qp* pair_ = nullptr;
+  gid group_{};
+  lid group_lid_{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Where packets to an address go on Ethernet.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+#include <adverb/queue/address.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The Ethernet side of an address.
+struct ethernet_destination {
+  /// The MAC address of the peer, or of the router on the way to it.
+  std::array<std::uint8_t, 6> mac{};
+  /// The VLAN that the packets are tagged with, if any.
+  std::optional<std::uint16_t> vlan{};
+
+  friend constexpr bool operator==(const ethernet_destination&,
+                                   const ethernet_destination&) noexcept = default;
+};
+
+/// "52:54:00:12:34:56", "52:54:00:12:34:56 vlan 7".
+[[nodiscard]] constexpr text<48> to_text(const ethernet_destination& destination) noexcept {
+  return text<48>{[&](text_writer& writer) {
+    std::string_view separator;
+    for (const std::uint8_t byte : destination.mac) {
+      writer.put(separator).hexadecimal(byte, 2);
+      separator = ":";
+    }
+    if (destination.vlan) writer.put(" vlan ").decimal(*destination.vlan);
+  }};
+}
+
+/// Finds out the MAC address and VLAN of an address on a RoCE port, as a queue pair that is
+/// connected to it does: by the routes and neighbours of the kernel, so it may wait for an answer
+/// from the network. The address needs a route. Wraps: ibv_resolve_eth_l2_from_gid(3).
+template <error_policy Policy = throwing>
+[[nodiscard]] ethernet_destination resolve_ethernet(context_ref context, const address& way,
+                                                    Policy&& policy = {}) {
+  constexpr std::uint16_t untagged = 0xffff;
+  constexpr std::string_view verb = "ibv_resolve_eth_l2_from_gid";
+  if (!detail::check_present(std::forward<Policy>(policy), verb, context.native_handle()))
+    return {};
+  ibv_ah_attr attributes = way.native();
+  ethernet_destination found;
+  std::uint16_t vlan = untagged;
+  const int result =
+      ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
+  const bool resolved = detail::check_returned(
+      std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+        detail::on_port(context.native_handle(), way.port)(description);
+        if (!way.route) {
+          description.explain("the address has no global route (GRH), whose GIDs say the way");
+          return;
+        }
+        description.explain([&](text_writer& writer) {
+          writer.put("no neighbour on the way to ").put(way.route->destination);
+          writer.put(" from GID ").put(way.route->source);
+        });
+      });
+  if (!resolved) return {};
+  if (vlan != untagged) found.vlan = vlan;
+  return found;
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Shared receive queues: receives that many queue pairs take from.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/explain_shared_receive_queue.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/shared_receive_queue_options.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// What posting needs to know of it.
+struct posted_shared_receive_queue {
+  using object_type = ibv_srq;
+  using native_request = ibv_recv_wr;
+  static constexpr posted_to kind = posted_to::shared_receive_queue;
+  // Where its receives complete is the matter of each pair.
+  static void* completes_on(ibv_srq* queue) noexcept { return queue; }
+  static int post(ibv_srq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
+    return ibv_post_srq_recv(queue, first, bad);
+  }
+};
+
+}  // namespace detail
+
+/// What a shared receive queue can do, whether it is owned or referred to.
+template <class Storage>
+class shared_receive_queue_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return this->native_handle()->pd;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->srq_context; }
+
+  /// Posts receives, in their order and with one doorbell. Whichever pair a message arrives at
+  /// takes the next one; the completion says which it was. Allocates nothing and takes no lock of
+  /// its own; posts from several threads are serialised by the provider. Nothing checks that the
+  /// queue is not empty (moved from). Wraps: ibv_post_srq_recv(3).
+  template <class... Requests>
+  post_result post(const Requests&... requests) const noexcept {
+    return detail::post_receives_to<detail::posted_shared_receive_queue>(this->native_handle(),
+                                                                         requests...);
+  }
+
+  /// How large it is, and at how many receives it warns. Wraps: ibv_query_srq(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] shared_receive_queue_attributes query(Policy&& policy = {}) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_srq")) return {};
+    ibv_srq_attr attributes{};
+    const int result = ibv_query_srq(this->native_handle(), &attributes);
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_srq", result, on_queue()))
+      return {};
+    return shared_receive_queue_attributes{attributes};
+  }
+
+  /// Makes room for at least `max_wr` receives, which must be no less than the limit. What is
+  /// posted stays. Not every device can (device_capability::resize_shared_receive_queue).
+  /// Wraps: ibv_modify_srq(3).
+  template <error_policy Policy = throwing>
+  void resize(std::uint32_t max_wr, Policy&& policy = {}) const {
+    modify({.max_wr = max_wr, .max_sge = 0, .srq_limit = 0}, IBV_SRQ_MAX_WR,
+           std::forward<Policy>(policy));
+  }
+
+  /// Asks for one asynchronous event (IBV_EVENT_SRQ_LIMIT_REACHED) when fewer than `limit` receives
+  /// are posted: post more, and set the limit again. 0 asks for none. Wraps: ibv_modify_srq(3).
+  template <error_policy Policy = throwing>
+  void set_limit(std::uint32_t limit, Policy&& policy = {}) const {
+    modify({.max_wr = 0, .max_sge = 0, .srq_limit = limit}, IBV_SRQ_LIMIT,
+           std::forward<Policy>(policy));
+  }
+
+ protected:
+  template <error_policy Policy>
+  [[nodiscard]] bool present(Policy&& policy, std::string_view verb) const {
+    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  }
+  [[nodiscard]] auto on_queue() const noexcept {
+    return detail::on_object<detail::shared_receive_queue_traits>(this->native_handle());
+  }
+
+ private:
+  template <error_policy Policy>
+  void modify(ibv_srq_attr attributes, int mask, Policy&& policy) const {
+    if (!present(std::forward<Policy>(policy), "ibv_modify_srq")) return;
+    const int result = ibv_modify_srq(this->native_handle(), &attributes, mask);
+    detail::check_returned(std::forward<Policy>(policy), "ibv_modify_srq", result,
+                           [&](failure_description& description) {
+                             on_queue()(description);
+                             detail::explain_modification(description, this->native_handle(),
+                                                          attributes, mask);
+                           });
+  }
+};
+
+/// A shared receive queue, for queue pairs of its protection domain that were made with it
+/// (`queue_pair_options::srq`). It has to outlive them. Posting is thread safe.
+class [[nodiscard]] shared_receive_queue
+    : public shared_receive_queue_operations<unique_handle<detail::shared_receive_queue_traits>> {
+ public:
+  using shared_receive_queue_operations::shared_receive_queue_operations;
+
+  /// Wraps: ibv_create_srq(3).
+  template <error_policy Policy = throwing>
+  shared_receive_queue(protection_domain_ref domain, const shared_receive_queue_options& options,
+                       Policy&& policy = {})
+      : shared_receive_queue_operations{detail::make_handle<shared_receive_queue>(
+            std::forward<Policy>(policy), "ibv_create_srq",
+            [&] {
+              ibv_srq_init_attr native{options.user_context, options.native()};
+              return ibv_create_srq(domain.native_handle(), &native);
+            },
+            [&](failure_description& description) {
+              detail::on_device(domain.native_handle()->context)(description);
+              detail::explain_creation(description, domain.context(), options);
+            },
+            domain)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Tag matching: a shared receive queue with a list of receives for messages with certain tags, in
+// which the device itself looks the messages up.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/queue/completing_receive_queue.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/tag_operations.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a tag matching queue is made with.
+struct tag_matching_queue_options {
+  /// How many receives it holds for messages whose tag is not in the list, at least.
+  std::uint32_t max_wr = 1;
+  /// How many elements each of these may have, at least.
+  std::uint32_t max_sge = 1;
+  /// How many entries the list has, at most.
+  std::uint32_t max_tags = 1;
+  /// How many operations on the list may be in progress at once.
+  std::uint32_t max_operations = 1;
+  /// Handed back by `user_context()`.
+  void* user_context = nullptr;
+
+  [[nodiscard]] shared_receive_queue_options unexpected() const noexcept {
+    return {.max_wr = max_wr, .max_sge = max_sge, .user_context = user_context};
+  }
+};
+
+namespace detail {
+
+/// Says why a tag matching queue could not be made.
+inline void explain_creation(failure_description& description, context_ref context,
+                             const tag_matching_queue_options& options) {
+  description.explain([&](text_writer& writer) {
+    std::error_code unknown;
+    const device_attributes device = context.query_device(unknown);
+    if (unknown) return;
+    const ibv_tm_caps& tags = device.native().tm_caps;
+    if (tags.max_num_tags == 0) {
+      put_device(writer, context.native_handle()).put(" has no tag matching");
+      return;
+    }
+    problem_list problems{writer};
+    add_size_problems(problems, device, options.unexpected());
+    problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
+    problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
+  });
+}
+
+/// Posts operations on the list of a queue, and hands out the handles that the device gave to those
+/// that it accepted.
+template <std::size_t... Index, class... Operations>
+[[nodiscard]] post_result post_tag_operations(ibv_srq* queue, std::index_sequence<Index...>,
+                                              const Operations&... operations) noexcept {
+  return [&](auto... payloads) noexcept -> post_result {
+    constexpr std::size_t count = sizeof...(Operations);
+    ibv_ops_wr native[count];
+    (operations.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
+                     payloads),
+     ...);
+    ibv_ops_wr* bad = nullptr;
+    const int result = ibv_post_srq_ops(queue, native, &bad);
+    const post_result outcome =
+        result == 0 && bad == nullptr
+            ? post_result{queue, 0, count, posted_to::tag_list}
+            : failed_post<ibv_ops_wr>(queue, result, native, bad, posted_to::tag_list);
+    const std::size_t accepted = outcome.accepted().value_or(0);
+    ((Index < accepted ? operations.accepted(native[Index]) : void()), ...);
+    return outcome;
+  }(operations.payload()...);
+}
+
+}  // namespace detail
+
+/// What a tag matching queue can do, whether it is owned or referred to.
+template <class Storage>
+class tag_matching_queue_operations : public shared_receive_queue_operations<Storage> {
+ public:
+  using shared_receive_queue_operations<Storage>::shared_receive_queue_operations;
+
+  /// Posts operations on the list, in their order: `add_tag`, `delete_tag`, `synchronize_tags`.
+  /// Allocates nothing; posts from several threads are serialised by the provider. Nothing checks
+  /// that the queue is not empty (moved from). Wraps: ibv_post_srq_ops(3).
+  template <class... Operations>
+  post_result post_operations(const Operations&... operations) const noexcept {
+    static_assert(sizeof...(Operations) > 0, "there is nothing to post");
+    constexpr bool all_operations = (detail::is_tag_operation<Operations> && ...);
+    static_assert(all_operations,
+                  "only operations on the list can be posted here: add_tag(…), delete_tag(…), "
+                  "synchronize_tags(…); receives go to post()");
+    if constexpr (all_operations)
+      return detail::post_tag_operations(this->native_handle(),
+                                         std::index_sequence_for<Operations...>{}, operations...);
+    else
+      return {this->native_handle(), EINVAL, 0, detail::posted_to::tag_list};
+  }
+};
+
+/// A shared receive queue with a list of tags. A message whose tag is in the list goes to the
+/// receive there; any other, an unexpected one, to one that was posted with `post`. Queue pairs
+/// (RC) are made with it as with any shared receive queue. Posting is thread safe.
+class [[nodiscard]] tag_matching_queue
+    : public tag_matching_queue_operations<unique_handle<detail::completing_receive_queue_traits>> {
+ public:
+  using tag_matching_queue_operations::tag_matching_queue_operations;
+
+  /// Makes one whose receives and operations complete on `queue`. Wraps: ibv_create_srq_ex(3).
+  template <error_policy Policy = throwing>
+  tag_matching_queue(protection_domain_ref domain, completion_queue_ref queue,
+                     const tag_matching_queue_options& options, Policy&& policy = {})
+      : tag_matching_queue_operations{detail::make_completing<tag_matching_queue>(
+            std::forward<Policy>(policy),
+            {.srq_context = options.user_context,
+             .attr = options.unexpected().native(),
+             .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+                          IBV_SRQ_INIT_ATTR_TM,
+             .srq_type = IBV_SRQT_TM,
+             .pd = domain.native_handle(),
+             .xrcd = nullptr,
+             .cq = queue.native_handle(),
+             .tm_cap = {.max_num_tags = options.max_tags, .max_ops = options.max_operations}},
+            [&](failure_description& description) {
+              detail::explain_creation(description, domain.context(), options);
+            },
+            domain, queue)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

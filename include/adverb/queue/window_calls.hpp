@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Binding and unbinding a memory window of type 1, which is a call.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/memory_window.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// How a call that binds or unbinds a window of type 1 is to complete.
+struct bind_options {
+  /// What its completion carries as `id()`.
+  std::uint64_t id = 0;
+  /// Asks for a completion.
+  bool signaled = false;
+  /// Waits until all earlier reads and atomics of the queue pair are done (RC).
+  bool fenced = false;
+
+  [[nodiscard]] unsigned send_flags() const noexcept {
+    unsigned flags = 0;
+    if (signaled) flags |= IBV_SEND_SIGNALED;
+    if (fenced) flags |= IBV_SEND_FENCE;
+    return flags;
+  }
+};
+
+namespace detail {
+
+/// Says in a sentence why a queue pair cannot bind or unbind a window.
+template <transport Transport, qp_state State>
+constexpr void check_can_bind() noexcept {
+  if constexpr (State == qp_state::any)
+    static_assert(
+        State != qp_state::any,
+        "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+  else
+    static_assert(can_send_in(State),
+                  "windows can be bound when the queue pair is ready to send: finish rts() first");
+  static_assert(carries(Transport, service_class::connection),
+                "memory windows need a connection: UC, RC or XRC");
+}
+
+inline constexpr std::uint64_t largest_window_of_mlx5 = std::uint64_t{1} << 31;
+
+/// Has the queue pair bind the window so, of which zero bytes are unbinding. True on success.
+template <error_policy Policy>
+bool call_bind(Policy&& policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
+               const bind_options& options) {
+  const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
+  ibv_mw_bind bind{options.id, options.send_flags(), info};
+  const int result = fence_without_rc ? EINVAL : ibv_bind_mw(pair, window, &bind);
+  return check_returned(std::forward<Policy>(policy), "ibv_bind_mw", result,
+                        [&](failure_description& description) {
+                          on_object<memory_window_traits>(window)(description);
+                          if (fence_without_rc)
+                            description.explain("UC has no fences");
+                          else if (info.length > largest_window_of_mlx5 &&
+                                   description.code() == std::errc::operation_not_supported)
+                            description.explain("some devices bind 2 GiB at most (mlx5)");
+                        });
+}
+
+template <class Binding, error_policy Policy>
+[[nodiscard]] Binding bind_by_call(ibv_qp* pair, const window_request& request, ibv_mw* window,
+                                   const bind_options& options, Policy&& policy) {
+  if (!check_window(std::forward<Policy>(policy), "ibv_bind_mw", request)) return {};
+  const auto previous = static_cast<rkey>(window->rkey);
+  const ibv_mw_bind_info info = request.native();
+  if (!call_bind(std::forward<Policy>(policy), pair, window, info, options)) return {};
+  return {adopt, window, info, static_cast<rkey>(window->rkey), previous};
+}
+
+template <error_policy Policy>
+void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
+                    const bind_options& options, Policy&& policy) {
+  if (!check_present(std::forward<Policy>(policy), "ibv_bind_mw", window)) return;
+  // The region is named although nothing of it is bound: the provider of Soft-RoCE (rdma-core 44)
+  // looks at it in any case.
+  call_bind(std::forward<Policy>(policy), pair, window, {bound.mr, bound.addr, 0, 0}, options);
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The functions that make the work requests of memory windows: binding a window of type 2, and
+// invalidating its key.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/fwd.hpp>
+#include <adverb/memory/window_binding.hpp>
+#include <adverb/queue/payload.hpp>
+#include <adverb/queue/send_operation.hpp>
+#include <adverb/queue/transport.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+struct bind_window_operation {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_BIND_MW;
+  static constexpr send_operation extended = send_operation::bind_window;
+  static constexpr service_class needs = service_class::connection;
+  static constexpr bool completes_receive = false;
+
+  ibv_mw* window;
+  ibv_mr* region;
+  std::uint64_t address;
+  std::uint64_t length;
+  unsigned rights;
+  std::uint32_t key;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    request.invalidate_rkey = 0;  // The provider of Soft-RoCE refuses anything else.
+    request.bind_mw.mw = window;
+    request.bind_mw.rkey = key;
+    request.bind_mw.bind_info.mr = region;
+    request.bind_mw.bind_info.addr = address;
+    request.bind_mw.bind_info.length = length;
+    request.bind_mw.bind_info.mw_access_flags = rights;
+  }
+
+  /// The provider takes the key that a window has from its struct, and most leave it to the program
+  /// to write the new one there.
+  void accepted() const noexcept { window->rkey = key; }
+  /// Here the provider has taken it when the call returns. Wraps: ibv_wr_bind_mw(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    const ibv_mw_bind_info info{region, address, length, rights};
+    ibv_wr_bind_mw(sender, window, key, &info);
+    accepted();
+  }
+};
+
+struct invalidate_fields {
+  std::uint32_t key;
+
+  void fill(ibv_send_wr& request) const noexcept { request.invalidate_rkey = key; }
+};
+
+struct local_invalidate_operation : invalidate_fields {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_LOCAL_INV;
+  static constexpr send_operation extended = send_operation::local_invalidate;
+  static constexpr service_class needs = service_class::connection;
+  static constexpr bool completes_receive = false;
+
+  /// Wraps: ibv_wr_local_inv(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_local_inv(sender, key); }
+};
+
+struct send_with_invalidate_operation : invalidate_fields {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_INV;
+  static constexpr send_operation extended = send_operation::send_with_invalidate;
+  static constexpr service_class needs = service_class::connection;
+  static constexpr bool completes_receive = true;
+
+  /// Wraps: ibv_wr_send_inv(3).
+  void build(ibv_qp_ex* sender) const noexcept { ibv_wr_send_inv(sender, key); }
+};
+
+}  // namespace detail
+
+/// Binds a window of type 2 as was prepared. What is posted behind it to the same queue pair may
+/// already tell the peer of it. The window must not be bound: invalidate first what it was bound to
+/// before, in the same post if you like. One bind of a window in a post. `window.key()` is the new
+/// key once it is posted; see `restore_key` for when it completes with an error.
+template <window_type Type, class T, access_rights Rights>
+[[nodiscard]] constexpr auto bind_window(const window_binding<Type, T, Rights>& binding) noexcept {
+  static_assert(Type == window_type::two,
+                "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
+  const ibv_mw_bind_info& info = binding.native();
+  return send_request{detail::bind_window_operation{binding.native_window(), info.mr, info.addr,
+                                                    info.length, info.mw_access_flags,
+                                                    static_cast<std::uint32_t>(binding.key())},
+                      detail::no_payload{}};
+}
+
+/// A window alone says neither where nor what it grants.
+template <class Storage, window_type Type>
+void bind_window(const memory_window_operations<Storage, Type>&) noexcept {
+  static_assert(Type != window_type::two,
+                "bind_window takes what was prepared: bind_window(window.prepare(region, …))");
+  static_assert(Type != window_type::one,
+                "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
+}
+
+/// Ends the access through a key of this side: of a window of type 2, which is then free to be
+/// bound again. Only of a window that is bound, and that the peer does not invalidate too: on
+/// Soft-RoCE (Linux 6.1) the second invalidation crashes the kernel.
+[[nodiscard]] constexpr auto local_invalidate(rkey key) noexcept {
+  return send_request{detail::local_invalidate_operation{{static_cast<std::uint32_t>(key)}},
+                      detail::no_payload{}};
+}
+template <window_type Type, class T, access_rights Rights>
+[[nodiscard]] constexpr auto local_invalidate(
+    const window_binding<Type, T, Rights>& binding) noexcept {
+  static_assert(Type == window_type::two,
+                "a window of type 1 is unbound by a call: queue_pair.unbind(binding)");
+  return local_invalidate(binding.key());
+}
+
+/// Sends the payload to a receive that the peer has posted, and ends the own access through a key
+/// that the peer gave: of a window of type 2. The peer finds the key in its completion
+/// (`invalidated_key`).
+template <class... Payload>
+[[nodiscard]] constexpr auto send_with_invalidate(rkey key, const Payload&... payload) noexcept {
+  return send_request{detail::send_with_invalidate_operation{{static_cast<std::uint32_t>(key)}},
+                      detail::gather(payload...)};
+}
+template <class T, access_rights Rights, class... Payload>
+[[nodiscard]] constexpr auto send_with_invalidate(const remote_buffer<T, Rights>& remote,
+                                                  const Payload&... payload) noexcept {
+  return send_with_invalidate(remote.key(), payload...);
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Work queues: receive queues that belong to no queue pair, with their state in the type.
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/work_queue_options.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// What posting needs to know of a work queue.
+struct posted_work_queue {
+  using object_type = ibv_wq;
+  using native_request = ibv_recv_wr;
+  static constexpr posted_to kind = posted_to::work_queue;
+  static void* completes_on(const ibv_wq* queue) noexcept { return queue->cq; }
+  static int post(ibv_wq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
+    return ibv_post_wq_recv(queue, first, bad);
+  }
+};
+
+template <error_policy Policy>
+bool modify_work_queue(Policy&& policy, ibv_wq* queue, ibv_wq_attr attributes) {
+  constexpr std::string_view verb = "ibv_modify_wq";
+  return check_present(std::forward<Policy>(policy), verb, queue) &&
+         check_returned(
+             std::forward<Policy>(policy), verb, ibv_modify_wq(queue, &attributes),
+             [&](failure_description& description) {
+               on_object<work_queue_traits>(queue)(description);
+               description.explain([&](text_writer& writer) {
+                 if ((attributes.attr_mask & IBV_WQ_ATTR_FLAGS) == 0) return;
+                 std::error_code unknown;
+                 const device_attributes device = context_ref{queue->context}.query_device(unknown);
+                 if (unknown) return;
+                 problem_list problems{writer};
+                 add_missing_flags(problems, work_queue_flags::from_bits(attributes.flags_mask),
+                                   device);
+               });
+             });
+}
+
+}  // namespace detail
+
+/// What can be done with a work queue in a state, whether it is owned or referred to.
+template <class Storage, work_queue_state State>
+class work_queue_operations : public Storage {
+ public:
+  work_queue_operations() noexcept = default;
+  explicit work_queue_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+
+  static constexpr work_queue_state state_of = State;
+
+  [[nodiscard]] work_queue_number number() const noexcept {
+    return static_cast<work_queue_number>(this->native_handle()->wq_num);
+  }
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return this->native_handle()->pd;
+  }
+  [[nodiscard]] completion_queue_ref completion_queue() const noexcept {
+    return this->native_handle()->cq;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->wq_context; }
+
+  /// Posts receives, in their order and with one doorbell. Allocates nothing and takes no lock of
+  /// its own; posts from several threads are serialised by the provider. Nothing checks that the
+  /// queue is not empty (moved from). Wraps: ibv_post_wq_recv(3).
+  template <class... Requests>
+  post_result post(const Requests&... requests) const noexcept {
+    static_assert(State != work_queue_state::reset,
+                  "receives can be posted when the work queue is ready: what is posted in RESET is "
+                  "lost, call ready() first");
+    static_assert(State != work_queue_state::any,
+                  "say which state the work queue is in: .as<work_queue_state::…>() or "
+                  ".assume<work_queue_state::…>()");
+    return detail::post_receives_to<detail::posted_work_queue>(this->native_handle(), requests...);
+  }
+
+  /// Turns flags on and off, in any state. One that would be both is refused (EINVAL); which of
+  /// them can be changed at all depends on the device. Wraps: ibv_modify_wq(3).
+  template <error_policy Policy = throwing>
+  void change_flags(work_queue_flag_changes changes, Policy&& policy = {}) const {
+    if (changes.enable.intersects(changes.disable)) {
+      detail::report_errno(
+          std::forward<Policy>(policy), EINVAL, "ibv_modify_wq",
+          [&](failure_description& description) {
+            if (*this)
+              detail::on_object<detail::work_queue_traits>(this->native_handle())(description);
+            description.explain([&](text_writer& writer) {
+              writer.put(changes.enable & changes.disable).put(" would be turned both on and off");
+            });
+          });
+      return;
+    }
+    detail::modify_work_queue(std::forward<Policy>(policy), this->native_handle(),
+                              {.attr_mask = IBV_WQ_ATTR_FLAGS,
+                               .wq_state = IBV_WQS_RESET,
+                               .curr_wq_state = IBV_WQS_RESET,
+                               .flags = changes.enable.bits(),
+                               .flags_mask = (changes.enable | changes.disable).bits()});
+  }
+};
+
+template <work_queue_state State = work_queue_state::ready>
+class work_queue;
+
+/// Refers to a work queue that something else keeps alive, and that is in this state: as cheap as
+/// the pointer, to be passed by value.
+template <work_queue_state State = work_queue_state::ready>
+class work_queue_ref : public work_queue_operations<reference<ibv_wq>, State> {
+  using operations = work_queue_operations<reference<ibv_wq>, State>;
+
+ public:
+  work_queue_ref() noexcept = default;
+  /// Views a queue of the C API. The state is what the program knows: the C struct may be behind.
+  work_queue_ref(adopt_t, ibv_wq* queue) noexcept : operations{reference<ibv_wq>{queue}} {}
+  work_queue_ref(const work_queue<State>& queue) noexcept
+      : work_queue_ref{adopt, queue.native_handle()} {}
+  /// An owner that is about to die cannot be referred to.
+  work_queue_ref(const work_queue<State>&&) = delete;
+};
+
+/// A work queue, owned: receives without a queue pair. `work_queue<>` is ready to receive. Several
+/// of them in an `indirection_table` share what arrives at one queue pair (receive-side scaling).
+///
+///     auto fresh = work_queue<>::create(domain, {.completion_queue = queue, .max_wr = 512});
+///     auto ready = fresh.ready();
+///     ready.post(receive(buffer)).check();
+///
+/// Each change of state moves from the queue, and only when it succeeds.
+template <work_queue_state State>
+class [[nodiscard]] work_queue
+    : public work_queue_operations<unique_handle<detail::work_queue_traits>, State> {
+  using handle = unique_handle<detail::work_queue_traits>;
+  using operations = work_queue_operations<handle, State>;
+
+ public:
+  /// Empty.
+  work_queue() noexcept = default;
+
+  /// Makes a work queue in RESET. Wraps: ibv_create_wq(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static work_queue<work_queue_state::reset> create(protection_domain_ref domain,
+                                                                  const work_queue_options& options,
+                                                                  Policy&& policy = {}) {
+    return work_queue<work_queue_state::reset>{detail::make_handle<handle>(
+        std::forward<Policy>(policy), "ibv_create_wq",
+        [&] {
+          ibv_wq_init_attr native = options.native(domain.native_handle());
+          ibv_wq* const made = ibv_create_wq(domain.native_handle()->context, &native);
+          if (made != nullptr && options.granted != nullptr)
+            *options.granted = {.max_wr = native.max_wr, .max_sge = native.max_sge};
+          return made;
+        },
+        [&](failure_description& description) {
+          detail::on_device(domain.native_handle()->context)(description);
+          detail::explain_work_queue(description, domain.context(), options);
+        },
+        domain, options.completion_queue)};
+  }
+
+  /// Takes over a queue of the C API. The state is what the program knows.
+  work_queue(adopt_t, ibv_wq* queue) noexcept : work_queue{handle{adopt, queue}} {}
+
+  /// A queue whose state is no longer in its type: for a member that lives through several.
+  template <work_queue_state From>
+    requires(State == work_queue_state::any && From != work_queue_state::any)
+  work_queue(work_queue<From>&& other) noexcept
+      : work_queue{other.template become<work_queue_state::any>()} {}
+
+  /// A reference to the queue in a state that the program knows it to be in. Unchecked.
+  template <work_queue_state Known>
+  [[nodiscard]] work_queue_ref<Known> as() const& noexcept {
+    static_assert(
+        State == work_queue_state::any,
+        "the state is known already: only a work_queue<work_queue_state::any> can be told "
+        "it");
+    return {adopt, this->native_handle()};
+  }
+  template <work_queue_state Known>
+  void as() const&& = delete;
+
+  /// The queue in a state that the program knows it to be in. Moves from it. Unchecked.
+  template <work_queue_state Known>
+  [[nodiscard]] work_queue<Known> assume() noexcept {
+    static_assert(
+        State == work_queue_state::any,
+        "the state is known already: only a work_queue<work_queue_state::any> can be told "
+        "it");
+    return become<Known>();
+  }
+
+  /// Lets it receive. From RESET. Wraps: ibv_modify_wq(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] work_queue<work_queue_state::ready> ready(Policy&& policy = {}) {
+    static_assert(State == work_queue_state::reset,
+                  "ready() starts from RESET: a queue in ERR goes there with reset()");
+    return move_to<work_queue_state::ready>(std::forward<Policy>(policy));
+  }
+  /// Puts it into ERR: everything posted is flushed. Wraps: ibv_modify_wq(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] work_queue<work_queue_state::error> error(Policy&& policy = {}) {
+    static_assert(State != work_queue_state::reset,
+                  "a work queue in RESET has nothing to flush: error() comes after ready()");
+    return move_to<work_queue_state::error>(std::forward<Policy>(policy));
+  }
+  /// Puts it back into RESET: everything posted is forgotten. Wraps: ibv_modify_wq(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] work_queue<work_queue_state::reset> reset(Policy&& policy = {}) {
+    return move_to<work_queue_state::reset>(std::forward<Policy>(policy));
+  }
+
+ private:
+  template <work_queue_state>
+  friend class work_queue;
+
+  explicit work_queue(handle&& queue) noexcept : operations{std::move(queue)} {}
+
+  /// The same queue as one in another state. Moves from this one.
+  template <work_queue_state To>
+  [[nodiscard]] work_queue<To> become() noexcept {
+    return work_queue<To>{static_cast<handle&&>(*this)};
+  }
+
+  template <work_queue_state To, error_policy Policy>
+  [[nodiscard]] work_queue<To> move_to(Policy&& policy) {
+    if (!detail::modify_work_queue(std::forward<Policy>(policy), this->native_handle(),
+                                   {.attr_mask = IBV_WQ_ATTR_STATE,
+                                    .wq_state = static_cast<ibv_wq_state>(To),
+                                    .curr_wq_state = IBV_WQS_RESET,
+                                    .flags = 0,
+                                    .flags_mask = 0}))
+      return {};
+    return become<To>();
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

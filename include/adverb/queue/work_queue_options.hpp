@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What work queues are made with, and the states that they go through.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/flags.hpp>
+#include <adverb/core/problem_list.hpp>
+#include <adverb/memory/protection_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The state of a work queue. In a type it is the state that the program last put the queue in; the
+/// device may have moved on to `error` by itself.
+enum class work_queue_state : std::uint32_t {
+  reset = IBV_WQS_RESET,
+  /// Receives can be posted.
+  ready = IBV_WQS_RDY,
+  error = IBV_WQS_ERR,
+  unknown = IBV_WQS_UNKNOWN,
+  /// Of a type only: a queue that lives through several.
+  any = 255,
+};
+
+[[nodiscard]] constexpr text<48> to_text(work_queue_state state) noexcept {
+  constexpr std::array<std::string_view, 4> names{"RESET", "ready", "ERR", "unknown"};
+  const auto number = static_cast<std::uint32_t>(state);
+  if (state == work_queue_state::any) return detail::name_or_number("any", number);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+/// What a work queue does with what it receives.
+enum class work_queue_flag : std::uint32_t {
+  /// Has the VLAN tag taken out of each packet.
+  strip_vlan = IBV_WQ_FLAGS_CVLAN_STRIPPING,
+  /// Receives the frame check sequence with each packet.
+  scatter_frame_check_sequence = IBV_WQ_FLAGS_SCATTER_FCS,
+  /// Does not drop packets at once when no receive is posted.
+  delay_drop = IBV_WQ_FLAGS_DELAY_DROP,
+  /// Writes whole cache lines over PCI.
+  pci_write_end_padding = IBV_WQ_FLAGS_PCI_WRITE_END_PADDING,
+};
+template <>
+inline constexpr bool is_flag<work_queue_flag> = true;
+using work_queue_flags = flags<work_queue_flag>;
+
+[[nodiscard]] constexpr std::string_view flag_name(work_queue_flag flag) noexcept {
+  switch (flag) {
+    case work_queue_flag::strip_vlan: return "strip_vlan";
+    case work_queue_flag::scatter_frame_check_sequence: return "scatter_frame_check_sequence";
+    case work_queue_flag::delay_drop: return "delay_drop";
+    case work_queue_flag::pci_write_end_padding: return "pci_write_end_padding";
+  }
+  return {};
+}
+
+/// How many receives a work queue really holds, and how many elements each may have.
+struct work_queue_capacity {
+  std::uint32_t max_wr = 0;
+  std::uint32_t max_sge = 0;
+};
+
+/// What a work queue is made with.
+struct work_queue_options {
+  /// Where its receives complete.
+  completion_queue_ref completion_queue{};
+  /// How many receives it holds, at least.
+  std::uint32_t max_wr = 1;
+  /// How many elements each receive may have, at least.
+  std::uint32_t max_sge = 1;
+  work_queue_flags flags{};
+  /// Where to put what the device granted, which can be asked at no other time.
+  work_queue_capacity* granted = nullptr;
+  /// Handed back by `user_context()`.
+  void* user_context = nullptr;
+
+  [[nodiscard]] ibv_wq_init_attr native(ibv_pd* domain) const noexcept {
+    return {.wq_context = user_context,
+            .wq_type = IBV_WQT_RQ,
+            .max_wr = max_wr,
+            .max_sge = max_sge,
+            .pd = domain,
+            .cq = completion_queue.native_handle(),
+            .comp_mask = flags.empty() ? 0U : std::uint32_t{IBV_WQ_INIT_ATTR_FLAGS},
+            .create_flags = flags.bits()};
+  }
+};
+
+/// Which flags of a work queue to turn on and off; the others stay as they are.
+struct work_queue_flag_changes {
+  work_queue_flags enable{};
+  work_queue_flags disable{};
+};
+
+namespace detail {
+
+/// The flags that a device says it has.
+[[nodiscard]] inline work_queue_flags supported_work_queue_flags(
+    const device_attributes& device) noexcept {
+  work_queue_flags known;
+  const raw_packet_capabilities can = device.raw_packets();
+  if (can.contains(raw_packet_capability::vlan_stripping)) known |= work_queue_flag::strip_vlan;
+  if (can.contains(raw_packet_capability::scatter_frame_checksum))
+    known |= work_queue_flag::scatter_frame_check_sequence;
+  if (can.contains(raw_packet_capability::delay_drop)) known |= work_queue_flag::delay_drop;
+  if (device.capabilities().contains(device_capability::pci_write_end_padding))
+    known |= work_queue_flag::pci_write_end_padding;
+  return known;
+}
+
+inline void add_missing_flags(problem_list& problems, work_queue_flags asked,
+                              const device_attributes& device) {
+  const work_queue_flags missing = asked - supported_work_queue_flags(device);
+  if (missing.empty()) return;
+  problems.add([&](text_writer& writer) { writer.put("the device has no ").put(missing); });
+}
+
+/// Says why a work queue could not be made.
+inline void explain_work_queue(failure_description& description, context_ref context,
+                               const work_queue_options& options) {
+  description.explain([&](text_writer& writer) {
+    std::error_code unknown;
+    const device_attributes device = context.query_device(unknown);
+    // A device without work queues has no limits worth telling; that is explained elsewhere.
+    if (unknown || device.max_work_queues() == 0) return;
+    problem_list problems{writer};
+    problems.add_if_over("max_wr", options.max_wr, device.max_work_requests());
+    problems.add_if_over("max_sge", options.max_sge, device.max_sge());
+    add_missing_flags(problems, options.flags, device);
+    if (options.completion_queue.context().native_handle() != context.native_handle())
+      problems.add("the completion queue was made on another device, or another opening of it");
+  });
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

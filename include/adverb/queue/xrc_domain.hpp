@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// XRC domains: what the shared receive queues and the targets of extended reliable connections
+// have in common, within one process or, through a file, in several.
+#pragma once
+
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What an XRC domain can do, whether it is owned or referred to.
+template <class Storage>
+class xrc_domain_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+};
+
+/// Which XRC domain of a file to open.
+enum class xrc_domain_opening : int {
+  /// The one that is there.
+  existing = 0,
+  /// The one that is there, or else a new one.
+  existing_or_new = O_CREAT,
+  /// A new one: there must be none.
+  only_new = O_CREAT | O_EXCL,
+};
+
+namespace detail {
+
+struct xrc_domain_traits {
+  using native_type = ibv_xrcd;
+  static constexpr std::string_view destroy_verb = "ibv_close_xrcd";
+  static int destroy(ibv_xrcd* domain) noexcept { return ibv_close_xrcd(domain); }
+  template <class Function>
+  static void for_each_parent(const ibv_xrcd* domain, const Function& function) noexcept {
+    function(domain->context);
+  }
+  static void describe(const ibv_xrcd* domain, text_writer& writer) noexcept {
+    put_device(writer, domain->context).put(" xrcd");
+  }
+};
+
+/// Says why an XRC domain could not be opened: the kernel's answers for a file.
+inline void explain_opening(failure_description& description, xrc_domain_opening opening) {
+  description.explain([&](text_writer& writer) {
+    const std::error_code code = description.code();
+    if (code == std::errc::bad_file_descriptor)
+      writer.put("the file is not open");
+    else if (opening == xrc_domain_opening::existing &&
+             code == std::errc::resource_unavailable_try_again)
+      writer.put("no XRC domain is open through this file");
+    else if (opening == xrc_domain_opening::only_new && code == std::errc::invalid_argument)
+      writer.put("an XRC domain may be open through this file already");
+  });
+}
+
+}  // namespace detail
+
+/// An XRC domain. It has to outlive the shared receive queues and targets that are made in it.
+/// Thread safe.
+class [[nodiscard]] xrc_domain
+    : public xrc_domain_operations<unique_handle<detail::xrc_domain_traits>> {
+ public:
+  using xrc_domain_operations::xrc_domain_operations;
+
+  /// One of this process alone. Wraps: ibv_open_xrcd(3).
+  template <error_policy Policy = throwing>
+  explicit xrc_domain(context_ref context, Policy&& policy = {})
+      : xrc_domain_operations{open(context, std::nullopt, xrc_domain_opening::existing_or_new,
+                                   std::forward<Policy>(policy))} {}
+
+  /// The one that belongs to an open file: processes that open the same file share it, as long as
+  /// one of them has it open. The file descriptor may be closed afterwards.
+  /// Wraps: ibv_open_xrcd(3).
+  template <error_policy Policy = throwing>
+  xrc_domain(context_ref context, int file_descriptor, xrc_domain_opening opening,
+             Policy&& policy = {})
+      : xrc_domain_operations{
+            open(context, file_descriptor, opening, std::forward<Policy>(policy))} {}
+
+ private:
+  template <error_policy Policy>
+  static xrc_domain open(context_ref context, std::optional<int> file_descriptor,
+                         xrc_domain_opening opening, Policy&& policy) {
+    return detail::make_handle<xrc_domain>(
+        std::forward<Policy>(policy), "ibv_open_xrcd",
+        [&]() -> ibv_xrcd* {
+          // To the C call -1 means no file, and to the caller one that could not be opened.
+          if (file_descriptor && *file_descriptor < 0) {
+            errno = EBADF;
+            return nullptr;
+          }
+          ibv_xrcd_init_attr native{.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+                                    .fd = file_descriptor.value_or(-1),
+                                    .oflags = static_cast<int>(opening)};
+          return ibv_open_xrcd(context.native_handle(), &native);
+        },
+        [&](failure_description& description) {
+          detail::on_device(context.native_handle())(description);
+          detail::explain_opening(description, opening);
+        },
+        context);
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

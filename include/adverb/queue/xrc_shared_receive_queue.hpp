@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The shared receive queues of extended reliable connections (XRC): a request names the one that
+// it goes to by number.
+#pragma once
+
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/queue/completing_receive_queue.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a shared receive queue of XRC can do, whether it is owned or referred to.
+template <class Storage>
+class xrc_shared_receive_queue_operations : public shared_receive_queue_operations<Storage> {
+ public:
+  using shared_receive_queue_operations<Storage>::shared_receive_queue_operations;
+
+  /// What the peer has to know, to name this queue in its requests. Wraps: ibv_get_srq_num(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] shared_receive_queue_number number(Policy&& policy = {}) const {
+    if (!this->present(std::forward<Policy>(policy), "ibv_get_srq_num")) return {};
+    std::uint32_t number = 0;
+    const int result = ibv_get_srq_num(this->native_handle(), &number);
+    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_get_srq_num", result,
+                                this->on_queue()))
+      return {};
+    return static_cast<shared_receive_queue_number>(number);
+  }
+};
+
+/// A shared receive queue of XRC, which belongs to no queue pair: whatever target of its XRC domain
+/// a message arrives at, it takes a receive from the queue whose number the message carries.
+/// Posting is thread safe.
+class [[nodiscard]] xrc_shared_receive_queue
+    : public xrc_shared_receive_queue_operations<
+          unique_handle<detail::completing_receive_queue_traits>> {
+ public:
+  using xrc_shared_receive_queue_operations::xrc_shared_receive_queue_operations;
+
+  /// Makes one whose receives complete on `queue`. Wraps: ibv_create_srq_ex(3).
+  template <error_policy Policy = throwing>
+  xrc_shared_receive_queue(protection_domain_ref domain, xrc_domain_ref xrc_domain,
+                           completion_queue_ref queue, const shared_receive_queue_options& options,
+                           Policy&& policy = {})
+      : xrc_shared_receive_queue_operations{detail::make_completing<xrc_shared_receive_queue>(
+            std::forward<Policy>(policy),
+            {.srq_context = options.user_context,
+             .attr = options.native(),
+             .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+                          IBV_SRQ_INIT_ATTR_CQ,
+             .srq_type = IBV_SRQT_XRC,
+             .pd = domain.native_handle(),
+             .xrcd = xrc_domain.native_handle(),
+             .cq = queue.native_handle(),
+             .tm_cap = {}},
+            [&](failure_description& description) {
+              detail::explain_creation(description, domain.context(), options);
+            },
+            domain, xrc_domain, queue)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// How the targets of extended reliable connections (XRC) are made, and opened by other processes.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What the target of an extended reliable connection is made or opened with.
+struct xrc_target_options {
+  /// Handed back by `user_context()`.
+  void* user_context = nullptr;
+};
+
+namespace detail {
+
+/// Makes a target with a C call, and notes its XRC domain. `explain` says why it could not.
+template <error_policy Policy, std::invocable Make, class Explain>
+[[nodiscard]] unique_handle<queue_pair_traits> make_xrc_target(Policy&& policy,
+                                                               std::string_view verb,
+                                                               xrc_domain_ref domain,
+                                                               const Make& make,
+                                                               const Explain& explain) {
+  return make_handle<unique_handle<queue_pair_traits>>(
+      std::forward<Policy>(policy), verb,
+      [&] { return with_parents(make(), {domain.native_handle()}); },
+      [&](failure_description& description) {
+        on_object<xrc_domain_traits>(domain.native_handle())(description);
+        explain(description);
+      },
+      domain);
+}
+
+template <error_policy Policy>
+[[nodiscard]] unique_handle<queue_pair_traits> create_xrc_target(xrc_domain_ref domain,
+                                                                 const xrc_target_options& options,
+                                                                 Policy&& policy) {
+  return make_xrc_target(
+      std::forward<Policy>(policy), "ibv_create_qp_ex", domain,
+      [&] {
+        ibv_qp_init_attr_ex native{};
+        native.qp_context = options.user_context;
+        native.qp_type = IBV_QPT_XRC_RECV;
+        native.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+        native.xrcd = domain.native_handle();
+        return ibv_create_qp_ex(domain.native_handle()->context, &native);
+      },
+      [](failure_description&) {});
+}
+
+template <error_policy Policy>
+[[nodiscard]] unique_handle<queue_pair_traits> open_xrc_target(xrc_domain_ref domain,
+                                                               qp_number number,
+                                                               const xrc_target_options& options,
+                                                               Policy&& policy) {
+  return make_xrc_target(
+      std::forward<Policy>(policy), "ibv_open_qp", domain,
+      [&] {
+        ibv_qp_open_attr native{.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
+                                             IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE,
+                                .qp_num = static_cast<std::uint32_t>(number),
+                                .xrcd = domain.native_handle(),
+                                .qp_context = options.user_context,
+                                .qp_type = IBV_QPT_XRC_RECV};
+        return ibv_open_qp(domain.native_handle()->context, &native);
+      },
+      [&](failure_description& description) {
+        if (description.code() == std::errc::invalid_argument)
+          description.explain([&](text_writer& writer) {
+            writer.put("no target with the number ").put(number).put(" is in this XRC domain");
+          });
+      });
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

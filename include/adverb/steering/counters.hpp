@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Counters of what passes through flows.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
+#include <adverb/steering/flow.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a counter counts.
+enum class counted : std::uint32_t {
+  packets = IBV_COUNTER_PACKETS,
+  bytes = IBV_COUNTER_BYTES,
+};
+
+[[nodiscard]] constexpr text<48> to_text(counted what) noexcept {
+  constexpr std::array<std::string_view, 2> names{"packets", "bytes"};
+  const auto number = static_cast<std::uint32_t>(what);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+namespace detail {
+
+struct counters_traits {
+  using native_type = ibv_counters;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_counters";
+  static int destroy(ibv_counters* counters) noexcept { return ibv_destroy_counters(counters); }
+  template <class Function>
+  static void for_each_parent(const ibv_counters* counters, const Function& function) noexcept {
+    function(counters->context);
+  }
+  static void describe(const ibv_counters* counters, text_writer& writer) noexcept {
+    put_device(writer, counters->context).put(" counters");
+  }
+};
+
+}  // namespace detail
+
+/// What a set of counters can do, whether it is owned or referred to.
+template <class Storage>
+class counters_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+
+  /// Counts something at an index, in the flows that will name these counters in an `action_count`.
+  /// Counters that share an index are added up. Refused (EBUSY) once a flow uses the counters.
+  /// Wraps: ibv_attach_counters_point_flow(3).
+  template <error_policy Policy = throwing>
+  void attach(counted what, std::uint32_t index, Policy&& policy = {}) const {
+    attach_to(nullptr, what, index, std::forward<Policy>(policy));
+  }
+  /// Counts something at an index in a flow that is in force. Wraps:
+  /// ibv_attach_counters_point_flow(3).
+  template <error_policy Policy = throwing>
+  void attach(counted what, std::uint32_t index, flow_ref flow, Policy&& policy = {}) const {
+    if (detail::check_present(std::forward<Policy>(policy), attach_verb, flow.native_handle()))
+      attach_to(flow.native_handle(), what, index, std::forward<Policy>(policy));
+  }
+
+  /// Reads the counters from index 0 on; there has to be room up to the highest index in use.
+  /// Wraps: ibv_read_counters(3).
+  template <error_policy Policy = throwing>
+  void read(std::span<std::uint64_t> values, Policy&& policy = {}) const {
+    read_with(0, values, std::forward<Policy>(policy));
+  }
+  /// The same, from what the driver last read, if it did, instead of from the device.
+  /// Wraps: ibv_read_counters(3).
+  template <error_policy Policy = throwing>
+  void read_cached(std::span<std::uint64_t> values, Policy&& policy = {}) const {
+    read_with(IBV_READ_COUNTERS_ATTR_PREFER_CACHED, values, std::forward<Policy>(policy));
+  }
+
+ private:
+  static constexpr std::string_view attach_verb = "ibv_attach_counters_point_flow";
+  static constexpr std::string_view read_verb = "ibv_read_counters";
+
+  template <error_policy Policy>
+  void attach_to(ibv_flow* flow, counted what, std::uint32_t index, Policy&& policy) const {
+    if (!detail::check_present(std::forward<Policy>(policy), attach_verb, this->native_handle()))
+      return;
+    ibv_counter_attach_attr attributes{
+        .counter_desc = static_cast<ibv_counter_description>(what), .index = index, .comp_mask = 0};
+    const int result = ibv_attach_counters_point_flow(this->native_handle(), &attributes, flow);
+    detail::check_returned(
+        std::forward<Policy>(policy), attach_verb, result, [&](failure_description& description) {
+          detail::on_object<detail::counters_traits>(this->native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            if (description.code() == std::errc::operation_not_supported)
+              writer.put("the device does not count the ").put(what).put(" of flows");
+            else if (description.code() == std::errc::device_or_resource_busy)
+              writer.put("a flow uses the counters: say what they count before it is made");
+          });
+        });
+  }
+
+  template <error_policy Policy>
+  void read_with(std::uint32_t flags, std::span<std::uint64_t> values, Policy&& policy) const {
+    if (!detail::check_present(std::forward<Policy>(policy), read_verb, this->native_handle()))
+      return;
+    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+    const auto count = static_cast<std::uint32_t>(values.size() < most ? values.size() : most);
+    const int result = ibv_read_counters(this->native_handle(), values.data(), count, flags);
+    detail::check_returned(
+        std::forward<Policy>(policy), read_verb, result, [&](failure_description& description) {
+          detail::on_object<detail::counters_traits>(this->native_handle())(description);
+          if (description.code() == std::errc::invalid_argument)
+            description.explain([&](text_writer& writer) {
+              writer.put("there is room for ").decimal(values.size());
+              writer.put(
+                  ", which may be less than the highest index in use, and no flow may be "
+                  "using the counters yet");
+            });
+        });
+  }
+};
+
+/// A set of counters, each at an index of its own. Give it to flows with `action_count`.
+///
+///     counters traffic{device};
+///     traffic.attach(counted::packets, 0);
+///     traffic.attach(counted::bytes, 1);
+///     flow steered{pair, flow_rule{{.port = port}, match_ethernet{.destination = mac},
+///                                  action_count{traffic}}};
+///     std::array<std::uint64_t, 2> values{};
+///     traffic.read(values);
+///
+/// They start at zero and only grow. They have to outlive the flows that use them.
+class [[nodiscard]] counters : public counters_operations<unique_handle<detail::counters_traits>> {
+ public:
+  using counters_operations::counters_operations;
+
+  /// Wraps: ibv_create_counters(3).
+  template <error_policy Policy = throwing>
+  explicit counters(context_ref context, Policy&& policy = {})
+      : counters_operations{detail::make_handle<counters>(
+            std::forward<Policy>(policy), "ibv_create_counters",
+            [&] {
+              ibv_counters_init_attr native{.comp_mask = 0};
+              return ibv_create_counters(context.native_handle(), &native);
+            },
+            detail::on_device(context.native_handle()), context)} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI

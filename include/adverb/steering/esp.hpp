@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// What the device does to the packets of an IPsec security association (ESP, RFC 4303).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/steering/flow_specification.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The key of AES-GCM for ESP (RFC 4106): of 16, 24 or 32 bytes, with a salt of four.
+class aes_gcm_key {
+ public:
+  template <std::size_t Size>
+  constexpr aes_gcm_key(std::span<const std::byte, Size> key,
+                        const std::array<std::byte, 4>& salt) noexcept
+      : size_{Size}, salt_{salt} {
+    static_assert(Size == 16 || Size == 24 || Size == 32,
+                  "a key of AES has 16, 24 or 32 bytes, and its span says how many");
+    if constexpr (Size <= 32) std::copy_n(key.begin(), Size, bytes_.begin());
+  }
+  template <std::size_t Size>
+  constexpr aes_gcm_key(const std::array<std::byte, Size>& key,
+                        const std::array<std::byte, 4>& salt) noexcept
+      : aes_gcm_key{std::span{key}, salt} {}
+
+  [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept {
+    return std::span{bytes_}.first(size_);
+  }
+  [[nodiscard]] constexpr const std::array<std::byte, 4>& salt() const noexcept { return salt_; }
+
+ private:
+  std::array<std::byte, 32> bytes_{};
+  std::size_t size_;
+  std::array<std::byte, 4> salt_;
+};
+
+enum class esp_direction : std::uint32_t {
+  decrypt = IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT,
+  encrypt = IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT,
+};
+
+enum class esp_mode : std::uint32_t {
+  /// ESP carries whole IP packets.
+  tunnel = IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL,
+  /// ESP carries what IP packets carry.
+  transport = IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT,
+};
+
+/// What the device needs to know to put on and take off the ESP header and trailer by itself.
+struct esp_full_offload {
+  std::uint32_t security_parameters_index = 0;
+  /// The low half of the first sequence number.
+  std::uint32_t sequence_number = 0;
+  /// The initialization vector of the first packet. Never the same twice with one key.
+  std::array<std::byte, 8> initialization_vector{};
+  /// Padding against traffic analysis, in bytes.
+  std::uint32_t traffic_flow_padding = 0;
+  /// After how many packets the association is dead; 0 for no limit.
+  std::uint64_t hard_limit_packets = 0;
+  /// How many sequence numbers back a packet may be late (bits of the replay bitmap); without it
+  /// nothing guards against replay.
+  std::optional<std::uint32_t> replay_window{};
+  /// The headers around ESP in tunnel mode, in their order: matches, of which the values count.
+  /// Read during the call only.
+  std::span<const flow_specification> tunnel_headers{};
+};
+
+struct esp_attributes {
+  esp_direction direction = esp_direction::decrypt;
+  esp_mode mode = esp_mode::tunnel;
+  /// Whether the bottom of the replay window lies in the upper half of the sequence numbers, for
+  /// extended sequence numbers without full offload.
+  bool new_sequence_window = false;
+  /// Without it the program writes and reads the ESP header, and the device only en- or decrypts
+  /// (inline crypto).
+  std::optional<esp_full_offload> full_offload{};
+};
+
+/// What an ESP flow action is made with.
+struct esp_options {
+  aes_gcm_key key;
+  /// The length of the integrity check value, in bytes: 8, 12 or 16 (RFC 4106).
+  std::uint32_t integrity_check_length = 16;
+  esp_attributes attributes{};
+  /// The high half of 64-bit sequence numbers. It has to be kept up with `modify` every 2^31
+  /// packets.
+  std::optional<std::uint32_t> extended_sequence_number{};
+};
+
+/// What is changed of an ESP flow action: what is not given stays.
+struct esp_changes {
+  std::optional<aes_gcm_key> key{};
+  /// Goes with the key.
+  std::uint32_t integrity_check_length = 16;
+  std::optional<esp_attributes> attributes{};
+  std::optional<std::uint32_t> extended_sequence_number{};
+};
+
+namespace detail {
+
+/// The structs of the C API for an ESP action, which point at each other: not to be moved.
+class native_esp {
+ public:
+  explicit native_esp(const esp_changes& changes)
+      : headers_(changes.attributes && changes.attributes->full_offload
+                     ? changes.attributes->full_offload->tunnel_headers.size()
+                     : 0) {
+    if (changes.extended_sequence_number) {
+      native_.comp_mask = IBV_FLOW_ACTION_ESP_MASK_ESN;
+      native_.esn = *changes.extended_sequence_number;
+    }
+    if (changes.attributes) take(*changes.attributes);
+    if (changes.key) take(*changes.key, changes.integrity_check_length);
+  }
+  native_esp(const native_esp&) = delete;
+  native_esp& operator=(const native_esp&) = delete;
+
+  [[nodiscard]] ibv_flow_action_esp_attr* get() noexcept { return &native_; }
+
+ private:
+  void take(const aes_gcm_key& key, std::uint32_t integrity_check_length) noexcept {
+    key_.iv_algo = IBV_FLOW_ACTION_IV_ALGO_SEQ;
+    key_.icv_len = integrity_check_length;
+    std::memcpy(&key_.salt, key.salt().data(), sizeof key_.salt);
+    key_.key_len = static_cast<std::uint32_t>(key.bytes().size());
+    std::memcpy(key_.aes_key, key.bytes().data(), key.bytes().size());
+    native_.keymat_proto = IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM;
+    native_.keymat_len = sizeof key_;
+    native_.keymat_ptr = &key_;
+  }
+
+  void take(const esp_attributes& from) noexcept {
+    attributes_.flags =
+        static_cast<std::uint32_t>(from.direction) | static_cast<std::uint32_t>(from.mode);
+    if (from.new_sequence_window) attributes_.flags |= IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW;
+    if (from.full_offload) take(*from.full_offload);
+    native_.esp_attr = &attributes_;
+  }
+
+  void take(const esp_full_offload& from) noexcept {
+    attributes_.flags |= IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD;
+    attributes_.spi = from.security_parameters_index;
+    attributes_.seq = from.sequence_number;
+    attributes_.tfc_pad = from.traffic_flow_padding;
+    attributes_.hard_limit_pkts = from.hard_limit_packets;
+    std::memcpy(&key_.iv, from.initialization_vector.data(), sizeof key_.iv);
+    if (from.replay_window) {
+      replay_.size = *from.replay_window;
+      native_.replay_proto = IBV_FLOW_ACTION_ESP_REPLAY_BMP;
+      native_.replay_len = sizeof replay_;
+      native_.replay_ptr = &replay_;
+    }
+    for (std::size_t index = 0; index < headers_.size(); ++index) {
+      const std::span<const std::byte> values = from.tunnel_headers[index].values();
+      // The C functions only read it.
+      headers_[index].val_ptr = const_cast<std::byte*>(values.data());
+      headers_[index].len = static_cast<std::uint16_t>(values.size());
+      headers_[index].type = static_cast<std::uint16_t>(from.tunnel_headers[index].type());
+      headers_[index].next_ptr = index + 1 < headers_.size() ? &headers_[index + 1] : nullptr;
+    }
+    if (!headers_.empty()) native_.esp_encap = headers_.data();
+  }
+
+  ibv_flow_action_esp attributes_{};
+  ibv_flow_action_esp_keymat_aes_gcm key_{};
+  ibv_flow_action_esp_replay_bmp replay_{};
+  std::vector<ibv_flow_action_esp_encap> headers_;
+  ibv_flow_action_esp_attr native_{};
+};
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Flows: rules in force, which steer packets to queue pairs.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/fwd.hpp>
+#include <adverb/queue/queue_traits.hpp>
+#include <adverb/steering/explain_flow.hpp>
+#include <adverb/steering/flow_rule.hpp>
+#include <adverb/steering/flow_specification.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What a flow can do, whether it is owned or referred to.
+template <class Storage>
+class flow_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+};
+
+namespace detail {
+
+struct flow_traits {
+  using native_type = ibv_flow;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_flow";
+  static int destroy(ibv_flow* flow) noexcept { return ibv_destroy_flow(flow); }
+  template <class Function>
+  static void for_each_parent(const ibv_flow* flow, const Function& function) noexcept {
+    function(flow->context);
+    for (const void* parent : lifetime_registry::instance().noted_parents_of(flow))
+      function(parent);
+  }
+  static void describe(const ibv_flow* flow, text_writer& writer) noexcept {
+    put_device(writer, flow->context).put(" flow ").decimal(flow->handle);
+  }
+};
+
+/// What has to outlive a flow: its pair, and what its actions use.
+[[nodiscard]] inline std::vector<const void*> parents_of_flow(const ibv_qp* pair,
+                                                              const ibv_flow_attr* rule) {
+  std::vector<const void*> parents{pair};
+  for_each_specification(rule, [&](unsigned type, const std::byte* bytes) {
+    if (type == IBV_FLOW_SPEC_ACTION_HANDLE) {
+      ibv_flow_spec_action_handle action;
+      std::memcpy(&action, bytes, sizeof action);
+      parents.push_back(action.action);
+    } else if (type == IBV_FLOW_SPEC_ACTION_COUNT) {
+      ibv_flow_spec_counter_action action;
+      std::memcpy(&action, bytes, sizeof action);
+      parents.push_back(action.counters);
+    }
+  });
+  return parents;
+}
+
+}  // namespace detail
+
+/// Where a flow leads: a queue pair of datagrams or raw packets, in any state. Made from an owner,
+/// a reference, or the pointer of the C API.
+class flow_destination : public reference<ibv_qp> {
+ public:
+  flow_destination(ibv_qp* pair) noexcept : reference{pair} {}
+  flow_destination(reference<ibv_qp> pair) noexcept : reference{pair} {}
+  template <class Pair>
+    requires requires { Pair::transport_of; }
+  flow_destination(const Pair& pair) noexcept : reference{pair.native_handle()} {
+    static_assert(Pair::transport_of == transport::ud ||
+                      Pair::transport_of == transport::raw_packet ||
+                      Pair::transport_of == transport::driver,
+                  "packets are steered to UD and raw packet queue pairs");
+  }
+  /// An owner that is about to die cannot be referred to.
+  template <detail::owner_of<ibv_qp> Pair>
+  flow_destination(const Pair&&) = delete;
+};
+
+/// A flow: a rule in force until the flow is destroyed. The pair, the counters and the flow actions
+/// that the rule names have to outlive it; the lifetime checker counts it with each of them. Needs
+/// the capability CAP_NET_RAW.
+class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_traits>> {
+ public:
+  using flow_operations::flow_operations;
+
+  /// Puts a rule in force. Wraps: ibv_create_flow(3).
+  template <class... Specifications, error_policy Policy = throwing>
+  flow(flow_destination pair, const flow_rule<Specifications...>& rule, Policy&& policy = {})
+      : flow{make(std::forward<Policy>(policy), pair, rule.native(), rule.notes())} {}
+
+  /// The same from specifications that are known at run time only. Their order is the program's
+  /// affair: providers take most orders. Wraps: ibv_create_flow(3).
+  template <error_policy Policy = throwing>
+  flow(flow_destination pair, const flow_options& options,
+       std::span<const flow_specification> specifications, Policy&& policy = {})
+      : flow{make_from_list(std::forward<Policy>(policy), pair, options, specifications)} {}
+
+ private:
+  static constexpr std::string_view verb = "ibv_create_flow";
+
+  template <error_policy Policy>
+  [[nodiscard]] static flow refused(Policy&& policy, std::string_view why) {
+    detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
+                         [&](failure_description& description) { description.explain(why); });
+    return {};
+  }
+
+  template <error_policy Policy>
+  [[nodiscard]] static flow make(Policy&& policy, flow_destination pair, const ibv_flow_attr* rule,
+                                 const detail::lowering_notes& notes) {
+    if (const auto problem = detail::range_problem(notes); !problem.view().empty())
+      return refused(std::forward<Policy>(policy), problem);
+    if (!detail::check_present(std::forward<Policy>(policy), verb, pair.native_handle())) return {};
+    const std::vector<const void*> parents = detail::parents_of_flow(pair.native_handle(), rule);
+    for (const void* parent : parents)
+      if (parent == nullptr)
+        return refused(std::forward<Policy>(policy),
+                       "an action of the rule names counters or a flow action that are empty: "
+                       "moved from, closed, or never made");
+    return detail::make_handle<flow>(
+        std::forward<Policy>(policy), verb,
+        [&] {
+          // The C function only reads it.
+          return detail::with_parents(
+              ibv_create_flow(pair.native_handle(), const_cast<ibv_flow_attr*>(rule)), parents);
+        },
+        [&](failure_description& description) {
+          detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
+          detail::explain_flow(description, pair.native_handle(), rule, notes);
+        });
+  }
+
+  template <error_policy Policy>
+  [[nodiscard]] static flow make_from_list(Policy&& policy, flow_destination pair,
+                                           const flow_options& options,
+                                           std::span<const flow_specification> specifications) {
+    if (specifications.size() > 255)
+      return refused(std::forward<Policy>(policy), "a rule has at most 255 specifications");
+    detail::lowering_notes notes;
+    std::vector<std::byte> bytes(sizeof(ibv_flow_attr));
+    for (const flow_specification& each : specifications) {
+      bytes.insert(bytes.end(), each.bytes().begin(), each.bytes().end());
+      if (notes.too_large.empty()) {
+        const bool partial = notes.partial;
+        notes = each.notes();
+        notes.partial |= partial;
+      }
+    }
+    const ibv_flow_attr head = detail::native_flow(options, bytes.size(), specifications.size());
+    std::memcpy(bytes.data(), &head, sizeof head);
+    return make(std::forward<Policy>(policy), pair,
+                reinterpret_cast<const ibv_flow_attr*>(bytes.data()), notes);
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

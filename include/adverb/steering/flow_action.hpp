@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Flow actions: what a device does to the packets of flows, beyond steering them.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/device/context.hpp>
+#include <adverb/fwd.hpp>
+#include <adverb/steering/esp.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+struct flow_action_traits {
+  using native_type = ibv_flow_action;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_flow_action";
+  static int destroy(ibv_flow_action* action) noexcept { return ibv_destroy_flow_action(action); }
+  template <class Function>
+  static void for_each_parent(const ibv_flow_action* action, const Function& function) noexcept {
+    function(action->context);
+  }
+  static void describe(const ibv_flow_action* action, text_writer& writer) noexcept {
+    put_device(writer, action->context).put(" flow action");
+  }
+};
+
+/// Refuses (EINVAL) headers around ESP that are none, or that have values out of range. True when
+/// all is well.
+template <error_policy Policy>
+bool check_tunnel_headers(Policy&& policy, std::string_view verb, const esp_changes& asked) {
+  if (!asked.attributes || !asked.attributes->full_offload) return true;
+  for (const flow_specification& header : asked.attributes->full_offload->tunnel_headers) {
+    const auto out_of_range = range_problem(header.notes());
+    const std::string_view problem = header.values().empty()
+                                         ? "a header around ESP is a match, not an action"
+                                         : out_of_range.view();
+    if (problem.empty()) continue;
+    report_errno(std::forward<Policy>(policy), EINVAL, verb,
+                 [&](failure_description& description) { description.explain(problem); });
+    return false;
+  }
+  return true;
+}
+
+/// Says why an ESP action was refused, where that can be seen.
+inline void explain_esp(failure_description& description, const esp_changes& asked) {
+  if (description.code() != std::errc::invalid_argument) return;
+  description.explain([&](text_writer& writer) {
+    problem_list problems{writer};
+    const std::uint32_t length = asked.integrity_check_length;
+    if (asked.key && length != 8 && length != 12 && length != 16)
+      problems.add([&](text_writer& out) {
+        out.put("integrity_check_length is ").decimal(length).put(": it can be 8, 12 or 16");
+      });
+    if (!asked.attributes) return;
+    const esp_attributes& attributes = *asked.attributes;
+    const bool full = attributes.full_offload.has_value();
+    if (attributes.new_sequence_window && !asked.extended_sequence_number)
+      problems.add("new_sequence_window goes with an extended_sequence_number");
+    if (attributes.new_sequence_window && full)
+      problems.add("new_sequence_window is for inline crypto, not for full offload");
+    if (full &&
+        (attributes.mode == esp_mode::tunnel) == attributes.full_offload->tunnel_headers.empty())
+      problems.add(attributes.mode == esp_mode::tunnel
+                       ? "full offload in tunnel mode needs tunnel_headers"
+                       : "tunnel_headers are for tunnel mode");
+  });
+}
+
+}  // namespace detail
+
+/// What a flow action can do, whether it is owned or referred to.
+template <class Storage>
+class flow_action_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+
+  /// Changes it, for all flows that use it at once. When that fails, it is as before.
+  /// Wraps: ibv_modify_flow_action_esp(3).
+  template <error_policy Policy = throwing>
+  void modify(const esp_changes& changes, Policy&& policy = {}) const {
+    constexpr std::string_view verb = "ibv_modify_flow_action_esp";
+    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) ||
+        !detail::check_tunnel_headers(std::forward<Policy>(policy), verb, changes))
+      return;
+    detail::native_esp native{changes};
+    const int result = ibv_modify_flow_action_esp(this->native_handle(), native.get());
+    detail::check_returned(
+        std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+          detail::on_object<detail::flow_action_traits>(this->native_handle())(description);
+          detail::explain_esp(description, changes);
+        });
+  }
+};
+
+/// A flow action: the encryption or decryption of ESP packets, carried out by flows whose rules
+/// name it in an `action_handle`, which it has to outlive. Not thread safe against `modify`.
+class [[nodiscard]] flow_action
+    : public flow_action_operations<unique_handle<detail::flow_action_traits>> {
+ public:
+  using flow_action_operations::flow_action_operations;
+
+  /// Wraps: ibv_create_flow_action_esp(3).
+  template <error_policy Policy = throwing>
+  flow_action(context_ref context, const esp_options& options, Policy&& policy = {})
+      : flow_action{make(context,
+                         {.key = options.key,
+                          .integrity_check_length = options.integrity_check_length,
+                          .attributes = options.attributes,
+                          .extended_sequence_number = options.extended_sequence_number},
+                         std::forward<Policy>(policy))} {}
+
+ private:
+  template <error_policy Policy>
+  [[nodiscard]] static flow_action make(context_ref context, const esp_changes& asked,
+                                        Policy&& policy) {
+    constexpr std::string_view verb = "ibv_create_flow_action_esp";
+    if (!detail::check_tunnel_headers(std::forward<Policy>(policy), verb, asked)) return {};
+    detail::native_esp native{asked};
+    return detail::make_handle<flow_action>(
+        std::forward<Policy>(policy), verb,
+        [&] { return ibv_create_flow_action_esp(context.native_handle(), native.get()); },
+        [&](failure_description& description) {
+          detail::on_device(context.native_handle())(description);
+          detail::explain_esp(description, asked);
+        },
+        context);
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI

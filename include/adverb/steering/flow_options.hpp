@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What a flow rule says beside what it matches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/flags.hpp>
+#include <adverb/core/ids.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Which packets a rule is about.
+enum class flow_type : std::uint32_t {
+  /// Those that its specifications match.
+  normal = IBV_FLOW_ATTR_NORMAL,
+  /// All that no other rule has taken.
+  all_default = IBV_FLOW_ATTR_ALL_DEFAULT,
+  /// All multicast packets that no other rule has taken.
+  multicast_default = IBV_FLOW_ATTR_MC_DEFAULT,
+  /// A copy of everything that arrives at the port.
+  sniffer = IBV_FLOW_ATTR_SNIFFER,
+};
+
+[[nodiscard]] constexpr text<48> to_text(flow_type type) noexcept {
+  constexpr std::array<std::string_view, 4> names{"normal", "all default", "multicast default",
+                                                  "sniffer"};
+  const auto number = static_cast<std::uint32_t>(type);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+enum class flow_flag : std::uint32_t {
+  /// Lets rules of lower priority match the packet as well (normal rules only).
+  do_not_trap = IBV_FLOW_ATTR_FLAGS_DONT_TRAP,
+  /// Is about packets that are sent, by whatever pair: the rule's pair only says on which device.
+  egress = IBV_FLOW_ATTR_FLAGS_EGRESS,
+};
+template <>
+inline constexpr bool is_flag<flow_flag> = true;
+using flow_flags = flags<flow_flag>;
+
+[[nodiscard]] constexpr std::string_view flag_name(flow_flag flag) noexcept {
+  switch (flag) {
+    case flow_flag::do_not_trap: return "do_not_trap";
+    case flow_flag::egress: return "egress";
+  }
+  return {};
+}
+
+struct flow_options {
+  /// Rules with lower numbers are tried first.
+  std::uint16_t priority = 0;
+  port_number port{1};
+  flow_type type = flow_type::normal;
+  flow_flags flags{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Flow rules: which packets, and what becomes of them, laid out as the C API takes them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/steering/flow_options.hpp>
+#include <adverb/steering/specification.hpp>
+#include <adverb/steering/specification_order.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+[[nodiscard]] inline ibv_flow_attr native_flow(const flow_options& options, std::size_t size,
+                                               std::size_t specifications) noexcept {
+  return {.comp_mask = 0,
+          .type = static_cast<ibv_flow_attr_type>(options.type),
+          .size = static_cast<std::uint16_t>(size),
+          .priority = options.priority,
+          .num_of_specs = static_cast<std::uint8_t>(specifications),
+          .port = static_cast<std::uint8_t>(options.port),
+          .flags = options.flags.bits()};
+}
+
+/// Says in a sentence what is wrong with the order of specifications.
+template <class... Specifications>
+consteval bool check_order() noexcept {
+  // One more, so that it is not empty.
+  constexpr std::array<unsigned, sizeof...(Specifications) + 1> types{
+      lowering<Specifications>::type...};
+  constexpr order_problem problem =
+      order_problem_of(std::span{types}.first(sizeof...(Specifications)));
+  static_assert(problem != order_problem::header_twice,
+                "a rule names each header once: what is inside of a tunnel is match_inner{…}");
+  static_assert(problem != order_problem::wrong_order,
+                "a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or "
+                "UDP, then the tunnel");
+  static_assert(problem != order_problem::outer_after_inner,
+                "headers inside of a tunnel come behind those around it");
+  static_assert(problem != order_problem::action_twice, "a rule has one tag, and drops once");
+  static_assert(sizeof...(Specifications) <= 255, "a rule has at most 255 specifications");
+  return true;
+}
+
+/// Whether something is a match inside of a tunnel that itself is one.
+template <class Specification>
+inline constexpr bool is_inner_tunnel = is_inner(lowering<Specification>::type) &&
+                                        header_of(lowering<Specification>::type) == header::tunnel;
+
+/// How many bytes the C API takes a rule in.
+template <class... Specifications>
+consteval std::size_t size_of_rule() noexcept {
+  if constexpr ((flow_specification_type<Specifications> && ...))
+    return (sizeof(ibv_flow_attr) + ... + sizeof(typename lowering<Specifications>::native_type));
+  else
+    return sizeof(ibv_flow_attr);
+}
+
+}  // namespace detail
+
+/// A rule made of specifications by value, laid out in place, without padding between them, which
+/// is how libibverbs reads it. It can be given to any number of flows.
+///
+///     const flow_rule rule{{.priority = 1, .port = port},
+///                          match_ethernet{.destination = mac},
+///                          match_ipv4{.source = subnet(ipv4_address{10, 0, 0, 0}, 8)},
+///                          match_udp{.destination_port = 4791}, action_tag{42}};
+///     const flow steered{pair, rule};
+template <class... Specifications>
+class flow_rule {
+ public:
+  explicit flow_rule(const flow_options& options,
+                     const Specifications&... specifications) noexcept {
+    constexpr bool all_known = (detail::flow_specification_type<Specifications> && ...);
+    static_assert(all_known,
+                  "a rule is made of matches and actions: match_ethernet{…}, "
+                  "action_tag{…}, …");
+    if constexpr (all_known) {
+      static_assert((!detail::is_inner_tunnel<Specifications> && ...),
+                    "a rule can look into one tunnel, not into one inside of another");
+      static_assert(detail::check_order<Specifications...>());
+      std::size_t end = 0;
+      const auto append = [&](const auto& native) {
+        std::memcpy(bytes_.data() + end, &native, sizeof native);
+        end += sizeof native;
+      };
+      append(detail::native_flow(options, size, sizeof...(Specifications)));
+      (append(detail::lower(specifications, notes_)), ...);
+    }
+  }
+
+  /// As the C API takes it.
+  [[nodiscard]] const ibv_flow_attr* native() const noexcept {
+    return reinterpret_cast<const ibv_flow_attr*>(bytes_.data());
+  }
+  [[nodiscard]] const detail::lowering_notes& notes() const noexcept { return notes_; }
+
+ private:
+  static constexpr std::size_t size = detail::size_of_rule<Specifications...>();
+
+  alignas(ibv_flow_attr) std::array<std::byte, size> bytes_;
+  detail::lowering_notes notes_;
+};
+template <class... Specifications>
+flow_rule(flow_options, Specifications...) -> flow_rule<Specifications...>;
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// A specification of a flow rule whose kind is known at run time only.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/steering/specification.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Any one match or action, for rules that are put together at run time. Made from each of them:
+///
+///     std::vector<flow_specification> list{match_ethernet{}, match_ipv4{.source = address}};
+class flow_specification {
+ public:
+  template <detail::flow_specification_type Specification>
+  flow_specification(const Specification& specification) noexcept {
+    const auto native = detail::lower(specification, notes_);
+    static_assert(sizeof native <= capacity);
+    std::memcpy(bytes_.data(), &native, sizeof native);
+    size_ = sizeof native;
+    if constexpr (requires { native.mask; }) {
+      value_offset_ = offsetof(decltype(native), val);
+      value_size_ = sizeof native.val;
+    }
+  }
+
+  /// As the C API takes it.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return std::span{bytes_}.first(size_);
+  }
+  /// Of a match: the values alone, without a mask. Empty for an action.
+  [[nodiscard]] std::span<const std::byte> values() const noexcept {
+    return std::span{bytes_}.subspan(value_offset_, value_size_);
+  }
+  [[nodiscard]] ibv_flow_spec_type type() const noexcept {
+    ibv_flow_spec_type type;
+    std::memcpy(&type, bytes_.data(), sizeof type);
+    return type;
+  }
+  [[nodiscard]] const detail::lowering_notes& notes() const noexcept { return notes_; }
+
+ private:
+  static constexpr std::size_t capacity = sizeof(ibv_flow_spec);
+
+  alignas(ibv_flow_spec) std::array<std::byte, capacity> bytes_{};
+  std::size_t size_ = 0;
+  std::size_t value_offset_ = 0;
+  std::size_t value_size_ = 0;
+  detail::lowering_notes notes_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// The hash of arriving packets by which receive-side scaling spreads them.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include <adverb/core/check.hpp>
+#include <adverb/device/receive_side_scaling.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// The fields that usually tell connections apart.
+inline constexpr hash_fields ipv4_fields = hash_field::source_ipv4 | hash_field::destination_ipv4;
+inline constexpr hash_fields ipv6_fields = hash_field::source_ipv6 | hash_field::destination_ipv6;
+inline constexpr hash_fields tcp_fields =
+    hash_field::source_tcp_port | hash_field::destination_tcp_port;
+inline constexpr hash_fields udp_fields =
+    hash_field::source_udp_port | hash_field::destination_udp_port;
+
+namespace detail {
+
+[[nodiscard]] constexpr bool mixes_networks(hash_fields fields) noexcept {
+  return fields.intersects(ipv4_fields) && fields.intersects(ipv6_fields);
+}
+[[nodiscard]] constexpr bool mixes_transports(hash_fields fields) noexcept {
+  return fields.intersects(tcp_fields) && fields.intersects(udp_fields);
+}
+
+inline constexpr std::string_view mixed_networks =
+    "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each";
+inline constexpr std::string_view mixed_transports =
+    "a hash is over TCP or over UDP ports: make a queue pair for each";
+inline constexpr std::string_view only_inner =
+    "inner says whose fields are hashed: name the fields too";
+
+/// What is wrong with the fields; nothing when all is well.
+[[nodiscard]] constexpr std::string_view hash_problem(hash_fields fields) noexcept {
+  if (mixes_networks(fields)) return mixed_networks;
+  if (mixes_transports(fields)) return mixed_transports;
+  return fields == hash_field::inner ? only_inner : "";
+}
+
+}  // namespace detail
+
+/// The secret of the Toeplitz hash: 40 bytes, best random, so that nobody can aim at one queue.
+using toeplitz_key = std::array<std::byte, 40>;
+
+/// A hash over fields of a packet, with its key.
+///
+///     constexpr auto hash = receive_hash::over<ipv4_fields | tcp_fields>(key);
+///
+/// The fields of IPv4 and IPv6, or of TCP and UDP, cannot be mixed.
+class receive_hash {
+ public:
+  /// Over fields that are known when the program is compiled. No fields at all are for a table with
+  /// one entry.
+  template <hash_fields Fields>
+  [[nodiscard]] static constexpr receive_hash over(const toeplitz_key& key) noexcept {
+    static_assert(!detail::mixes_networks(Fields),
+                  "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each");
+    static_assert(!detail::mixes_transports(Fields),
+                  "a hash is over TCP or over UDP ports: make a queue pair for each");
+    static_assert(Fields != hash_fields{hash_field::inner},
+                  "inner says whose fields are hashed: name the fields too");
+    return {Fields, key};
+  }
+
+  /// Over fields that are known at run time: refuses (EINVAL) those that cannot be mixed, and is
+  /// then over none.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static receive_hash over(hash_fields fields, const toeplitz_key& key,
+                                         Policy&& policy = {}) {
+    const std::string_view problem = detail::hash_problem(fields);
+    const bool fits = detail::check_returned(
+        std::forward<Policy>(policy), "receive_hash::over", problem.empty() ? 0 : EINVAL,
+        [&](failure_description& description) { description.explain(problem); });
+    return {fits ? fields : hash_fields{}, key};
+  }
+
+  [[nodiscard]] constexpr hash_fields fields() const noexcept { return fields_; }
+  [[nodiscard]] constexpr const toeplitz_key& key() const noexcept { return key_; }
+
+ private:
+  constexpr receive_hash(hash_fields fields, const toeplitz_key& key) noexcept
+      : fields_{fields}, key_{key} {}
+
+  hash_fields fields_;
+  toeplitz_key key_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Receive-side scaling: queue pairs whose packets are spread over work queues.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/problem_list.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/indirection_table.hpp>
+#include <adverb/queue/queue_pair.hpp>
+#include <adverb/steering/receive_hash.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// Says why a pair of receive-side scaling could not be made.
+inline void explain_scaling(failure_description& description, context_ref context,
+                            transport service, const receive_hash& hash,
+                            indirection_table_ref table) {
+  description.explain([&](text_writer& writer) {
+    if (description.code() == std::errc::operation_not_permitted) {
+      writer.put("raw packets need the capability CAP_NET_RAW");
+      return;
+    }
+    std::error_code unknown;
+    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
+    if (unknown) return;
+    problem_list problems{writer};
+    if (!limits.transports.contains(service)) {
+      problems.add([&](text_writer& out) {
+        put_device(out, context.native_handle()).put(" has no receive-side scaling for ");
+        out.put(service).put(" pairs");
+      });
+    } else {
+      if (!limits.functions.contains(hash_function::toeplitz))
+        problems.add("the device has no Toeplitz hash");
+      const hash_fields missing = hash.fields() - limits.fields;
+      if (!missing.empty())
+        problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
+    }
+    if (table.native_handle()->context != context.native_handle())
+      problems.add("the table was made on another device, or another opening of it");
+    if (problems.empty() && hash.fields().empty())
+      problems.add("nothing is hashed, which is for tables with one entry");
+  });
+}
+
+}  // namespace detail
+
+/// Makes a queue pair that spreads what is steered to it over the work queues of a table, by the
+/// hash of each packet. It has no queues of its own: nothing can be sent through it, receives are
+/// posted to the work queues. It is in RESET; some devices (mlx4) take packets once it is brought
+/// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it.
+/// Wraps: ibv_create_qp_ex(3).
+template <transport Transport = transport::raw_packet, error_policy Policy = throwing>
+[[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling_pair(
+    protection_domain_ref domain, indirection_table_ref table, const receive_hash& hash,
+    Policy&& policy = {}) {
+  static_assert(Transport == transport::raw_packet || Transport == transport::ud,
+                "receive-side scaling is for raw packet and UD queue pairs");
+  auto made = detail::make_handle<unique_handle<detail::queue_pair_traits>>(
+      std::forward<Policy>(policy), "ibv_create_qp_ex",
+      [&] {
+        toeplitz_key key = hash.key();
+        ibv_qp_init_attr_ex native{};
+        native.qp_type = static_cast<ibv_qp_type>(Transport);
+        native.comp_mask =
+            IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+        native.pd = domain.native_handle();
+        native.rwq_ind_tbl = table.native_handle();
+        native.rx_hash_conf = {.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+                               .rx_hash_key_len = static_cast<std::uint8_t>(key.size()),
+                               .rx_hash_key = reinterpret_cast<std::uint8_t*>(key.data()),
+                               .rx_hash_fields_mask = hash.fields().bits()};
+        return ibv_create_qp_ex(domain.native_handle()->context, &native);
+      },
+      [&](failure_description& description) {
+        detail::on_device(domain.native_handle()->context)(description);
+        detail::explain_scaling(description, domain.context(), Transport, hash, table);
+      },
+      domain, table);
+  if (!made || !detail::check_kind(std::forward<Policy>(policy), made.native_handle(), Transport,
+                                   qp_state::reset))
+    return {};
+  // Noted now, because a handle that is released forgets its parents.
+  return {adopt, detail::with_parents(made.release(), {table.native_handle()}),
+          std::forward<Policy>(policy)};
+}
+
+}  // namespace adverb::inline ADVERB_ABI

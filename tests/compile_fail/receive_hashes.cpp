@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Fields that cannot be hashed together.
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void use(protection_domain_ref domain, indirection_table_ref table,
+                                 const toeplitz_key& key) {
+  const receive_hash hash =
+      receive_hash::over < ipv4_fields | tcp_fields | hash_field::inner > (key);
+  (void)create_receive_side_scaling_pair(domain, table, hash);
+  (void)create_receive_side_scaling_pair<transport::ud>(domain, table, hash);
+
+#if defined(ADVERB_EXPECT_IPV4_AND_IPV6)
+  // expect: a hash is over IPv4 or over IPv6 addresses: make a queue pair for each
+  (void)receive_hash::over<hash_field::source_ipv4 | hash_field::destination_ipv6>(key);
+#elif defined(ADVERB_EXPECT_TCP_AND_UDP)
+  // expect: a hash is over TCP or over UDP ports: make a queue pair for each
+  (void)receive_hash::over<ipv4_fields | tcp_fields | udp_fields>(key);
+#elif defined(ADVERB_EXPECT_INNER_OF_NOTHING)
+  // expect: inner says whose fields are hashed: name the fields too
+  (void)receive_hash::over<hash_field::inner>(key);
+#elif defined(ADVERB_EXPECT_CONNECTED_PAIR)
+  // expect: receive-side scaling is for raw packet and UD queue pairs
+  (void)create_receive_side_scaling_pair<transport::rc>(domain, table, hash);
+#endif
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Traffic, events and failures over classic and over extended completion queues, on the real
+// device: one body for both engines.
+#include <cstdint>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "either_engine.hpp"
+
+using namespace adverb;
+
+namespace {
+
+using extended = extended_completion_queue<>;
+
+template <class Queue>
+struct datagram_link : queue_link<transport::ud, Queue> {
+  address_handle way{this->domain, this->to_far};
+  datagram_destination far_side{.address = way,
+                                .queue_pair = this->far_endpoint.number,
+                                .queue_key = this->far_endpoint.queue_key};
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("RC: a message arrives, and both sides are told of it",
+                   "[ibv_create_cq_ex][ibv_start_poll][ibv_end_poll][ibv_wc_read_opcode]"
+                   "[ibv_wc_read_byte_len][ibv_wc_read_qp_num][ibv_wc_read_wc_flags]"
+                   "[ibv_cq_ex_to_cq][ibv_poll_cq]",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  link.near.bytes[0] = std::byte{42};
+  int job = 0;
+  link.far_pair.post(receive(link.far.region.slice(0, 2000)).id(&job)).check();
+  link.near_pair.post(send(link.near.region.slice(0, 1000)).signaled().id(42)).check();
+  take(link.near.queue, [&](const auto& sent) {
+    sent.check();
+    CHECK(sent.id() == 42);
+    CHECK(sent.status() == completion_status::success);
+    CHECK(sent.queue_pair() == link.near_pair.number());
+    CHECK(sent.success().opcode() == completion_opcode::send);
+    CHECK(!sent.success().receive());
+  });
+  take(link.far.queue, [&](const auto& received) {
+    CHECK(received.template pointer<int>() == &job);
+    CHECK(received.queue_pair() == link.far_pair.number());
+    const auto success = received.success();
+    REQUIRE(success);
+    CHECK(success.opcode() == completion_opcode::receive);
+    const auto message = success.receive();
+    REQUIRE(message);
+    CHECK(message.length() == 1000);
+    CHECK(!message.immediate());
+    CHECK(!message.invalidated_key());
+    CHECK(!message.announces_write());
+  });
+  CHECK(link.far.bytes[0] == std::byte{42});
+}
+
+TEMPLATE_TEST_CASE("RC: immediate data comes with messages and writes",
+                   "[ibv_wc_read_imm_data][ibv_wc_read_wc_flags][ibv_wc_read_opcode]",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  link.far_pair.post(receive(link.far.region.slice(0, 64)), receive()).check();
+  const auto target = link.far.region.template remote<std::byte, access_right::remote_write>();
+  link.near_pair
+      .post(send_with_immediate(immediate{0x11223344}, link.near.region.slice(0, 8)),
+            write_with_immediate(target.slice(100, 16), immediate{0xfffffffe},
+                                 link.near.region.slice(0, 16)))
+      .check();
+  take(link.far.queue, [](const auto& received) {
+    const auto message = received.success().receive();
+    REQUIRE(message);
+    CHECK(message.immediate() == immediate{0x11223344});
+    CHECK(message.length() == 8);
+    CHECK(!message.announces_write());
+  });
+  take(link.far.queue, [](const auto& received) {
+    const auto message = received.success().receive();
+    REQUIRE(message);
+    CHECK(message.immediate() == immediate{0xfffffffe});
+    CHECK(message.length() == 16);
+    CHECK(message.announces_write());
+    CHECK(received.success().opcode() == completion_opcode::receive_write_with_immediate);
+  });
+}
+
+TEMPLATE_TEST_CASE("RC: one-sided operations tell what they were", "[ibv_wc_read_opcode]",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  constexpr access_rights rights =
+      access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
+  const auto target = link.far.region.template remote<std::byte, rights>();
+  const auto word = link.far.region.template remote<std::uint64_t, rights>().at(0);
+  const auto result = link.near.region.slice(0, 8);
+  const auto posted_as = [&](const auto& request, completion_opcode opcode) {
+    link.near_pair.post(request.signaled().id(static_cast<std::uint64_t>(opcode))).check();
+    take(link.near.queue, [&](const auto& done) {
+      done.check();
+      CHECK(done.id() == static_cast<std::uint64_t>(opcode));
+      CHECK(done.success().opcode() == opcode);
+      CHECK(!done.success().receive());
+    });
+  };
+  posted_as(write(target.slice(0, 64), link.near.region.slice(0, 64)), completion_opcode::write);
+  posted_as(read(target.slice(0, 64), link.near.region.slice(0, 64)), completion_opcode::read);
+  posted_as(compare_and_swap(word, {.expected = 0, .desired = 7}, result),
+            completion_opcode::compare_and_swap);
+  posted_as(fetch_and_add(word, 1, result), completion_opcode::fetch_and_add);
+}
+
+TEMPLATE_TEST_CASE("UD: a datagram says who sent it",
+                   "[ibv_wc_read_src_qp][ibv_wc_read_wc_flags][ibv_wc_read_byte_len]",
+                   completion_queue, extended) {
+  datagram_link<TestType> link;
+  link.far_pair.post(receive(link.far.region.slice(0, 600)).id(4)).check();
+  link.near_pair
+      .post(send_with_immediate(immediate{0x01020304}, link.near.region.slice(0, 500))
+                .signaled()
+                .id(5)
+                .to(link.far_side))
+      .check();
+  take(link.near.queue, [](const auto& sent) { CHECK(sent.id() == 5); });
+  take(link.far.queue, [&](const auto& received) {
+    CHECK(received.id() == 4);
+    const auto message = received.success().receive();
+    REQUIRE(message);
+    CHECK(message.length() == 500 + 40);
+    CHECK(message.source_queue_pair() == link.near_pair.number());
+    CHECK(message.has_grh());
+    CHECK(message.immediate() == immediate{0x01020304});
+  });
+}
+
+TEMPLATE_TEST_CASE("UD: on Ethernet, paths have no LIDs",
+                   "[ibv_wc_read_slid][ibv_wc_read_sl][ibv_wc_read_dlid_path_bits]",
+                   completion_queue, extended) {
+  datagram_link<TestType> link;
+  REQUIRE(link.context.query_port(first_port).link_layer() == link_layer::ethernet);
+  link.far_pair.post(receive(link.far.region.slice(0, 64))).check();
+  link.near_pair.post(send().to(link.far_side)).check();
+  take(link.far.queue, [&](const auto& received) {
+    const auto message = received.success().receive();
+    REQUIRE(message);
+    CHECK(message.source_lid() == lid{0});
+    CHECK(message.service_level() == service_level{0});
+    CHECK(message.path_bits() == 0);
+    CHECK(!message.ip_checksum_ok());
+  });
+}
+
+TEMPLATE_TEST_CASE("A request that fails says why, and those after it are flushed",
+                   "[ibv_wc_read_vendor_err][ibv_wc_read_qp_num]", completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  link.near_pair.post(receive().id(1), receive().id(2)).check();
+  const auto failed = link.near_pair.error();
+  link.near_pair = {};
+  for (const std::uint64_t id : {1U, 2U})
+    take(link.near.queue, [&](const auto& flushed) {
+      CHECK(flushed.id() == id);
+      CHECK(flushed.status() == completion_status::flushed);
+      CHECK(!flushed.success());
+      CHECK(flushed.queue_pair() == failed.number());
+      failure why;
+      flushed.check(why);
+      CHECK(why.code() == completion_status::flushed);
+      CHECK(why.verb() == "work request");
+    });
+}
+
+TEMPLATE_TEST_CASE("RC: waiting returns what is there, and what comes",
+                   "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]", completion_queue,
+                   extended) {
+  queue_link<transport::rc, TestType> link;
+  link.far_pair.post(receive().id(1), receive().id(2)).check();
+  link.near_pair.post(send().signaled()).check();
+  take_success(link.near.queue);
+  wait_for(link.far.queue, [](const auto& received) { CHECK(received.id() == 1); });
+  std::thread sender{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    link.near_pair.post(send()).check();
+  }};
+  wait_for(link.far.queue, [](const auto& received) { CHECK(received.id() == 2); });
+  sender.join();
+}
+
+TEMPLATE_TEST_CASE("UD: an event comes for a datagram, and names its queue",
+                   "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]", completion_queue,
+                   extended) {
+  datagram_link<TestType> link;
+  link.far_pair.post(receive(link.far.region.slice(0, 64)).id(1)).check();
+  link.far_pair.post(receive(link.far.region.slice(64, 64)).id(2)).check();
+  std::vector<std::uint64_t> ids;
+  const auto note = [&](const auto& received) { ids.push_back(received.id()); };
+  arm_and_take_all(link.far.queue, note);
+  CHECK(ids.empty());
+  for (std::uint64_t id = 1; id <= 2; ++id) {
+    link.near_pair.post(send().to(link.far_side)).check();
+    const auto named = link.far.channel.next_event();
+    REQUIRE(named);
+    CHECK(named->native_handle() == completion_queue_ref{link.far.queue}.native_handle());
+    arm_and_take_all(link.far.queue, note);
+    CHECK(ids.back() == id);
+  }
+}
+
+TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue armed",
+                   "[ibv_req_notify_cq]", completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  const auto wait = [&](auto timeout) -> std::size_t {
+    if constexpr (std::same_as<TestType, completion_queue>) {
+      std::array<completion, 1> found;
+      return link.far.queue.wait(found, timeout).size();
+    } else {
+      return link.far.queue.wait(1, [](const auto& each) { each.check(); }, timeout);
+    }
+  };
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(wait(std::chrono::milliseconds{30}) == 0);
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds{30});
+  link.far_pair.post(receive()).check();
+  link.near_pair.post(send().signaled()).check();
+  take_success(link.near.queue);
+  CHECK(link.far.channel.next_event());
+  CHECK(wait(std::chrono::seconds{0}) == 1);
+}
+
+TEMPLATE_TEST_CASE("A queue that was made single threaded carries traffic", "[ibv_create_cq_ex]",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link{{.single_threaded = true}};
+  link.far_pair.post(receive().id(3)).check();
+  link.near_pair.post(send().signaled()).check();
+  take_success(link.near.queue);
+  take(link.far.queue, [](const auto& received) { CHECK(received.id() == 3); });
+}
+
+TEMPLATE_TEST_CASE("A queue grows and shrinks with completions in it, as far as they fit",
+                   "[ibv_resize_cq]", completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
+  for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
+  link.near_pair.post(send().signaled()).check();
+  take_success(link.near.queue);
+
+  const TestType& queue = link.far.queue;
+  queue.resize(500);
+  CHECK(queue.capacity() >= 500);
+  const std::size_t grown = queue.capacity();
+  failure why;
+  queue.resize(4, why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "the queue may hold more than 4 completions: poll them first");
+  CHECK(queue.capacity() == grown);
+  queue.resize(5);
+  CHECK(queue.capacity() >= 5);
+  CHECK(queue.capacity() < grown);
+  for (std::uint64_t id = 1; id <= 5; ++id)
+    take(queue, [&](const auto& received) { CHECK(received.id() == id); });
+}
+
+TEMPLATE_TEST_CASE("A queue is not resized beyond the device, or to nothing", "[ibv_resize_cq]",
+                   completion_queue, extended) {
+  const context device = open_device();
+  const TestType queue{device, 16};
+  const std::size_t limit = device.query_device().max_completion_queue_entries();
+  failure why;
+  queue.resize(limit + 1, why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == std::to_string(limit + 1) +
+                                 " entries were asked for, the device allows " +
+                                 std::to_string(limit));
+  queue.resize(0, why);
+  CHECK(why.explanation() == "a completion queue needs room for at least one completion");
+  CHECK(queue.capacity() >= 16);
+  CHECK(queue.capacity() < limit);
+}

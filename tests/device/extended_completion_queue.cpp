@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// What is special to extended completion queues, on the real device.
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <support/reported.hpp>
+
+#include "either_engine.hpp"
+#include "rdma_core_version.hpp"
+
+using namespace adverb;
+
+namespace {
+
+using extended_link = queue_link<transport::rc, extended_completion_queue<>>;
+
+/// librxe of rdma-core before 55 takes one completion more than there is at the end of a round that
+/// emptied the queue: next_poll has let go of the last one already when it returns ENOENT, and
+/// end_poll lets go of one again.
+[[nodiscard]] bool loses_its_place(context_ref context) {
+  return is_soft_roce(context) && rdma_core_version() < 55;
+}
+
+/// Lets messages 1 to `count` arrive at the far end.
+void send_messages(const extended_link& link, std::uint64_t count) {
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    link.far_pair.post(receive().id(id)).check();
+    link.near_pair.post(send().signaled()).check();
+    take_success(link.near.queue);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("An extended queue holds at least what was asked for, and is empty at first",
+          "[ibv_create_cq_ex][ibv_start_poll]") {
+  const context device = open_device();
+  int user = 0;
+  const completion_channel channel{device};
+  const extended_completion_queue<> queue{device, 100, {.channel = channel, .user_context = &user}};
+  CHECK(queue.capacity() >= 100);
+  CHECK(queue.user_context() == &user);
+  CHECK(queue.channel().native_handle() == channel.native_handle());
+  for ([[maybe_unused]] const auto& each : queue.poll()) FAIL("there is nothing to poll");
+  for ([[maybe_unused]] const auto& each : queue.poll(1)) FAIL("there is nothing to poll");
+}
+
+TEST_CASE("An extended queue of an impossible size or vector is refused, and says why") {
+  const context device = open_device();
+  const auto said = [&](std::size_t capacity, const completion_queue_options& options) {
+    return std::string{reported([&](auto&&... policy) {
+                         const extended_completion_queue<> queue{device, capacity, options,
+                                                                 policy...};
+                         CHECK(!queue);
+                       }).explanation()};
+  };
+  const std::size_t limit = device.query_device().max_completion_queue_entries();
+  CHECK(said(0, {}) == "a completion queue needs room for at least one completion");
+  CHECK(said(limit + 1, {}) == std::to_string(limit + 1) +
+                                   " entries were asked for, the device allows " +
+                                   std::to_string(limit));
+  const std::uint32_t vectors = device.completion_vectors();
+  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) + " of " +
+                                             std::to_string(vectors) + " (they count from 0)");
+}
+
+TEST_CASE("Fields that the device cannot tell are refused, and named", "[optional]") {
+  const context device = open_device();
+  if (!is_soft_roce(device)) {
+    tell_skip("Fields that the device cannot tell are refused, and named",
+              "what other devices lack is not known here");
+    return;
+  }
+  const auto said = [&]<completion_field Field>(std::integral_constant<completion_field, Field>) {
+    return std::string{reported([&](auto&&... policy) {
+                         const extended_completion_queue<Field> queue{device, 16, policy...};
+                         CHECK(!queue);
+                       }).what()};
+  };
+  const std::string head = "ibv_create_cq_ex on " + std::string{device.device().name()} +
+                           ": EOPNOTSUPP (Operation not supported); ";
+  using field = completion_field;
+  CHECK(said(std::integral_constant<field, field::timestamp>{}) ==
+        head + "the device has no completion timestamps");
+  CHECK(said(std::integral_constant<field, field::wall_clock>{}) ==
+        head + "the device has no completion timestamps");
+  CHECK(said(std::integral_constant<field, field::vlan>{}) ==
+        head + "the device does not tell VLANs apart");
+  CHECK(said(std::integral_constant<field, field::flow_tag>{}) ==
+        head + "the device has no flow steering, so no flow tags");
+  CHECK(said(std::integral_constant<field, field::tag_matching>{}) ==
+        head + "the device has no tag matching");
+}
+
+TEST_CASE("A device without completion moderation says so", "[optional]") {
+  const context device = open_device();
+  if (device.query_device().native().cq_mod_caps.max_cq_count != 0) {
+    tell_skip("A device without completion moderation says so", "this one has it");
+    return;
+  }
+  const completion_queue queue{device, 16};
+  failure why;
+  queue.moderate(16, std::chrono::microseconds{10}, why);
+  CHECK(why.code() == std::errc::operation_not_supported);
+  CHECK(why.explanation() == std::string{device.device().name()} + " has no completion moderation");
+}
+
+TEST_CASE("Completions are moderated by number and time", "[ibv_modify_cq][optional]") {
+  const context device = open_device();
+  const ibv_cq_moderation_caps limits = device.query_device().native().cq_mod_caps;
+  if (limits.max_cq_count == 0) {
+    tell_skip("Completions are moderated by number and time", "the device has no moderation");
+    return;
+  }
+  const completion_queue queue{device, 16};
+  queue.moderate(1, std::chrono::microseconds{limits.max_cq_period});
+}
+
+TEST_CASE("A round with a limit takes that many, in order, and leaves the rest",
+          "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
+  const extended_link link;
+  send_messages(link, 5);
+  std::vector<std::uint64_t> ids;
+  for (const auto& completion : link.far.queue.poll(2)) ids.push_back(completion.id());
+  CHECK(ids == std::vector<std::uint64_t>{1, 2});
+  for (const auto& completion : link.far.queue.poll(3)) ids.push_back(completion.id());
+  CHECK(ids == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
+  for ([[maybe_unused]] const auto& each : link.far.queue.poll(3)) FAIL("all were taken");
+}
+
+TEST_CASE("A loop that is left takes off what it came to, and no more",
+          "[ibv_start_poll][ibv_end_poll]") {
+  const extended_link link;
+  send_messages(link, 3);
+  for (const auto& completion : link.far.queue.poll()) {
+    CHECK(completion.id() == 1);
+    break;
+  }
+  CHECK_THROWS_AS(
+      [&] {
+        for (const auto& completion : link.far.queue.poll()) throw completion.id();
+      }(),
+      std::uint64_t);
+  take(link.far.queue, [](const auto& last) { CHECK(last.id() == 3); });
+}
+
+TEST_CASE("One at a time, more completions than the queue has room for go through it",
+          "[ibv_start_poll][ibv_end_poll]") {
+  const extended_link link;
+  const std::uint64_t rounds = 3 * link.far.queue.capacity();
+  for (std::uint64_t id = 1; id <= rounds; ++id) {
+    link.far_pair.post(receive().id(id)).check();
+    link.near_pair.post(send().signaled()).check();
+    take_success(link.near.queue);
+    take(link.far.queue, [&](const auto& received) { REQUIRE(received.id() == id); });
+    for ([[maybe_unused]] const auto& each : link.far.queue.poll(1)) FAIL("all were taken");
+  }
+}
+
+TEST_CASE("A loop without a limit takes all, and the queue goes on working",
+          "[ibv_start_poll][ibv_next_poll][ibv_end_poll][optional]") {
+  const extended_link link;
+  if (loses_its_place(link.context)) {
+    tell_skip("A loop without a limit takes all, and the queue goes on working",
+              "librxe before rdma-core 55 loses its place in a queue that was emptied");
+    return;
+  }
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    send_messages(link, 5);
+    std::vector<std::uint64_t> ids;
+    for (const auto& completion : link.far.queue.poll()) ids.push_back(completion.id());
+    CHECK(ids == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
+  }
+}
+
+TEST_CASE("What librxe before rdma-core 55 does to a loop without a limit", "[optional]") {
+  const extended_link link;
+  if (!loses_its_place(link.context)) {
+    tell_skip("What librxe before rdma-core 55 does to a loop without a limit",
+              "this is another provider, or a later one");
+    return;
+  }
+  send_messages(link, 2);
+  std::vector<std::uint64_t> ids;
+  for (const auto& completion : link.far.queue.poll()) ids.push_back(completion.id());
+  CHECK(ids == std::vector<std::uint64_t>{1, 2});
+  // Nothing came since, and yet there is something.
+  std::size_t bogus = 0;
+  for ([[maybe_unused]] const auto& each : link.far.queue.poll(1)) ++bogus;
+  CHECK(bogus == 1);
+}
+
+TEST_CASE("One channel serves many queues of both engines, and names the one that has something",
+          "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events][ibv_cq_ex_to_cq]") {
+  const context device = open_device();
+  const protection_domain domain{device};
+  const completion_channel channel{device};
+  std::vector<completion_queue> classic;
+  std::vector<extended_completion_queue<>> extended;
+  std::vector<queue_pair<transport::rc>> pairs;
+  const auto add_pair = [&](completion_queue_ref queue) {
+    auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq = queue});
+    auto waiting = initialised(fresh);
+    const endpoint itself = waiting.endpoint();
+    pairs.push_back(waiting.connect(itself));
+  };
+  constexpr std::size_t of_each = 8;
+  for (std::size_t index = 0; index < of_each; ++index) {
+    add_pair(classic.emplace_back(device, 16, completion_queue_options{.channel = channel}));
+    add_pair(extended.emplace_back(device, 16, completion_queue_options{.channel = channel}));
+  }
+
+  std::vector<std::uint64_t> ids;
+  const auto note = [&](const auto& completion) { ids.push_back(completion.id()); };
+  for (const completion_queue& queue : classic) arm_and_take_all(queue, note);
+  for (const extended_completion_queue<>& queue : extended) arm_and_take_all(queue, note);
+  CHECK(ids.empty());
+
+  for (std::uint64_t index = 2 * of_each; index-- > 0;) {
+    pairs[index].post(receive().id(100 + index)).check();
+    pairs[index].post(send().id(index)).check();
+    const auto named = channel.next_event();
+    REQUIRE(named);
+    const std::size_t which = index / 2;
+    const completion_queue_ref expected = index % 2 == 0 ? completion_queue_ref{classic[which]}
+                                                         : completion_queue_ref{extended[which]};
+    REQUIRE(named->native_handle() == expected.native_handle());
+    ids.clear();
+    if (index % 2 == 0)
+      arm_and_take_all(classic[which], note);
+    else
+      arm_and_take_all(extended[which], note);
+    CHECK(ids == std::vector<std::uint64_t>{100 + index});
+  }
+  channel.set_non_blocking(true);
+  CHECK(!channel.next_event());
+  pairs.clear();
+}
+
+TEST_CASE("Only the queues that are made for it ignore overruns", "[ibv_create_cq_ex][optional]") {
+  const context device = open_device();
+  failure why;
+  const extended_completion_queue<> queue{device, 16, {.ignore_overrun = true}, why};
+  if (queue) {
+    CHECK(!why);
+    return;
+  }
+  CHECK(why.code() == std::errc::operation_not_supported);
+  CHECK(why.explanation() == std::string{device.device().name()} +
+                                 " has no extended completion queues, or not of this kind");
+  tell_skip("Only the queues that are made for it ignore overruns",
+            "the device does not ignore them");
+}

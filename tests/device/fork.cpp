@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// fork() beside registered memory. What is set for a process stays set, so the order of the checks
+// is part of them.
+#include <cstddef>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <support/reported.hpp>
+
+#include "support.hpp"
+
+using namespace adverb;
+
+namespace {
+
+/// Runs `child` in a child process; its result is the status.
+template <class Function>
+int in_child(const Function& child) {
+  const pid_t process = ::fork();
+  REQUIRE(process != -1);
+  if (process == 0) ::_exit(child());
+  int status = 0;
+  REQUIRE(::waitpid(process, &status, 0) == process);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+TEST_CASE("A process says whether it can fork, and can be made one that can",
+          "[ibv_fork_init][ibv_is_fork_initialized]") {
+  // Told by the kernel, or off until it is asked for.
+  const fork_support_status before = fork_support();
+  INFO(to_string(before));
+  CHECK(before != fork_support_status::enabled);
+  initialize_fork_support();
+  CHECK(fork_support() == (before == fork_support_status::unneeded ? fork_support_status::unneeded
+                                                                   : fork_support_status::enabled));
+}
+
+TEST_CASE("Fork support that comes too late is refused, unless it is unneeded") {
+  // In a process of its own, where it was not asked for before the registration.
+  const int status = in_child([] {
+    const context device = open_device();
+    const protection_domain domain{device};
+    std::vector<std::byte> bytes(4096);
+    const memory_region region{domain, bytes, access_right::local_write};
+    failure why;
+    initialize_fork_support(why);
+    const bool fits = fork_support() == fork_support_status::disabled
+                          ? why.explanation() == "memory was registered before"
+                          : !why;
+    return fits ? 0 : 1;
+  });
+  CHECK(status == 0);
+}
+
+TEST_CASE("Memory that was written after a fork still reaches the device") {
+  loopback<transport::rc> link;
+  link.near_end.fill(0, 4096, 1);
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t process = ::fork();
+  REQUIRE(process != -1);
+  if (process == 0) {
+    // Lives until the parent is done, and so shares its pages.
+    char byte = 0;
+    ::close(ends[1]);
+    ::_exit(::read(ends[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  ::close(ends[0]);
+  link.near_end.fill(0, 4096, 7);
+  link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 4096)).signaled())
+      .check();
+  next_success(link.near_end.queue);
+  CHECK(link.far_end.holds(0, 4096, 7));
+  ::close(ends[1]);
+  int status = 0;
+  REQUIRE(::waitpid(process, &status, 0) == process);
+  CHECK(WIFEXITED(status));
+}

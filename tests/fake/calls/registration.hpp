@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The registrations besides ibv_reg_mr, and what is done with a region afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+namespace fake {
+
+namespace called {
+
+struct reg_dmabuf_mr {
+  ibv_pd* domain;
+  std::uint64_t offset;
+  std::size_t length;
+  std::uint64_t device_address;
+  int file_descriptor;
+  int access;
+};
+struct reg_dm_mr {
+  ibv_pd* domain;
+  ibv_dm* memory;
+  std::uint64_t offset;
+  std::size_t length;
+  unsigned access;
+};
+struct alloc_null_mr {
+  ibv_pd* domain;
+};
+struct rereg_mr {
+  ibv_mr* region;
+  int flags;
+  ibv_pd* domain;
+  void* memory;
+  std::size_t length;
+  int access;
+};
+struct advise_mr {
+  ibv_pd* domain;
+  ibv_advise_mr_advice advice;
+  std::uint32_t flags;
+  std::vector<ibv_sge> elements;
+};
+
+}  // namespace called
+}  // namespace fake

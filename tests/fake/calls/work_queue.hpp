@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Work queues and their indirection tables, and the pairs that are made with the extended call.
+#pragma once
+
+#include <vector>
+
+#include <infiniband/verbs.h>
+
+#include "queue.hpp"
+
+namespace fake {
+
+namespace called {
+
+struct create_wq {
+  ibv_context* context;
+  ibv_wq_init_attr attributes;
+};
+struct modify_wq {
+  ibv_wq* queue;
+  ibv_wq_attr attributes;
+};
+struct destroy_wq {
+  ibv_wq* queue;
+};
+struct post_wq_recv {
+  ibv_wq* queue;
+  std::vector<posted<ibv_recv_wr>> requests;
+};
+struct create_rwq_ind_table {
+  ibv_context* context;
+  std::vector<ibv_wq*> queues;
+  std::uint32_t comp_mask;
+};
+struct destroy_rwq_ind_table {
+  ibv_rwq_ind_table* table;
+};
+
+}  // namespace called
+}  // namespace fake

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Counters: what they are told to count, and how they are read.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct counters_bench : test_bench {
+  counters traffic{context};
+  queue_pair<transport::ud> pair = ready<transport::ud>();
+  flow steered{pair, flow_rule{{}, action_count{traffic}}};
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(counters_bench, "counters are made and destroyed on a device",
+                 "[ibv_create_counters][ibv_destroy_counters]") {
+  const auto call = machine.calls<called::create_counters>().at(0);
+  CHECK(call.context == context.native_handle());
+  CHECK(call.comp_mask == 0);
+  CHECK(traffic.context().native_handle() == context.native_handle());
+  steered.close();
+  ibv_counters* const native = traffic.native_handle();
+  traffic.close();
+  CHECK(machine.calls<called::destroy_counters>().at(0).counters == native);
+}
+
+TEST_CASE_METHOD(counters_bench, "what is counted has an index, for all flows or for one",
+                 "[ibv_attach_counters_point_flow]") {
+  traffic.attach(counted::packets, 3);
+  auto call = machine.calls<called::attach_counters_point_flow>().back();
+  CHECK(call.counters == traffic.native_handle());
+  CHECK(call.attributes.counter_desc == IBV_COUNTER_PACKETS);
+  CHECK(call.attributes.index == 3);
+  CHECK(call.attributes.comp_mask == 0);
+  CHECK(call.flow == nullptr);
+
+  const counters_ref reference = traffic;
+  reference.attach(counted::bytes, 0, steered);
+  call = machine.calls<called::attach_counters_point_flow>().back();
+  CHECK(call.counters == traffic.native_handle());
+  CHECK(call.attributes.counter_desc == IBV_COUNTER_BYTES);
+  CHECK(call.attributes.index == 0);
+  CHECK(call.flow == steered.native_handle());
+}
+
+TEST_CASE_METHOD(counters_bench, "counters are read into a span, from the device or the cache",
+                 "[ibv_read_counters]") {
+  machine.count(traffic.native_handle(), {5, 640});
+  std::array<std::uint64_t, 3> values{};
+  traffic.read(values);
+  auto call = machine.calls<called::read_counters>().back();
+  CHECK(call.counters == traffic.native_handle());
+  CHECK(call.count == 3);
+  CHECK(call.flags == 0);
+  CHECK(values == std::array<std::uint64_t, 3>{5, 640, 0});
+
+  machine.count(traffic.native_handle(), {6, 700});
+  traffic.read_cached(std::span{values}.first(2));
+  call = machine.calls<called::read_counters>().back();
+  CHECK(call.count == 2);
+  CHECK(call.flags == IBV_READ_COUNTERS_ATTR_PREFER_CACHED);
+  CHECK(values == std::array<std::uint64_t, 3>{6, 700, 0});
+}
+
+TEST_CASE_METHOD(counters_bench, "what counters cannot do is explained") {
+  CHECK(reported([&] { machine.fail<called::create_counters>(EOPNOTSUPP); },
+                 [&](auto&&... policy) { const counters none{context, policy...}; })
+            .explanation() == "fake0 has no counters");
+  const auto attach_refused = [&](int error) {
+    return reported([&] { machine.fail<called::attach_counters_point_flow>(error); },
+                    [&](auto&&... policy) { traffic.attach(counted::bytes, 1, policy...); });
+  };
+  CHECK(std::string{attach_refused(ENOTSUP).what()} ==
+        "ibv_attach_counters_point_flow on fake0 counters: EOPNOTSUPP (Operation not supported); "
+        "the device does not count the bytes of flows");
+  CHECK(attach_refused(EBUSY).explanation() ==
+        "a flow uses the counters: say what they count before it is made");
+  CHECK(attach_refused(ENOMEM).explanation().empty());
+
+  machine.count(traffic.native_handle(), {1, 2, 3});
+  std::array<std::uint64_t, 2> values{};
+  CHECK(
+      std::string{reported([&](auto&&... policy) { traffic.read(values, policy...); }).what()} ==
+      "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2, which "
+      "may be less than the highest index in use, and no flow may be using the counters yet");
+  CHECK(reported([&] { machine.fail<called::read_counters>(EIO); },
+                 [&](auto&&... policy) { traffic.read_cached(values, policy...); })
+            .explanation()
+            .empty());
+}
+
+TEST_CASE_METHOD(counters_bench, "empty counters and flows are reported") {
+  const counters none{};
+  const flow no_flow{};
+  std::array<std::uint64_t, 1> values{};
+  const std::string empty = "the counter set is empty: moved from, closed, or never made";
+  CHECK(reported([&](auto&&... policy) {
+          none.attach(counted::bytes, 0, policy...);
+        }).explanation() == empty);
+  CHECK(reported([&](auto&&... policy) { none.read(values, policy...); }).explanation() == empty);
+  CHECK(reported([&](auto&&... policy) {
+          traffic.attach(counted::bytes, 0, no_flow, policy...);
+        }).explanation() == "the flow is empty: moved from, closed, or never made");
+  CHECK(machine.count<called::attach_counters_point_flow>() == 0);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Thread domains and parent domains.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+#include <adverb/memory/memory_region.hpp>
+#include <adverb/memory/parent_domain.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::parent_domain;
+using adverb::provider_allocation;
+using adverb::thread_domain;
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+};
+
+/// Answers what it is told to, and remembers what it was asked.
+struct allocator {
+  provider_allocation answer = provider_allocation::use_default();
+  std::size_t size = 0;
+  std::size_t alignment = 0;
+  std::uint64_t resource_type = 0;
+  void* deallocated = nullptr;
+
+  provider_allocation allocate(std::size_t asked_size, std::size_t asked_alignment,
+                               std::uint64_t asked_type) noexcept {
+    size = asked_size;
+    alignment = asked_alignment;
+    resource_type = asked_type;
+    return answer;
+  }
+  void deallocate(void* memory, std::uint64_t type) noexcept {
+    deallocated = memory;
+    resource_type = type;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a thread domain is made and destroyed",
+                 "[ibv_alloc_td][ibv_dealloc_td]") {
+  ibv_td* native = nullptr;
+  {
+    const thread_domain thread{context};
+    native = thread.native_handle();
+    CHECK(thread.context().native_handle() == context.native_handle());
+  }
+  CHECK(machine.calls<called::alloc_td>().at(0).context == context.native_handle());
+  CHECK(machine.calls<called::dealloc_td>().at(0).domain == native);
+}
+
+TEST_CASE_METHOD(fixture, "a device without thread domains says so") {
+  const adverb::failure why = reported([&] { machine.fail<called::alloc_td>(EOPNOTSUPP); },
+                                       [&](auto&&... policy) {
+                                         const thread_domain made{context, policy...};
+                                         CHECK(!made);
+                                       });
+  CHECK(std::string{why.what()} ==
+        "ibv_alloc_td on fake0: EOPNOTSUPP (Operation not supported); fake0 has no thread domains");
+}
+
+TEST_CASE_METHOD(fixture, "a parent domain is made of its domain and a thread domain",
+                 "[ibv_alloc_parent_domain][ibv_dealloc_pd]") {
+  const thread_domain thread{context};
+  ibv_pd* native = nullptr;
+  {
+    const parent_domain parent{domain, {.thread_domain = thread}};
+    native = parent.native_handle();
+    CHECK(parent.context().native_handle() == context.native_handle());
+    CHECK(parent.handle() == domain.handle());
+  }
+  const auto made = machine.calls<called::alloc_parent_domain>().at(0);
+  CHECK(made.context == context.native_handle());
+  CHECK(made.attributes.pd == domain.native_handle());
+  CHECK(made.attributes.td == thread.native_handle());
+  CHECK(made.attributes.comp_mask == 0);
+  CHECK(made.attributes.alloc == nullptr);
+  CHECK(made.attributes.free == nullptr);
+  CHECK(made.attributes.pd_context == nullptr);
+  CHECK(machine.calls<called::dealloc_pd>().at(0).domain == native);
+}
+
+TEST_CASE_METHOD(fixture, "what is made in a parent domain is its child") {
+  parent_domain parent{domain, {}};
+  std::array<std::byte, 64> memory{};
+  const adverb::memory_region region{parent, memory};
+  CHECK(machine.calls<called::reg_mr>().at(0).domain == parent.native_handle());
+  CHECK(reported([&](auto&&... policy) { parent.close(policy...); }).explanation() ==
+        "still in use by 1 memory region; destroy these first");
+}
+
+TEST_CASE_METHOD(fixture, "the domains that a parent domain is made of outlive it") {
+  thread_domain thread{context};
+  parent_domain parent{domain, {.thread_domain = thread}};
+  const std::string in_use = "still in use by 1 protection domain; destroy these first";
+  CHECK(reported([&](auto&&... policy) { domain.close(policy...); }).explanation() == in_use);
+  CHECK(reported([&](auto&&... policy) { thread.close(policy...); }).explanation() == in_use);
+
+  // Also when the parent domain has moved.
+  parent_domain moved = std::move(parent);
+  parent_domain assigned;
+  assigned = std::move(moved);
+  CHECK(reported([&](auto&&... policy) { domain.close(policy...); }).explanation() == in_use);
+
+  assigned.close();
+  thread.close();
+  domain.close();
+  CHECK(machine.live_objects() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a parent domain whose destroy fails stays a child") {
+  thread_domain thread{context};
+  parent_domain parent{domain, {.thread_domain = thread}};
+  machine.fail<called::dealloc_pd>(EBUSY);
+  std::error_code code;
+  parent.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+  thread.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+  parent.close();
+  thread.close(code);
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "a released parent domain is no child any more") {
+  parent_domain parent{domain, {}};
+  ibv_pd* const native = parent.release();
+  const parent_domain adopted{adverb::adopt, native};
+  CHECK(adopted);
+  domain.close();
+}
+
+TEST_CASE_METHOD(fixture, "a parent domain that cannot be made says why, and leaves nothing") {
+  const adverb::failure unsupported =
+      reported([&] { machine.fail<called::alloc_parent_domain>(EOPNOTSUPP); },
+               [&](auto&&... policy) {
+                 const parent_domain made{domain, {}, policy...};
+                 CHECK(!made);
+               });
+  CHECK(std::string{unsupported.what()} ==
+        "ibv_alloc_parent_domain on fake0 pd 1: EOPNOTSUPP (Operation not supported); "
+        "fake0 has no parent domains");
+  allocator memory;
+  const adverb::failure no_allocators =
+      reported([&] { machine.fail<called::alloc_parent_domain>(EINVAL); },
+               [&](auto&&... policy) {
+                 const parent_domain made{domain, {.allocator = memory}, policy...};
+                 CHECK(!made);
+               });
+  CHECK(no_allocators.explanation() ==
+        "the device has no parent domains, or takes no allocators there");
+  const adverb::protection_domain none;
+  CHECK(reported([&](auto&&... policy) {
+          const parent_domain made{none, {}, policy...};
+          CHECK(!made);
+        }).explanation() == "the protection domain is empty: moved from, closed, or never made");
+  CHECK(machine.live_objects() == 2);
+  domain.close();
+}
+
+TEST_CASE_METHOD(fixture, "an allocator is asked for the memory of the provider",
+                 "[ibv_alloc_parent_domain]") {
+  allocator memory;
+  const parent_domain parent{domain, {.allocator = memory}};
+  const ibv_parent_domain_init_attr given =
+      machine.calls<called::alloc_parent_domain>().at(0).attributes;
+  CHECK(given.comp_mask ==
+        (IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT));
+  CHECK(given.td == nullptr);
+  CHECK(given.pd_context == &memory);
+
+  const auto ask = [&] {
+    return given.alloc(parent.native_handle(), given.pd_context, 8192, 4096, 0x50000'0001);
+  };
+  CHECK(ask() == IBV_ALLOCATOR_USE_DEFAULT);
+  CHECK(memory.size == 8192);
+  CHECK(memory.alignment == 4096);
+  CHECK(memory.resource_type == 0x50000'0001);
+  memory.answer = provider_allocation::failed();
+  CHECK(ask() == nullptr);
+  std::array<std::byte, 64> bytes{};
+  memory.answer = provider_allocation{bytes.data()};
+  CHECK(ask() == bytes.data());
+
+  given.free(parent.native_handle(), given.pd_context, bytes.data(), 7);
+  CHECK(memory.deallocated == bytes.data());
+  CHECK(memory.resource_type == 7);
+}
+
+TEST_CASE_METHOD(fixture, "a thread domain whose destroy fails is named") {
+  thread_domain thread{context};
+  const adverb::failure why = reported([&] { machine.fail<called::dealloc_td>(EBUSY); },
+                                       [&](auto&&... policy) { thread.close(policy...); });
+  CHECK(std::string{why.what()} == "ibv_dealloc_td on fake0 td: EBUSY (Device or resource busy)");
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+// Extended completion queues: made, polled, armed and waited on.
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::completion_field;
+using ids = std::vector<std::uint64_t>;
+
+ibv_wc completed(std::uint64_t id) {
+  ibv_wc native{};
+  native.wr_id = id;
+  native.status = IBV_WC_SUCCESS;
+  return native;
+}
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::completion_channel channel{context};
+  adverb::extended_completion_queue<> queue{context, 16, {.channel = channel}};
+  ids seen;
+
+  void complete(std::uint64_t id) { machine.complete(queue.native_handle(), completed(id)); }
+  [[nodiscard]] std::size_t left() const {
+    return machine.entries(ibv_cq_ex_to_cq(queue.native_handle()));
+  }
+
+  /// The order of start, next, end, arm, wait and acknowledge, as letters.
+  [[nodiscard]] std::string order() const {
+    std::string letters;
+    for (const fake::call& call : machine.log()) {
+      if (call.as<called::start_poll>() != nullptr) letters += 's';
+      if (call.as<called::next_poll>() != nullptr) letters += 'n';
+      if (call.as<called::end_poll>() != nullptr) letters += 'e';
+      if (call.as<called::req_notify_cq>() != nullptr) letters += 'a';
+      if (call.as<called::get_cq_event>() != nullptr) letters += 'w';
+      if (call.as<called::ack_cq_events>() != nullptr) letters += 'k';
+    }
+    return letters;
+  }
+
+  [[nodiscard]] auto collect() {
+    return [this](const auto& completion) { seen.push_back(completion.id()); };
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "an extended queue is made with its fields and options",
+                 "[ibv_create_cq_ex][ibv_destroy_cq]") {
+  int user = 0;
+  ibv_pd domain{};
+  domain.context = context.native_handle();
+  using extended =
+      adverb::extended_completion_queue<completion_field::immediate | completion_field::flow_tag>;
+  static_assert(sizeof(extended) == sizeof(void*));
+  {
+    const extended made{context,
+                        10,
+                        {.channel = channel,
+                         .vector = 3,
+                         .user_context = &user,
+                         .single_threaded = true,
+                         .ignore_overrun = true,
+                         .parent_domain = &domain}};
+    const auto call = machine.calls<called::create_cq_ex>().at(1);
+    CHECK(call.context == context.native_handle());
+    CHECK(call.attributes.cqe == 10);
+    CHECK(call.attributes.cq_context == &user);
+    CHECK(call.attributes.channel == channel.native_handle());
+    CHECK(call.attributes.comp_vector == 3);
+    CHECK(call.attributes.wc_flags == (IBV_WC_EX_WITH_IMM | IBV_WC_EX_WITH_FLOW_TAG));
+    CHECK(call.attributes.comp_mask == (IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD));
+    CHECK(call.attributes.flags ==
+          (IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN));
+    CHECK(call.attributes.parent_domain == &domain);
+
+    CHECK(made.capacity() == 16);
+    CHECK(made.user_context() == &user);
+    CHECK(made.channel().native_handle() == channel.native_handle());
+    CHECK(made.context().native_handle() == context.native_handle());
+    CHECK(machine.count<called::destroy_cq>() == 0);
+  }
+  CHECK(machine.count<called::destroy_cq>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "without options only the standard fields are asked for",
+                 "[ibv_create_cq_ex]") {
+  const adverb::extended_completion_queue plain{context, 16};
+  const auto call = machine.calls<called::create_cq_ex>().at(1);
+  CHECK(call.attributes.wc_flags == IBV_WC_STANDARD_FLAGS);
+  CHECK(call.attributes.comp_mask == 0);
+  CHECK(call.attributes.flags == 0);
+  CHECK(call.attributes.parent_domain == nullptr);
+  CHECK(call.attributes.channel == nullptr);
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue that cannot be made says why") {
+  const auto refusal = [&]<adverb::completion_fields Fields>(
+                           std::integral_constant<adverb::completion_fields, Fields>,
+                           std::size_t capacity, adverb::completion_queue_options options) {
+    return std::string{reported([&](auto&&... policy) {
+                         const adverb::extended_completion_queue<Fields> made{context, capacity,
+                                                                              options, policy...};
+                         CHECK_FALSE(made);
+                       }).what()};
+  };
+  using adverb::standard_completion_fields;
+  constexpr std::integral_constant<adverb::completion_fields, standard_completion_fields> standard;
+  const std::string invalid = "ibv_create_cq_ex on fake0: EINVAL (Invalid argument); ";
+  CHECK(refusal(standard, 0, {}) ==
+        invalid + "a completion queue needs room for at least one completion");
+  CHECK(refusal(standard, SIZE_MAX, {.vector = 4}) ==
+        invalid +
+            "18446744073709551615 entries were asked for, the device allows 32768; "
+            "completion vector 4 of 4 (they count from 0)");
+  const std::string unsupported =
+      "ibv_create_cq_ex on fake0: EOPNOTSUPP (Operation not supported); ";
+  CHECK(refusal(std::integral_constant<adverb::completion_fields, completion_field::timestamp>{},
+                16, {}) == unsupported + "the device has no completion timestamps");
+  machine.devices[0].extended_completion_queues = false;
+  CHECK(refusal(std::integral_constant < adverb::completion_fields,
+                completion_field::wall_clock | completion_field::vlan | completion_field::flow_tag |
+                    completion_field::tag_matching > {},
+                16, {}) ==
+        unsupported +
+            "the device has no completion timestamps; the device does not tell VLANs apart; "
+            "the device has no flow steering, so no flow tags; the device has no tag matching");
+  machine.devices[0].extended.raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
+  CHECK(refusal(std::integral_constant<adverb::completion_fields, completion_field::vlan>{}, 16,
+                {}) ==
+        unsupported + "fake0 has no extended completion queues, or not of this kind");
+  CHECK(refusal(standard, 16, {}) ==
+        unsupported + "fake0 has no extended completion queues, or not of this kind");
+  CHECK(machine.entries(ibv_cq_ex_to_cq(queue.native_handle())) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a parent domain of another device is named as the reason") {
+  machine.devices.push_back(fake::roce_device("fake1"));
+  const adverb::context elsewhere = adverb::open_device("fake1");
+  const adverb::protection_domain domain{elsewhere};
+  CHECK(reported([&] { machine.fail<called::create_cq_ex>(EINVAL); },
+                 [&](auto&&... policy) {
+                   const adverb::extended_completion_queue<> made{
+                       context, 16, {.parent_domain = domain}, policy...};
+                 })
+            .explanation() == "the parent domain is of another device");
+}
+
+TEST_CASE_METHOD(fixture, "an empty queue is polled once, and no round is ended",
+                 "[ibv_start_poll]") {
+  for (const auto& completion : queue.poll()) seen.push_back(completion.id());
+  CHECK(seen.empty());
+  CHECK(order() == "s");
+  CHECK(machine.calls<called::start_poll>()[0].queue == queue.native_handle());
+  CHECK(machine.calls<called::start_poll>()[0].comp_mask == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a round takes all there is, one by one, and ends once",
+                 "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  for (const auto& completion : queue.poll()) {
+    seen.push_back(completion.id());
+    CHECK(completion.status() == adverb::completion_status::success);
+  }
+  CHECK(seen == ids{1, 2, 3});
+  CHECK(order() == "snnne");
+  CHECK(machine.calls<called::next_poll>()[0].queue == queue.native_handle());
+  CHECK(machine.calls<called::end_poll>()[0].queue == queue.native_handle());
+  CHECK(left() == 0);
+  // Nothing was read that was not asked for.
+  CHECK(machine.count<called::read_completion>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a round with a limit does not look beyond it",
+                 "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  for (const auto& completion : queue.poll(2)) seen.push_back(completion.id());
+  CHECK(seen == ids{1, 2});
+  CHECK(order() == "sne");
+  CHECK(left() == 1);
+  for (const auto& completion : queue.poll(1)) seen.push_back(completion.id());
+  CHECK(seen == ids{1, 2, 3});
+  CHECK(order() == "snese");
+  complete(4);
+  for (const auto& completion : queue.poll(0)) seen.push_back(completion.id());
+  CHECK(seen.size() == 3);
+  CHECK(order() == "snese");
+}
+
+TEST_CASE_METHOD(fixture, "a loop that is left ends its round, and leaves the rest in the queue",
+                 "[ibv_end_poll]") {
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  for (const auto& completion : queue.poll()) {
+    seen.push_back(completion.id());
+    break;
+  }
+  CHECK(order() == "se");
+  CHECK(left() == 2);
+  try {
+    for (const auto& completion : queue.poll())
+      throw std::runtime_error{std::to_string(completion.id())};
+    FAIL("nothing was thrown");
+  } catch (const std::runtime_error& thrown) {
+    CHECK(std::string{thrown.what()} == "2");
+  }
+  CHECK(order() == "sese");
+  CHECK(left() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a round that is not gone through takes one completion, and ends",
+                 "[ibv_end_poll]") {
+  complete(1);
+  complete(2);
+  {
+    const auto unused = queue.poll();
+  }
+  CHECK(order() == "se");
+  CHECK(left() == 1);
+  auto once = queue.poll();
+  for (const auto& completion : once) seen.push_back(completion.id());
+  for (const auto& completion : once) seen.push_back(completion.id());
+  CHECK(seen == ids{2});
+}
+
+TEST_CASE_METHOD(fixture, "a round that does not start is reported, and not ended",
+                 "[ibv_start_poll]") {
+  complete(1);
+  const adverb::failure why = reported([&] { machine.fail<called::start_poll>(EFAULT); },
+                                       [&](auto&&... policy) {
+                                         for (const auto& completion : queue.poll(policy...))
+                                           seen.push_back(completion.id());
+                                       });
+  CHECK(std::string{why.what()} == "ibv_start_poll on fake0 cq 1: EFAULT (Bad address)");
+  CHECK(seen.empty());
+  CHECK(order() == "sss");
+  CHECK(left() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a round that does not go on is reported, and ended",
+                 "[ibv_next_poll][ibv_end_poll]") {
+  const adverb::failure why = reported(
+      [&] {
+        complete(1);
+        complete(2);
+        machine.fail<called::next_poll>(EFAULT);
+      },
+      [&](auto&&... policy) {
+        for (const auto& completion : queue.poll(7, policy...)) seen.push_back(completion.id());
+      });
+  CHECK(std::string{why.what()} == "ibv_next_poll on fake0 cq 1: EFAULT (Bad address)");
+  CHECK(order() == "snesnesne");
+  CHECK(seen.size() == 3);
+}
+
+TEST_CASE_METHOD(fixture, "a negative number is a failure of its own, never an empty queue") {
+  // mlx5 returns -2 for a completion that it cannot make sense of, which is no -ENOENT.
+  CHECK(reported([&] { machine.fail<called::start_poll>(-2); },
+                 [&](auto&&... policy) {
+                   for ([[maybe_unused]] const auto& each : queue.poll(policy...)) FAIL();
+                 })
+            .code() == std::errc::io_error);
+}
+
+TEST_CASE_METHOD(fixture, "a round without a failure clears the error of the one before") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  for ([[maybe_unused]] const auto& each : queue.poll(code)) FAIL("there is none");
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue is given wherever any queue is", "[ibv_cq_ex_to_cq]") {
+  const adverb::completion_queue_ref any = queue;
+  CHECK(any.native_handle() == ibv_cq_ex_to_cq(queue.native_handle()));
+  const adverb::extended_completion_queue_ref<> reference = queue;
+  const adverb::completion_queue_ref same = reference;
+  CHECK(same.native_handle() == any.native_handle());
+  CHECK(adverb::extended_completion_queue_ref<>{queue.native_handle()}.capacity() == 16);
+  static_assert(
+      !std::is_convertible_v<adverb::extended_completion_queue<>, adverb::completion_queue_ref>);
+  static_assert(!std::is_convertible_v<adverb::extended_completion_queue<>,
+                                       adverb::extended_completion_queue_ref<>>);
+  static_assert(
+      std::is_convertible_v<adverb::extended_completion_queue<>&, adverb::completion_queue_ref>);
+}
+
+TEST_CASE_METHOD(fixture, "a reference may read fewer fields than the queue has") {
+  complete(1);
+  const adverb::extended_completion_queue_ref<completion_field::queue_pair> fewer = queue;
+  for (const auto& completion : fewer.poll())
+    CHECK(completion.queue_pair() == adverb::qp_number{0});
+  const adverb::extended_completion_queue_ref<adverb::completion_fields{}> none = fewer;
+  CHECK(none.native_handle() == queue.native_handle());
+  CHECK_FALSE(adverb::extended_completion_queue_ref<>{});
+}
+
+TEST_CASE_METHOD(fixture, "waiting on an extended queue polls, arms, polls, and then sleeps") {
+  machine.before<called::get_cq_event>([&] { complete(7); });
+  CHECK(queue.wait(4, collect()) == 1);
+  CHECK(seen == ids{7});
+  CHECK(order() == "saswksne");
+  CHECK(machine.unacknowledged(ibv_cq_ex_to_cq(queue.native_handle())) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "waiting takes no more than its limit") {
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
+  CHECK(queue.wait(2, collect()) == 2);
+  CHECK(seen == ids{1, 2});
+  CHECK(queue.wait(1, collect()) == 1);
+  CHECK(order() == "snese");
+}
+
+TEST_CASE_METHOD(fixture, "waiting for a time gives up, and leaves the queue armed") {
+  using std::chrono::milliseconds;
+  CHECK(queue.wait(4, collect(), milliseconds{1}) == 0);
+  CHECK(order() == "sas");
+  complete(1);
+  CHECK(channel.has_event());
+  CHECK(queue.wait(4, collect(), milliseconds{1}) == 1);
+  CHECK(queue.busy_poll(4, collect(), milliseconds{1}) == 0);
+  complete(2);
+  CHECK(queue.busy_poll(4, collect(), milliseconds{1}) == 1);
+  CHECK(seen == ids{1, 2});
+}
+
+TEST_CASE_METHOD(fixture, "arming drains in rounds of the limit, before and after") {
+  for (const std::uint64_t id : ids{1, 2}) complete(id);
+  machine.before<called::req_notify_cq>([&] { complete(3); });
+  queue.arm_and_drain(1, collect());
+  CHECK(seen == ids{1, 2, 3});
+  CHECK(order() == "sesesases");
+}
+
+TEST_CASE_METHOD(fixture, "a drain that fails goes no further") {
+  const auto arm = [&](auto&&... policy) { queue.arm_and_drain(8, collect(), policy...); };
+  CHECK(reported([&] { machine.fail<called::start_poll>(EIO); }, arm).verb() == "ibv_start_poll");
+  CHECK(order() == "sss");
+  machine.forget_calls();
+  CHECK(reported(
+            [&] {
+              complete(1);
+              machine.fail<called::next_poll>(EIO);
+            },
+            arm)
+            .verb() == "ibv_next_poll");
+  CHECK(order() == "snesnesne");
+}
+
+TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
+  const std::string no_room = "no completion may be taken: the limit is 0";
+  CHECK(reported([&](auto&&... policy) {
+          (void)queue.wait(0, collect(), policy...);
+        }).explanation() == no_room);
+  CHECK(reported([&](auto&&... policy) {
+          queue.arm_and_drain(0, collect(), policy...);
+        }).explanation() == no_room);
+  CHECK(reported([&](auto&&... policy) {
+          (void)queue.busy_poll(0, collect(), std::chrono::seconds{1}, policy...);
+        }).explanation() == no_room);
+  const adverb::extended_completion_queue<> polled{context, 16};
+  CHECK(reported([&](auto&&... policy) {
+          (void)polled.wait(1, collect(), policy...);
+        }).explanation() == "the queue was made without a channel");
+  const adverb::extended_completion_queue<> none;
+  CHECK(reported([&](auto&&... policy) {
+          (void)none.wait(1, collect(), policy...);
+        }).explanation() == "the completion queue is empty: moved from, closed, or never made");
+  CHECK(order().empty());
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue is armed, resized and moderated as any",
+                 "[ibv_req_notify_cq][ibv_resize_cq][ibv_modify_cq]") {
+  machine.devices[0].extended.cq_mod_caps = {100, 100};
+  ibv_cq* const plain = ibv_cq_ex_to_cq(queue.native_handle());
+  queue.request_notification(true);
+  queue.resize(100);
+  queue.moderate(8, std::chrono::microseconds{16});
+  CHECK(machine.calls<called::req_notify_cq>().at(0).queue == plain);
+  CHECK(machine.calls<called::resize_cq>().at(0).queue == plain);
+  CHECK(machine.calls<called::modify_cq>().at(0).queue == plain);
+  CHECK(queue.capacity() == 128);
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue is moved, adopted, released and closed",
+                 "[ibv_destroy_cq]") {
+  adverb::extended_completion_queue<> moved = std::move(queue);
+  CHECK_FALSE(queue);
+  ibv_cq_ex* const native = moved.release();
+  adverb::extended_completion_queue<> adopted{adverb::adopt, native};
+  adopted.close();
+  REQUIRE(machine.count<called::destroy_cq>() == 1);
+  CHECK(machine.calls<called::destroy_cq>()[0].queue == ibv_cq_ex_to_cq(native));
+}
+
+TEST_CASE_METHOD(fixture, "an extended queue is not destroyed under its queue pairs") {
+  const adverb::protection_domain domain{context};
+  {
+    const auto pair = adverb::queue_pair<adverb::transport::rc>::create(
+        domain, {.send_cq = queue, .recv_cq = queue});
+    const auto call = machine.calls<called::create_qp>().at(0);
+    CHECK(call.attributes.send_cq == ibv_cq_ex_to_cq(queue.native_handle()));
+    adverb::failure why;
+    queue.close(why);
+    CHECK(why.code() == std::errc::device_or_resource_busy);
+    CHECK(why.object() == "fake0 cq 1");
+    CHECK(why.explanation() == "still in use by 1 queue pair; destroy these first");
+  }
+  queue.close();
+}
+
+TEST_CASE_METHOD(fixture, "a channel is not closed under an extended queue") {
+  std::error_code code;
+  channel.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+  queue.close();
+  channel.close();
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What another process made: imported, used, forgotten.
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include <adverb/memory/imported.hpp>
+#include <adverb/memory/parent_domain.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::access_right;
+using adverb::imported_device_memory;
+using adverb::imported_memory_region;
+using adverb::imported_protection_domain;
+
+struct fixture {
+  fake::machine machine;
+  /// Of the process that exports.
+  adverb::context their_context = adverb::open_device();
+  adverb::protection_domain their_domain{their_context};
+  std::array<std::byte, 64> memory{};
+  adverb::memory_region their_region{their_domain, memory,
+                                     access_right::local_write | access_right::remote_read};
+  adverb::device_memory their_memory{their_context, 64};
+  /// Of the process that imports.
+  adverb::context context = adverb::open_device();
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a protection domain is imported, used and forgotten",
+                 "[ibv_import_pd][ibv_unimport_pd]") {
+  ibv_pd* native = nullptr;
+  {
+    imported_protection_domain domain{context, their_domain.handle()};
+    native = domain.native_handle();
+    CHECK(domain.handle() == their_domain.handle());
+    CHECK(domain.context().native_handle() == context.native_handle());
+    const adverb::memory_region region{domain, memory};
+    CHECK(region.protection_domain().native_handle() == native);
+    CHECK(reported([&](auto&&... policy) { domain.close(policy...); }).what() ==
+          std::string{"ibv_unimport_pd on fake0 pd 1: EBUSY (Device or resource busy); still in "
+                      "use by 1 memory region; destroy these first"});
+    const adverb::parent_domain parent{domain, {}};
+    CHECK(parent);
+  }
+  CHECK(machine.calls<called::import_pd>().at(0).context == context.native_handle());
+  CHECK(machine.calls<called::import_pd>().at(0).handle == their_domain.native_handle()->handle);
+  REQUIRE(machine.count<called::unimport_pd>() == 1);
+  CHECK(machine.calls<called::unimport_pd>()[0].domain == native);
+}
+
+TEST_CASE_METHOD(fixture, "an imported domain can be taken over, to be destroyed for all") {
+  imported_protection_domain domain{context, their_domain.handle()};
+  ibv_pd* const native = domain.native_handle();
+  {
+    const adverb::protection_domain owner{adverb::adopt, domain.release()};
+  }
+  CHECK(machine.count<called::unimport_pd>() == 0);
+  CHECK(machine.calls<called::dealloc_pd>().at(0).domain == native);
+}
+
+TEST_CASE_METHOD(fixture, "a memory region is imported, used and forgotten",
+                 "[ibv_import_mr][ibv_unimport_mr]") {
+  imported_protection_domain domain{context, their_domain.handle()};
+  ibv_mr* native = nullptr;
+  {
+    const imported_memory_region region{domain, their_region.handle(), their_region.rights(),
+                                        their_region.device_address()};
+    native = region.native_handle();
+    CHECK(region.handle() == their_region.handle());
+    CHECK(region.size() == 64);
+    CHECK(region.lkey() == their_region.lkey());
+    CHECK(region.slice(8, 8).address() == their_region.slice(8, 8).address());
+    CHECK(region.remote<std::byte, access_right::remote_read>() ==
+          their_region.remote<std::byte, access_right::remote_read>());
+    const adverb::memory_region_ref reference = region;
+    CHECK(reference.rights() == their_region.rights());
+    CHECK(reported([&](auto&&... policy) { domain.close(policy...); }).explanation() ==
+          "still in use by 1 memory region; destroy these first");
+  }
+  CHECK(machine.calls<called::import_mr>().at(0).domain == domain.native_handle());
+  CHECK(machine.calls<called::import_mr>().at(0).handle == their_region.native_handle()->handle);
+  REQUIRE(machine.count<called::unimport_mr>() == 1);
+  CHECK(machine.calls<called::unimport_mr>()[0].region == native);
+  CHECK(machine.count<called::dereg_mr>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "device memory is imported, used and forgotten",
+                 "[ibv_import_dm][ibv_unimport_dm]") {
+  ibv_dm* native = nullptr;
+  {
+    const imported_device_memory imported{context, their_memory.handle(), their_memory.size()};
+    native = imported.native_handle();
+    CHECK(imported.size() == 64);
+    CHECK(imported.handle() == their_memory.handle());
+    imported.store(0, memory);
+    CHECK(machine.calls<called::memcpy_to_dm>().at(0).memory == native);
+    const adverb::protection_domain domain{context};
+    const auto region = adverb::memory_region::of_device_memory(domain, imported);
+    CHECK(machine.calls<called::reg_dm_mr>().at(0).memory == native);
+  }
+  CHECK(machine.calls<called::import_dm>().at(0).context == context.native_handle());
+  CHECK(machine.calls<called::import_dm>().at(0).handle == their_memory.native_handle()->handle);
+  REQUIRE(machine.count<called::unimport_dm>() == 1);
+  CHECK(machine.calls<called::unimport_dm>()[0].memory == native);
+  CHECK(machine.count<called::free_dm>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "what cannot be imported says why, and leaves nothing") {
+  const std::size_t before = machine.live_objects();
+  CHECK(std::string{reported([&] { machine.fail<called::import_pd>(EOPNOTSUPP); },
+                             [&](auto&&... policy) {
+                               const imported_protection_domain none{context, their_domain.handle(),
+                                                                     policy...};
+                             })
+                        .what()} ==
+        "ibv_import_pd on fake0: EOPNOTSUPP (Operation not supported); "
+        "fake0 has no import of protection domains");
+  CHECK(reported([&] { machine.fail<called::import_mr>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   const imported_memory_region none{their_domain, their_region.handle(),
+                                                     access_right::local_write, 0, policy...};
+                 })
+            .explanation() == "fake0 has no import of memory regions");
+  CHECK(reported([&] { machine.fail<called::import_dm>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   const imported_device_memory none{context, their_memory.handle(), 64, policy...};
+                 })
+            .explanation() == "fake0 has no import of device memory");
+  CHECK(reported([&](auto&&... policy) {
+          const imported_protection_domain none{context, adverb::protection_domain_handle{999},
+                                                policy...};
+        }).code() == std::errc::no_such_file_or_directory);
+  CHECK(machine.live_objects() == before);
+}

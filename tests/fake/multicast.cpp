@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Attaching queue pairs to multicast groups.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::attach_mcast;
+using fake::called::detach_mcast;
+
+namespace {
+
+const gid group{fake::ipv4_gid(239, 1, 2, 3)};
+const gid ipv6_group{{0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
+
+}  // namespace
+
+TEST_CASE("A pair is attached to a group, and detached with the attachment",
+          "[ibv_attach_mcast][ibv_detach_mcast]") {
+  test_bench bench;
+  const auto pair = bench.ready<transport::ud>();
+  {
+    const multicast_attachment attachment{pair, ipv6_group, lid{0xc001}};
+    CHECK(attachment);
+    CHECK(attachment.queue_pair() == pair.native_handle());
+    CHECK(attachment.group() == ipv6_group);
+    CHECK(attachment.group_lid() == lid{0xc001});
+    const auto call = bench.machine.calls<attach_mcast>().at(0);
+    CHECK(call.pair == pair.native_handle());
+    CHECK(gid{call.group} == ipv6_group);
+    CHECK(call.lid == 0xc001);
+    CHECK(bench.machine.count<detach_mcast>() == 0);
+  }
+  REQUIRE(bench.machine.count<detach_mcast>() == 1);
+  const auto call = bench.machine.calls<detach_mcast>().at(0);
+  CHECK(call.pair == pair.native_handle());
+  CHECK(gid{call.group} == ipv6_group);
+  CHECK(call.lid == 0xc001);
+}
+
+TEST_CASE("A pair is attached in any state, owned or referred to, and transitions do not end it",
+          "[ibv_attach_mcast]") {
+  test_bench bench;
+  auto waiting = bench.waiting<transport::ud>();
+  multicast_attachment attachment{waiting, group};
+  const queue_pair_ref<transport::ud, qp_state::init> reference = waiting;
+  multicast_attachment second{reference, ipv6_group};
+  auto receiving = waiting.rtr().apply();
+  const auto ready = receiving.rts().apply();
+  CHECK(attachment.queue_pair() == ready.native_handle());
+  CHECK(bench.machine.count<detach_mcast>() == 0);
+  auto raw = queue_pair<transport::raw_packet>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue});
+  const multicast_attachment of_raw{raw, group};
+  CHECK(bench.machine.count<attach_mcast>() == 3);
+  CHECK(bench.machine.calls<attach_mcast>().at(0).lid == 0);
+  // The pair's last variable was made after these.
+  second.close();
+  attachment.close();
+}
+
+TEST_CASE("An attachment is moved, released, taken over and closed once", "[ibv_detach_mcast]") {
+  test_bench bench;
+  const auto pair = bench.ready<transport::ud>();
+  multicast_attachment first{pair, group};
+  multicast_attachment second{std::move(first)};
+  CHECK_FALSE(first);  // NOLINT(bugprone-use-after-move)
+  first = std::move(second);
+  CHECK(first);
+  first = multicast_attachment{pair, ipv6_group};
+  CHECK(bench.machine.count<detach_mcast>() == 1);
+  CHECK(gid{bench.machine.calls<detach_mcast>().at(0).group} == group);
+  first.release();
+  CHECK_FALSE(first);
+  first.close();
+  CHECK(bench.machine.count<detach_mcast>() == 1);
+  multicast_attachment adopted{adopt, pair, ipv6_group};
+  adopted.close();
+  CHECK(bench.machine.count<detach_mcast>() == 2);
+  CHECK_FALSE(adopted);
+}
+
+TEST_CASE("A pair that is attached cannot be destroyed, and says why") {
+  test_bench bench;
+  auto pair = bench.ready<transport::ud>();
+  multicast_attachment attachment{pair, group};
+  failure why;
+  pair.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(why.explanation() == "still in use by 1 multicast attachment; destroy these first");
+  attachment.close();
+  pair.close();
+}
+
+TEST_CASE("An attachment that is refused says why") {
+  test_bench bench;
+  const auto pair = bench.ready<transport::ud>();
+  const auto refused_with = [&](int error, const gid& to) {
+    return reported([&] { bench.machine.fail<attach_mcast>(error); },
+                    [&](auto&... policy) {
+                      const multicast_attachment attachment{pair, to, lid{}, policy...};
+                      CHECK(!attachment);
+                    });
+  };
+  CHECK(std::string{refused_with(EINVAL, gid{fake::ipv4_gid(10, 0, 0, 1)}).what()} ==
+        "ibv_attach_mcast ::ffff:10.0.0.1 on fake0 qp 0x11: EINVAL (Invalid argument); the GID is "
+        "none of a multicast group: these are ff00::/8, and ::ffff:224.0.0.0 to "
+        "::ffff:239.255.255.255; the device has no multicast");
+  bench.limits().max_mcast_grp = 8;
+  bench.limits().max_mcast_qp_attach = 4;
+  bench.limits().max_total_mcast_qp_attach = 32;
+  CHECK(refused_with(ENOMEM, group).explanation() ==
+        "the device allows 8 groups, 4 queue pairs in one, and 32 attachments in all");
+  CHECK(refused_with(EINVAL, group).explanation().empty());
+  bench.machine.fail<attach_mcast>(EINVAL);
+  auto raw = queue_pair<transport::raw_packet>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue});
+  failure why;
+  const multicast_attachment of_raw{raw, group, lid{}, why};
+  CHECK(why.explanation() ==
+        "Linux attaches datagram (UD) queue pairs only, unless a driver changes that");
+  CHECK(bench.machine.count<detach_mcast>() == 0);
+
+  const queue_pair<transport::ud> none;
+  const multicast_attachment of_none{none, group, lid{}, why};
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "the queue pair is empty: moved from, closed, or never made");
+}
+
+TEST_CASE("A detach that fails is reported by close() and told by the destructor") {
+  test_bench bench;
+  auto pair = bench.ready<transport::ud>();
+  multicast_attachment attachment{pair, group, lid{0xc001}};
+  const failure why = reported([&] { bench.machine.fail<detach_mcast>(EIO); },
+                               [&](auto&... policy) { attachment.close(policy...); });
+  CHECK(attachment);
+  CHECK(std::string{why.what()} ==
+        "ibv_detach_mcast ::ffff:239.1.2.3 lid 0xc001 on fake0 qp 0x11: EIO (Input/output error)");
+  std::error_code code;
+  const told_failures told;
+  bench.machine.fail<detach_mcast>(EIO);
+  {
+    const multicast_attachment last{std::move(attachment)};
+  }
+  CHECK(told.messages().size() == 1);
+  // It is still attached, as far as anybody knows, and so cannot be destroyed.
+  pair.close(code);
+  CHECK(code == std::errc::device_or_resource_busy);
+  (void)pair.release();
+}

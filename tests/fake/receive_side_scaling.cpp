@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Queue pairs whose packets are spread over work queues.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+constexpr toeplitz_key key_from(unsigned first) {
+  toeplitz_key key{};
+  for (std::size_t index = 0; index < key.size(); ++index)
+    key[index] = static_cast<std::byte>(first + index);
+  return key;
+}
+constexpr receive_hash hash = receive_hash::over < ipv4_fields | udp_fields > (key_from(3));
+
+struct scaling_bench : test_bench {
+  work_queue<work_queue_state::reset> first =
+      work_queue<>::create(domain, {.completion_queue = queue});
+  std::array<reference<ibv_wq>, 2> queues{first, first};
+  indirection_table table{queues};
+
+  [[nodiscard]] ibv_rss_caps& scaling() { return machine.devices[0].extended.rss_caps; }
+
+  template <transport Transport = transport::raw_packet>
+  [[nodiscard]] failure refused(int error, const receive_hash& asked) {
+    return reported([&] { machine.fail<called::create_qp_ex>(error); },
+                    [&](auto&&... policy) {
+                      (void)create_receive_side_scaling_pair<Transport>(domain, table, asked,
+                                                                        policy...);
+                    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(scaling_bench, "a scaling pair has a table and a hash, and no queues of its own",
+                 "[ibv_create_qp_ex]") {
+  std::vector<std::uint8_t> key;
+  machine.before<called::create_qp_ex>([&] {
+    const ibv_rx_hash_conf given =
+        machine.calls<called::create_qp_ex>().back().attributes.rx_hash_conf;
+    key.assign(given.rx_hash_key, given.rx_hash_key + given.rx_hash_key_len);
+  });
+  const auto pair = create_receive_side_scaling_pair(domain, table, hash);
+  const auto call = machine.calls<called::create_qp_ex>().at(0);
+  CHECK(call.context == context.native_handle());
+  const ibv_qp_init_attr_ex& given = call.attributes;
+  CHECK(given.qp_type == IBV_QPT_RAW_PACKET);
+  CHECK(given.comp_mask ==
+        (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH));
+  CHECK(given.pd == domain.native_handle());
+  CHECK(given.rwq_ind_tbl == table.native_handle());
+  CHECK(given.rx_hash_conf.rx_hash_function == IBV_RX_HASH_FUNC_TOEPLITZ);
+  CHECK(given.rx_hash_conf.rx_hash_fields_mask ==
+        (IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4 | IBV_RX_HASH_SRC_PORT_UDP |
+         IBV_RX_HASH_DST_PORT_UDP));
+  REQUIRE(key.size() == 40);
+  CHECK(key.front() == 3);
+  CHECK(key.back() == 42);
+
+  CHECK(given.send_cq == nullptr);
+  CHECK(given.recv_cq == nullptr);
+  CHECK(given.srq == nullptr);
+  CHECK(given.cap.max_send_wr == 0);
+  CHECK(given.cap.max_recv_wr == 0);
+  CHECK(given.cap.max_send_sge == 0);
+  CHECK(given.cap.max_recv_sge == 0);
+  CHECK(given.cap.max_inline_data == 0);
+  CHECK(given.create_flags == 0);
+
+  const flow steered{pair, flow_rule{{}, match_ethernet{}}};
+  CHECK(machine.calls<called::create_flow>().at(0).pair == pair.native_handle());
+}
+
+TEST_CASE_METHOD(scaling_bench, "datagrams can be scaled too", "[ibv_create_qp_ex]") {
+  const auto pair = create_receive_side_scaling_pair<transport::ud>(domain, table, hash);
+  CHECK(machine.calls<called::create_qp_ex>().at(0).attributes.qp_type == IBV_QPT_UD);
+}
+
+TEST_CASE("every field of a hash has its bit") {
+  const auto bits = [](hash_fields fields) { return static_cast<unsigned long>(fields.bits()); };
+  CHECK(bits(hash_field::source_ipv4) == IBV_RX_HASH_SRC_IPV4);
+  CHECK(bits(hash_field::destination_ipv4) == IBV_RX_HASH_DST_IPV4);
+  CHECK(bits(ipv6_fields) == (IBV_RX_HASH_SRC_IPV6 | IBV_RX_HASH_DST_IPV6));
+  CHECK(bits(tcp_fields) == (IBV_RX_HASH_SRC_PORT_TCP | IBV_RX_HASH_DST_PORT_TCP));
+  CHECK(bits(hash_field::security_parameters_index) == IBV_RX_HASH_IPSEC_SPI);
+  CHECK(bits(hash_field::inner) == IBV_RX_HASH_INNER);
+}
+
+TEST_CASE("fields that are known at run time are checked there") {
+  const auto problem = [](hash_fields fields) {
+    return reported([&](auto&&... policy) {
+             const receive_hash over = receive_hash::over(fields, key_from(0), policy...);
+             CHECK(over.fields().empty());
+           })
+        .explanation();
+  };
+  CHECK(problem(hash_field::source_ipv4 | hash_field::destination_ipv6) ==
+        "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each");
+  CHECK(problem(hash_field::source_tcp_port | hash_field::source_udp_port) ==
+        "a hash is over TCP or over UDP ports: make a queue pair for each");
+  CHECK(problem(hash_field::inner) == "inner says whose fields are hashed: name the fields too");
+
+  std::error_code code;
+  const receive_hash over =
+      receive_hash::over(hash_field::inner | ipv6_fields | tcp_fields, key_from(5), code);
+  CHECK_FALSE(code);
+  CHECK(over.fields() == (hash_field::inner | ipv6_fields | tcp_fields));
+  CHECK(over.key() == key_from(5));
+}
+
+TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
+  CHECK(refused(EPERM, hash).explanation() == "raw packets need the capability CAP_NET_RAW");
+  CHECK(std::string{refused(EOPNOTSUPP, hash).what()} ==
+        "ibv_create_qp_ex on fake0: EOPNOTSUPP (Operation not supported); "
+        "fake0 has no receive-side scaling for raw packet pairs");
+
+  scaling() = {.supported_qpts = 1 << IBV_QPT_RAW_PACKET,
+               .max_rwq_indirection_tables = 8,
+               .max_rwq_indirection_table_size = 8,
+               .rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4,
+               .rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ};
+  CHECK(refused(EINVAL, hash).explanation() ==
+        "the device cannot hash source_udp_port|destination_udp_port");
+  CHECK(
+      refused<transport::ud>(EINVAL, receive_hash::over<ipv4_fields>(key_from(0))).explanation() ==
+      "fake0 has no receive-side scaling for UD pairs");
+  CHECK(refused(EINVAL, receive_hash::over<ipv4_fields>(key_from(0))).explanation().empty());
+  CHECK(refused(EINVAL, receive_hash::over<hash_fields{}>(key_from(0))).explanation() ==
+        "nothing is hashed, which is for tables with one entry");
+  scaling().rx_hash_function = 0;
+  CHECK(refused(EINVAL, receive_hash::over<ipv4_fields>(key_from(0))).explanation() ==
+        "the device has no Toeplitz hash");
+
+  scaling().rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ;
+  const auto other_context = open_device();
+  const protection_domain other{other_context};
+  CHECK(reported([&] { machine.fail<called::create_qp_ex>(EINVAL); },
+                 [&](auto&&... policy) {
+                   (void)create_receive_side_scaling_pair(
+                       other, table, receive_hash::over<ipv4_fields>(key_from(0)), policy...);
+                 })
+            .explanation() == "the table was made on another device, or another opening of it");
+}
+
+TEST_CASE_METHOD(scaling_bench, "a scaling pair is not made of an empty table") {
+  const indirection_table none{};
+  CHECK(reported([&](auto&&... policy) {
+          (void)create_receive_side_scaling_pair(domain, none, hash, policy...);
+        }).explanation() == "the indirection table is empty: moved from, closed, or never made");
+  CHECK(machine.count<called::create_qp_ex>() == 0);
+}
+
+TEST_CASE_METHOD(scaling_bench, "a table that a pair uses is kept") {
+  auto pair = create_receive_side_scaling_pair(domain, table, hash);
+  failure why;
+  table.close(why);
+  CHECK(why.explanation() == "still in use by 1 queue pair; destroy these first");
+  CHECK(machine.count<called::destroy_rwq_ind_table>() == 0);
+  pair.close();
+  table.close();
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// The kinds of registration besides the plain one, and why any of them fails.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <adverb/memory/advice.hpp>
+#include <adverb/memory/memory_region.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::access_right;
+using adverb::access_rights;
+using adverb::memory_region;
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+struct alignas(4096) page_of_memory {
+  std::array<std::byte, 4096> bytes{};
+};
+page_of_memory whole_page;
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  std::span<std::byte> memory{whole_page.bytes};
+
+  /// The explanation of a registration that the device answers with this errno.
+  [[nodiscard]] std::string said(int error, access_rights rights) {
+    return said(error, rights, memory);
+  }
+  [[nodiscard]] std::string said(int error, access_rights rights, std::span<std::byte> range) {
+    return std::string{reported([&] { machine.fail<called::reg_mr>(error); },
+                                [&](auto&&... policy) {
+                                  const memory_region region{domain, range, rights, policy...};
+                                })
+                           .explanation()};
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "zero-based memory has the device address 0", "[ibv_reg_mr_iova]") {
+  const memory_region region{domain, memory, access_right::local_write | access_right::zero_based};
+  const auto call = machine.calls<called::reg_mr>().at(0);
+  CHECK(call.memory == memory.data());
+  CHECK(call.device_address == 0);
+  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED));
+  CHECK(region.device_address() == 0);
+  CHECK(region.slice(8, 8).address() == 8);
+}
+
+TEST_CASE_METHOD(fixture, "the whole address space is registered on demand", "[ibv_reg_mr]") {
+  const auto region = memory_region::of_whole_address_space(
+      domain, access_right::local_write | access_right::remote_read);
+  const auto call = machine.calls<called::reg_mr>().at(0);
+  CHECK(call.domain == domain.native_handle());
+  CHECK(call.memory == nullptr);
+  CHECK(call.length == std::numeric_limits<std::size_t>::max());
+  CHECK(call.device_address == 0);
+  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND));
+
+  std::vector<std::uint32_t> values(4);
+  const adverb::mutable_buffer buffer = region.buffer_of(std::span{values}.subspan(1));
+  CHECK(buffer.address() == address_of(&values[1]));
+  CHECK(buffer.size() == 12);
+  CHECK(buffer.key() == region.lkey());
+  const auto remote = region.remote<std::byte, access_right::remote_read>();
+  CHECK(remote.slice(address_of(values.data()), 16).address() == address_of(values.data()));
+}
+
+TEST_CASE_METHOD(fixture, "a buffer is made of memory that lies in the region") {
+  const auto region =
+      memory_region::with_device_address(domain, memory, 0x7000, access_right::local_write);
+  CHECK(region.buffer_of(memory.subspan(16, 8)).address() == 0x7010);
+  CHECK(region.const_buffer_of(std::span<const std::byte>{memory}.subspan(16, 8)).address() ==
+        0x7010);
+  std::array<std::byte, 8> elsewhere{};
+  CHECK(reported([&](auto&&... policy) {
+          (void)region.buffer_of(std::span{elsewhere}, policy...);
+        }).code() == std::errc::result_out_of_range);
+  CHECK(reported([&](auto&&... policy) {
+          (void)region.const_buffer_of(std::span{memory.data(), 4097}, policy...);
+        }).explanation() == "4097 bytes from 0 are not inside the 4096 bytes of the region");
+  CHECK(reported([&](auto&&... policy) {
+          (void)memory_region{}.buffer_of(memory, policy...);
+        }).explanation() == "the memory region is empty: moved from, closed, or never made");
+}
+
+TEST_CASE_METHOD(fixture, "memory of a dma-buf is registered", "[ibv_reg_dmabuf_mr]") {
+  const auto region = memory_region::of_dmabuf(
+      domain, {.file_descriptor = 7, .offset = 8192, .length = 4096, .device_address = 0x10000},
+      access_right::local_write | access_right::remote_write);
+  const auto call = machine.calls<called::reg_dmabuf_mr>().at(0);
+  CHECK(call.domain == domain.native_handle());
+  CHECK(call.file_descriptor == 7);
+  CHECK(call.offset == 8192);
+  CHECK(call.length == 4096);
+  CHECK(call.device_address == 0x10000);
+  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  CHECK(region.size() == 4096);
+  CHECK(region.slice(16, 8).address() == 0x10010);
+
+  const auto plain =
+      memory_region::of_dmabuf(domain, {.file_descriptor = 7, .offset = 8192, .length = 4096});
+  CHECK(machine.calls<called::reg_dmabuf_mr>().at(1).device_address == 8192);
+  CHECK(plain.slice(0, 8).address() == 8192);
+}
+
+TEST_CASE_METHOD(fixture, "a registration of a dma-buf that fails is explained") {
+  const auto said_of = [&](int error, const adverb::dmabuf_range& range) {
+    return std::string{reported([&] { machine.fail<called::reg_dmabuf_mr>(error); },
+                                [&](auto&&... policy) {
+                                  (void)memory_region::of_dmabuf(
+                                      domain, range, access_right::local_write, policy...);
+                                })
+                           .what()};
+  };
+  CHECK(said_of(EOPNOTSUPP, {.file_descriptor = 7, .offset = 0, .length = 64}) ==
+        "ibv_reg_dmabuf_mr on fake0: EOPNOTSUPP (Operation not supported); "
+        "fake0 has no registration of dma-buf memory");
+  CHECK(said_of(EINVAL, {.file_descriptor = 7, .offset = 8, .length = 64, .device_address = 0}) ==
+        "ibv_reg_dmabuf_mr on fake0: EINVAL (Invalid argument); "
+        "the memory begins 8 bytes into a page, and its device address 0: "
+        "these have to be equal");
+}
+
+TEST_CASE_METHOD(fixture, "a null region is without memory", "[ibv_alloc_null_mr]") {
+  const auto region = memory_region::null(domain);
+  CHECK(machine.calls<called::alloc_null_mr>().at(0).domain == domain.native_handle());
+  CHECK(region.slice(0, 4096).address() == 0);
+  CHECK(region.slice(0, 4096).key() == region.lkey());
+  CHECK(reported([&](auto&&... policy) { (void)region.remote(policy...); }).code() ==
+        std::errc::permission_denied);
+
+  CHECK(
+      std::string{reported([&] { machine.fail<called::alloc_null_mr>(EOPNOTSUPP); },
+                           [&](auto&&... policy) { (void)memory_region::null(domain, policy...); })
+                      .what()} ==
+      "ibv_alloc_null_mr on fake0: EOPNOTSUPP (Operation not supported); "
+      "fake0 has no null memory regions");
+}
+
+TEST_CASE_METHOD(fixture, "what the device lacks is named") {
+  machine.devices[0].extended.odp_caps.general_caps = 0;
+  machine.devices[0].attributes.atomic_cap = IBV_ATOMIC_NONE;
+  machine.devices[0].attributes.device_cap_flags = 0;
+  using enum access_right;
+  CHECK(said(EOPNOTSUPP, on_demand) == "fake0 has no on-demand paging");
+  CHECK(said(EINVAL, window_bind) == "fake0 has no memory windows");
+  CHECK(said(EINVAL, local_write | remote_atomic) == "fake0 has no atomic operations");
+  CHECK(said(EINVAL, flush_global) == "fake0 has no flushes to global visibility");
+  CHECK(said(EINVAL, flush_persistent | on_demand) ==
+        "fake0 has no on-demand paging; fake0 has no flushes to persistence");
+  CHECK(said(EINVAL, local_write).empty());
+}
+
+TEST_CASE_METHOD(fixture, "what the device has is not named") {
+  machine.devices[0].attributes.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+  using enum access_right;
+  CHECK(said(EINVAL, on_demand | window_bind | remote_atomic | local_write | huge_pages).empty());
+}
+
+TEST_CASE_METHOD(fixture, "on-demand paging without whole address spaces is told apart") {
+  machine.devices[0].extended.odp_caps.general_caps = IBV_ODP_SUPPORT;
+  CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
+                 [&](auto&&... policy) {
+                   (void)memory_region::of_whole_address_space(domain, access_right::local_write,
+                                                               policy...);
+                 })
+            .explanation() == "fake0 has no on-demand paging of the whole address space");
+}
+
+TEST_CASE_METHOD(fixture, "a region that is too long for the device is named so") {
+  machine.devices[0].attributes.max_mr_size = 4095;
+  CHECK(said(EINVAL, access_right::local_write) == "the length is 4096, the device allows 4095");
+}
+
+TEST_CASE_METHOD(fixture, "a region too many is named so") {
+  machine.devices[0].attributes.max_mr = 2;
+  const memory_region first{domain, memory};
+  const std::string with_one = said(ENOMEM, access_right::local_write);
+  const memory_region second{domain, memory};
+  CHECK(said(ENOMEM, access_right::local_write) ==
+        "the domain has 2 memory regions already, and the device allows 2 in all");
+  CHECK(said(EINVAL, access_right::local_write).empty());
+  CHECK(with_one.find("regions") == std::string::npos);
+}
+
+TEST_CASE_METHOD(fixture, "a region that begins elsewhere in its page is named so") {
+  CHECK(said(EINVAL, access_right::zero_based, memory.subspan(24)) ==
+        "the memory begins 24 bytes into a page, and its device address 0: "
+        "these have to be equal");
+}
+
+TEST_CASE_METHOD(fixture, "several problems are named at once") {
+  CHECK(said(EINVAL, access_right::remote_write | access_right::huge_pages, memory.first(0)) ==
+        "there are no bytes to register; remote_write needs local_write too; "
+        "huge_pages goes with on_demand only");
+}
+
+TEST_CASE_METHOD(fixture, "memory is prefetched", "[ibv_advise_mr]") {
+  const memory_region region{domain, memory, access_right::local_write | access_right::on_demand};
+  const std::array buffers{region.slice(0, 16), region.slice(64, 32)};
+  prefetch(domain, buffers);
+  prefetch_for_writing(domain, std::span{buffers}.first(1), {.flush = true});
+  prefetch_without_faulting(domain, std::vector{region.const_slice(8, 8)});
+
+  const auto calls = machine.calls<called::advise_mr>();
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].domain == domain.native_handle());
+  CHECK(calls[0].advice == IBV_ADVISE_MR_ADVICE_PREFETCH);
+  CHECK(calls[0].flags == 0);
+  REQUIRE(calls[0].elements.size() == 2);
+  CHECK(calls[0].elements[1].addr == address_of(memory.data()) + 64);
+  CHECK(calls[0].elements[1].length == 32);
+  CHECK(calls[0].elements[1].lkey == static_cast<std::uint32_t>(region.lkey()));
+  CHECK(calls[1].advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+  CHECK(calls[1].flags == IBV_ADVISE_MR_FLAG_FLUSH);
+  CHECK(calls[1].elements.size() == 1);
+  CHECK(calls[2].advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
+  CHECK(calls[2].elements.at(0).length == 8);
+}
+
+TEST_CASE_METHOD(fixture, "advice that is not taken is explained") {
+  const memory_region region{domain, memory};
+  const std::array buffers{region.slice(0, 16)};
+  const auto refused_with = [&](int error) {
+    return reported([&] { machine.fail<called::advise_mr>(error); },
+                    [&](auto&&... policy) { prefetch(domain, buffers, {}, policy...); });
+  };
+  CHECK(std::string{refused_with(EFAULT).what()} ==
+        "ibv_advise_mr on fake0 pd 1: EFAULT (Bad address); a buffer is not inside its region or "
+        "not mapped, or its region is not on_demand");
+  CHECK(refused_with(EPERM).explanation() ==
+        "a buffer is of another domain, or is to be written and its region lacks local_write");
+  CHECK(refused_with(ENOENT).explanation() == "a buffer is of a region that is gone");
+  CHECK(refused_with(EOPNOTSUPP).explanation() ==
+        "fake0 has no advice about memory (on-demand paging)");
+  const adverb::protection_domain none;
+  CHECK(reported([&](auto&&... policy) { prefetch(none, buffers, {}, policy...); }).explanation() ==
+        "the protection domain is empty: moved from, closed, or never made");
+}

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// Changing a region that is registered.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <string>
+
+#include <adverb/memory/memory_region.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "fake.hpp"
+
+namespace {
+
+namespace called = fake::called;
+using adverb::access_right;
+using adverb::access_rights;
+using adverb::memory_region;
+
+std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+
+struct fixture {
+  fake::machine machine;
+  adverb::context context = adverb::open_device();
+  adverb::protection_domain domain{context};
+  adverb::protection_domain other{context};
+  std::array<std::byte, 64> memory{};
+  std::array<std::byte, 128> larger{};
+  memory_region region{domain, memory};
+
+  [[nodiscard]] called::rereg_mr only_call() const {
+    const auto calls = machine.calls<called::rereg_mr>();
+    REQUIRE(calls.size() == 1);
+    return calls[0];
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a region is given other memory", "[ibv_rereg_mr]") {
+  region.reregister(larger);
+  CHECK(only_call().region == region.native_handle());
+  CHECK(only_call().flags == IBV_REREG_MR_CHANGE_TRANSLATION);
+  CHECK(only_call().domain == nullptr);
+  CHECK(only_call().memory == larger.data());
+  CHECK(only_call().length == larger.size());
+  CHECK(only_call().access == 0);
+  CHECK(region.size() == 128);
+  CHECK(region.buffer().address() == address_of(larger.data()));
+  CHECK(region.rights() == access_right::local_write);
+}
+
+TEST_CASE_METHOD(fixture, "a region is given other rights", "[ibv_rereg_mr]") {
+  const access_rights rights = access_right::local_write | access_right::remote_read;
+  region.reregister({.rights = rights});
+  CHECK(only_call().flags == IBV_REREG_MR_CHANGE_ACCESS);
+  CHECK(only_call().memory == nullptr);
+  CHECK(only_call().length == 0);
+  CHECK(only_call().access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
+  CHECK(region.rights() == rights);
+  CHECK(region.device_address() == address_of(memory.data()));
+  CHECK(region.remote<std::byte, access_right::remote_read>().size() == 64);
+
+  region.reregister({.rights = access_rights{}});
+  CHECK(region.rights() == access_rights{});
+}
+
+TEST_CASE_METHOD(fixture, "a region is given another domain, and is its child from then on",
+                 "[ibv_rereg_mr]") {
+  region.reregister({.domain = other});
+  CHECK(only_call().flags == IBV_REREG_MR_CHANGE_PD);
+  CHECK(only_call().domain == other.native_handle());
+  CHECK(region.protection_domain().native_handle() == other.native_handle());
+
+  domain.close();
+  CHECK(reported([&](auto&&... policy) { other.close(policy...); }).explanation() ==
+        "still in use by 1 memory region; destroy these first");
+  region.close();
+  other.close();
+}
+
+TEST_CASE_METHOD(fixture, "all of a region is changed at once", "[ibv_rereg_mr]") {
+  adverb::failure why;
+  region.reregister(larger, {.domain = other, .rights = access_right::remote_read}, why);
+  CHECK_FALSE(why);
+  CHECK(only_call().flags ==
+        (IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS));
+  CHECK(only_call().domain == other.native_handle());
+  CHECK(only_call().memory == larger.data());
+  CHECK(only_call().length == 128);
+  CHECK(only_call().access == IBV_ACCESS_REMOTE_READ);
+}
+
+TEST_CASE_METHOD(fixture,
+                 "other memory is seen where the process has it, rights alone move nothing") {
+  auto shifted = memory_region::with_device_address(
+      domain, memory, address_of(memory.data()) % 4096, access_right::local_write);
+  shifted.reregister({.rights = access_right::remote_read});
+  CHECK(shifted.device_address() == address_of(memory.data()) % 4096);
+  shifted.reregister(larger);
+  CHECK(shifted.device_address() == address_of(larger.data()));
+}
+
+TEST_CASE_METHOD(fixture, "const memory stays unwritten") {
+  const std::array<std::byte, 64> constant{};
+  const std::string would_change = "the memory is const, and local_write would change it";
+  CHECK(reported([&](auto&&... policy) { region.reregister(constant, policy...); }).explanation() ==
+        would_change);
+
+  region.reregister(constant, {.rights = access_right::remote_read});
+  CHECK(reported([&](auto&&... policy) {
+          region.reregister({.rights = access_right::local_write}, policy...);
+        }).explanation() == would_change);
+  memory_region from_const{domain, constant};
+  CHECK(reported([&](auto&&... policy) {
+          from_const.reregister({.rights = access_right::local_write}, policy...);
+        }).explanation() == would_change);
+  from_const.reregister(larger, {.rights = access_right::local_write});
+  CHECK(from_const.buffer().size() == 128);
+  CHECK(machine.count<called::rereg_mr>() == 2);
+}
+
+TEST_CASE_METHOD(fixture, "what cannot be is not tried") {
+  const auto said = [&](memory_region& changed, auto&&... changes) {
+    return std::string{reported([&](auto&&... policy) {
+                         changed.reregister(changes..., policy...);
+                       }).explanation()};
+  };
+  CHECK(said(region, adverb::reregistration{}) == "there is nothing to change");
+  CHECK(said(region, adverb::reregistration{.rights = access_right::zero_based |
+                                                      access_right::local_write}) ==
+        "whether a region is zero_based cannot be changed");
+  const adverb::context another = adverb::open_device();
+  const adverb::protection_domain elsewhere{another};
+  CHECK(said(region, adverb::reregistration{.domain = elsewhere}) ==
+        "the domain is of another context");
+  memory_region zero{domain, memory, access_right::local_write | access_right::zero_based};
+  CHECK(said(zero, std::span{larger}) == "a zero-based region cannot be given other memory");
+  memory_region none;
+  CHECK(said(none, std::span{larger}) ==
+        "the memory region is empty: moved from, closed, or never made");
+  CHECK(machine.count<called::rereg_mr>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "each failure tells what is left of the region", "[ibv_rereg_mr]") {
+  struct expectation {
+    int result;
+    std::string words;
+    bool changed;
+    bool usable;
+  };
+  const std::string unusable = "the region must not be used any more, only destroyed";
+  const std::array<expectation, 6> expectations{{
+      {IBV_REREG_MR_ERR_INPUT, "the region is as it was", false, true},
+      {IBV_REREG_MR_ERR_DONT_FORK_NEW,
+       "the new memory could not be kept from forks; the region is as it was", false, true},
+      {IBV_REREG_MR_ERR_DO_FORK_OLD,
+       "the region is changed, and only the old memory is still kept from forks", true, true},
+      {IBV_REREG_MR_ERR_CMD, unusable, false, false},
+      {IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW,
+       unusable + ", and the new memory is still kept from forks", false, false},
+      {-77, unusable, false, false},
+  }};
+  for (const expectation& expected : expectations) {
+    CAPTURE(expected.result);
+    machine.reregistration_failure = expected.result;
+    region = memory_region{domain, memory};
+    machine.fail<called::rereg_mr>(EIO);
+    adverb::failure why;
+    region.reregister(larger, {.domain = other}, why);
+    CHECK(std::string{why.what()} == "ibv_rereg_mr on fake0 mr " +
+                                         std::string{to_text(region.lkey()).view()} +
+                                         ": EIO (Input/output error); " + expected.words);
+    CHECK(region.size() == (expected.changed ? 128 : 64));
+    CHECK(region.device_address() ==
+          address_of(expected.changed ? static_cast<void*>(larger.data()) : memory.data()));
+    CHECK(region.rights() ==
+          (expected.usable ? access_rights{access_right::local_write} : access_rights{}));
+    CHECK(region.protection_domain().native_handle() ==
+          (expected.changed ? other : domain).native_handle());
+  }
+  region.close();
+  domain.close();
+  other.close();
+}
+
+TEST_CASE_METHOD(fixture, "what a registration is refused for is told of a re-registration too") {
+  machine.reregistration_failure = IBV_REREG_MR_ERR_INPUT;
+  CHECK(reported([&] { machine.fail<called::rereg_mr>(EINVAL); },
+                 [&](auto&&... policy) {
+                   region.reregister({.rights = access_right::remote_write}, policy...);
+                 })
+            .explanation() == "remote_write needs local_write too; the region is as it was");
+  CHECK(
+      reported([&] { machine.fail<called::rereg_mr>(EINVAL); },
+               [&](auto&&... policy) { region.reregister(std::span{memory}.first(0), policy...); })
+          .explanation() == "there are no bytes to register; the region is as it was");
+}
+
+TEST_CASE_METHOD(fixture, "a device without re-registration says so, and the region lives on") {
+  const adverb::failure why =
+      reported([&] { machine.fail<called::rereg_mr>(EOPNOTSUPP); },
+               [&](auto&&... policy) { region.reregister(larger, policy...); });
+  CHECK(why.explanation() == "fake0 has no re-registration of memory, or not of this kind");
+  CHECK(region.buffer().size() == 64);
+}

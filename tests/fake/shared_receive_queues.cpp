@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Shared receive queues: exact arguments, and failures that explain themselves.
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct queue_bench : test_bench {
+  std::array<std::byte, 64> memory{};
+  memory_region region{domain, memory, access_right::local_write};
+  adverb::shared_receive_queue shared{domain, {.max_wr = 16, .max_sge = 2}};
+};
+
+/// What the failure of making one says.
+std::string refusal(test_bench& bench, const shared_receive_queue_options& options) {
+  failure why;
+  const adverb::shared_receive_queue queue{bench.domain, options, why};
+  CHECK(!queue);
+  return why.what();
+}
+
+}  // namespace
+
+TEST_CASE("A shared receive queue is made with exactly its options",
+          "[ibv_create_srq][ibv_destroy_srq]") {
+  test_bench bench;
+  int user = 0;
+  {
+    const adverb::shared_receive_queue shared{bench.domain,
+                                              {.max_wr = 16, .max_sge = 2, .user_context = &user}};
+    const auto call = bench.machine.calls<called::create_srq>().at(0);
+    CHECK(call.domain == bench.domain.native_handle());
+    CHECK(call.attributes.srq_context == &user);
+    CHECK(call.attributes.attr.max_wr == 16);
+    CHECK(call.attributes.attr.max_sge == 2);
+    CHECK(call.attributes.attr.srq_limit == 0);
+    CHECK(shared.user_context() == &user);
+    CHECK(shared.context().native_handle() == bench.context.native_handle());
+    CHECK(shared.protection_domain().native_handle() == bench.domain.native_handle());
+    CHECK(bench.machine.count<called::destroy_srq>() == 0);
+    const ibv_srq* const native = shared.native_handle();
+    bench.machine.before<called::destroy_srq>([&bench, native] {
+      CHECK(bench.machine.calls<called::destroy_srq>().at(0).queue == native);
+    });
+  }
+  CHECK(bench.machine.count<called::destroy_srq>() == 1);
+}
+
+TEST_CASE("A shared receive queue tells its size and limit", "[ibv_query_srq]") {
+  queue_bench bench;
+  bench.shared.set_limit(3);
+  const shared_receive_queue_attributes found = bench.shared.query();
+  CHECK(bench.machine.calls<called::query_srq>().at(0).queue == bench.shared.native_handle());
+  CHECK(found.max_wr() == 16);
+  CHECK(found.max_sge() == 2);
+  CHECK(found.limit() == 3);
+  CHECK(found.native().max_wr == 16);
+
+  bench.machine.fail<called::query_srq>(EIO);
+  failure why;
+  (void)bench.shared.query(why);
+  CHECK(std::string{why.what()} == "ibv_query_srq on fake0 srq " +
+                                       std::to_string(bench.shared.native_handle()->handle) +
+                                       ": EIO (Input/output error)");
+}
+
+TEST_CASE("Resizing and setting the limit change just that", "[ibv_modify_srq]") {
+  queue_bench bench;
+  bench.shared.resize(32);
+  const auto resized = bench.machine.calls<called::modify_srq>().back();
+  CHECK(resized.queue == bench.shared.native_handle());
+  CHECK(resized.mask == IBV_SRQ_MAX_WR);
+  CHECK(resized.attributes.max_wr == 32);
+
+  bench.shared.set_limit(5);
+  const auto limited = bench.machine.calls<called::modify_srq>().back();
+  CHECK(limited.mask == IBV_SRQ_LIMIT);
+  CHECK(limited.attributes.srq_limit == 5);
+  CHECK(bench.shared.query().max_wr() == 32);
+}
+
+TEST_CASE("Receives are posted to it singly and in chains", "[ibv_post_srq_recv]") {
+  queue_bench bench;
+  const mutable_buffer first = bench.region.slice(0, 8);
+  const mutable_buffer second = bench.region.slice(8, 16);
+  const std::array<mutable_buffer, 2> list{first, second};
+  int user = 0;
+  const post_result result =
+      bench.shared.post(receive(first).id(7), receive(std::span{list}).id(&user), receive());
+  CHECK(result);
+  CHECK(result.accepted() == 3U);
+
+  const auto call = bench.machine.calls<called::post_srq_recv>().at(0);
+  CHECK(call.queue == bench.shared.native_handle());
+  REQUIRE(call.requests.size() == 3);
+  CHECK(call.requests[0].wr.wr_id == 7);
+  REQUIRE(call.requests[0].elements.size() == 1);
+  CHECK(call.requests[0].elements[0].addr == first.address());
+  CHECK(call.requests[0].elements[0].length == 8);
+  CHECK(call.requests[0].elements[0].lkey == static_cast<std::uint32_t>(bench.region.lkey()));
+  CHECK(call.requests[1].wr.wr_id == reinterpret_cast<std::uintptr_t>(&user));
+  REQUIRE(call.requests[1].elements.size() == 2);
+  CHECK(call.requests[1].elements[1].addr == second.address());
+  CHECK(call.requests[1].elements[1].length == 16);
+  CHECK(call.requests[2].elements.empty());
+
+  const shared_receive_queue_ref reference = bench.shared;
+  reference.post(receive(first)).check();
+  CHECK(bench.machine.calls<called::post_srq_recv>().at(1).requests.size() == 1);
+}
+
+TEST_CASE("A post that fails names the shared receive queue and what was accepted") {
+  queue_bench bench;
+  bench.machine.answer_post({.result = -ENOMEM, .bad_request = 1});
+  const post_result result = bench.shared.post(receive(), receive());
+  CHECK(result.accepted() == 1U);
+  const failure why = reported([&](auto&&... policy) { result.check(policy...); });
+  CHECK(std::string{why.what()} ==
+        "ibv_post_srq_recv on fake0 srq " + std::to_string(bench.shared.native_handle()->handle) +
+            ": ENOMEM (Cannot allocate memory); 1 request was accepted; the queue is full, or the "
+            "next request has too many elements, too much inline data, or a length that its "
+            "operation cannot have");
+}
+
+TEST_CASE("A queue pair is made with it, and keeps it alive") {
+  const told_failures told;
+  queue_bench bench;
+  auto pair = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared});
+  CHECK(bench.machine.calls<called::create_qp>().at(0).attributes.srq ==
+        bench.shared.native_handle());
+
+  failure why;
+  bench.shared.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(why.explanation() == "still in use by 1 queue pair; destroy these first");
+  CHECK(bench.machine.count<called::destroy_srq>() == 0);
+  pair.close();
+  bench.shared.close();
+  CHECK(bench.machine.count<called::destroy_srq>() == 1);
+  CHECK(told.messages().empty());
+}
+
+TEST_CASE("Receives that are posted to a pair with one say where they belong") {
+  queue_bench bench;
+  auto fresh = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared});
+  const auto pair = fresh.init().port(port_number{1}).apply();
+  bench.machine.answer_post({.result = EINVAL});
+  const post_result result = pair.post(receive());
+  CHECK(reported([&](auto&&... policy) { result.check(policy...); }).explanation() ==
+        "it is unknown how many requests were accepted; the pair has no receive queue of its own: "
+        "post to its shared receive queue");
+}
+
+TEST_CASE("Sizes beyond the device are named") {
+  test_bench bench;
+  CHECK(refusal(bench, {.max_wr = 2049, .max_sge = 9}) ==
+        "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 2049, the device allows "
+        "2048; max_sge is 9, the device allows 8");
+  CHECK(refusal(bench, {.max_wr = 0}) ==
+        "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 0: there would be no room "
+        "for a receive");
+  bench.limits().max_srq = 0;
+  bench.machine.fail<called::create_srq>(EOPNOTSUPP);
+  CHECK(refusal(bench, {}) ==
+        "ibv_create_srq on fake0: EOPNOTSUPP (Operation not supported); fake0 has no shared "
+        "receive queues");
+}
+
+TEST_CASE("A refused change is explained") {
+  queue_bench bench;
+  const auto explained = [&](const auto& change) {
+    return std::string{reported([&](auto&&... policy) { change(policy...); }).explanation()};
+  };
+  const auto resize = [&](std::uint32_t size) {
+    return explained([&, size](auto&&... policy) { bench.shared.resize(size, policy...); });
+  };
+  const auto set_limit = [&](std::uint32_t limit) {
+    return explained([&, limit](auto&&... policy) { bench.shared.set_limit(limit, policy...); });
+  };
+  CHECK(set_limit(17) == "the limit is 17, the queue holds 16");
+  bench.shared.set_limit(8);
+  CHECK(resize(7) == "max_wr is 7, below the limit of 8");
+  CHECK(resize(4096) == "max_wr is 4096, the device allows 2048");
+  CHECK(resize(0) ==
+        "max_wr is 0: there would be no room for a receive; max_wr is 0, below the "
+        "limit of 8");
+  bench.limits().device_cap_flags = 0;
+  CHECK(resize(20) == "fake0 cannot resize shared receive queues");
+}
+
+TEST_CASE("Nothing can be asked of an empty shared receive queue") {
+  test_bench bench;
+  const adverb::shared_receive_queue none;
+  std::error_code code;
+  (void)none.query(code);
+  CHECK(code == std::errc::invalid_argument);
+  none.resize(1, code);
+  CHECK(code == std::errc::invalid_argument);
+  none.set_limit(1, code);
+  CHECK(code == std::errc::invalid_argument);
+  failure why;
+  const adverb::shared_receive_queue homeless{protection_domain_ref{}, {}, why};
+  CHECK(why.explanation() == "the protection domain is empty: moved from, closed, or never made");
+}
+
+TEST_CASE("A shared receive queue that cannot be made leaks nothing") {
+  fake::machine machine;
+  const context opened = open_device();
+  const protection_domain domain{opened};
+  const std::size_t before = machine.live_objects();
+  machine.fail<called::create_srq>(ENOMEM);
+  std::error_code code;
+  const adverb::shared_receive_queue queue{domain, {}, code};
+  CHECK(code == std::errc::not_enough_memory);
+  CHECK(!queue);
+  CHECK(machine.live_objects() == before);
+}

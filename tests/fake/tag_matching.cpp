@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Tag matching, which no software device has: exact arguments, and failures that explain
+// themselves.
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct tag_bench : test_bench {
+  std::array<std::byte, 64> memory{};
+  memory_region region{domain, memory, access_right::local_write};
+  tag_matching_queue tags{domain, queue, {.max_wr = 8, .max_tags = 4, .max_operations = 2}};
+
+  [[nodiscard]] std::vector<fake::posted<ibv_ops_wr>> posted() const {
+    return machine.calls<called::post_srq_ops>().back().operations;
+  }
+};
+
+std::string refusal(test_bench& bench, const tag_matching_queue_options& options) {
+  failure why;
+  const tag_matching_queue tags{bench.domain, bench.queue, options, why};
+  CHECK(!tags);
+  return why.what();
+}
+
+}  // namespace
+
+TEST_CASE("A tag matching queue is made with exactly its options",
+          "[ibv_create_srq_ex][ibv_destroy_srq]") {
+  test_bench bench;
+  int user = 0;
+  tag_matching_queue tags{
+      bench.domain,
+      bench.queue,
+      {.max_wr = 16, .max_sge = 2, .max_tags = 100, .max_operations = 10, .user_context = &user}};
+  const auto call = bench.machine.calls<called::create_srq_ex>().at(0);
+  CHECK(call.context == bench.context.native_handle());
+  CHECK(call.attributes.srq_context == &user);
+  CHECK(call.attributes.attr.max_wr == 16);
+  CHECK(call.attributes.attr.max_sge == 2);
+  CHECK(call.attributes.attr.srq_limit == 0);
+  CHECK(call.attributes.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+                                      IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM));
+  CHECK(call.attributes.srq_type == IBV_SRQT_TM);
+  CHECK(call.attributes.pd == bench.domain.native_handle());
+  CHECK(call.attributes.xrcd == nullptr);
+  CHECK(call.attributes.cq == bench.queue.native_handle());
+  CHECK(call.attributes.tm_cap.max_num_tags == 100);
+  CHECK(call.attributes.tm_cap.max_ops == 10);
+  CHECK(tags.user_context() == &user);
+
+  const ibv_srq* const native = tags.native_handle();
+  tags.close();
+  CHECK(bench.machine.calls<called::destroy_srq>().at(0).queue == native);
+}
+
+TEST_CASE("A tag is added with its receive, and its handle comes back", "[ibv_post_srq_ops]") {
+  tag_bench bench;
+  const mutable_buffer buffer = bench.region.slice(0, 8);
+  int message = 0;
+  tag_handle handle{};
+  bench.tags.post_operations(add_tag(0x1122, buffer).mask(0xff00).id(&message).handle_to(handle))
+      .check();
+  CHECK(bench.machine.calls<called::post_srq_ops>().back().queue == bench.tags.native_handle());
+  REQUIRE(bench.posted().size() == 1);
+  const fake::posted<ibv_ops_wr> added = bench.posted()[0];
+  CHECK(added.wr.opcode == IBV_WR_TAG_ADD);
+  CHECK(added.wr.wr_id == 0);
+  CHECK(added.wr.flags == 0);
+  CHECK(added.wr.tm.add.recv_wr_id == reinterpret_cast<std::uintptr_t>(&message));
+  CHECK(added.wr.tm.add.tag == 0x1122);
+  CHECK(added.wr.tm.add.mask == 0xff00);
+  REQUIRE(added.elements.size() == 1);
+  CHECK(added.elements[0].addr == buffer.address());
+  CHECK(added.elements[0].length == 8);
+  CHECK(added.elements[0].lkey == static_cast<std::uint32_t>(bench.region.lkey()));
+  CHECK(handle == tag_handle{1});
+
+  bench.tags.post_operations(add_tag(7)).check();
+  CHECK(bench.posted()[0].elements.empty());
+  CHECK(bench.posted()[0].wr.tm.add.mask == std::numeric_limits<std::uint64_t>::max());
+}
+
+TEST_CASE("Operations on the list are chained in one call", "[ibv_post_srq_ops]") {
+  tag_bench bench;
+  const std::array<mutable_buffer, 2> list{bench.region.slice(0, 8), bench.region.slice(8, 8)};
+  tag_handle first{};
+  tag_handle second{};
+  const post_result result =
+      bench.tags.post_operations(add_tag(1, std::span{list}).handle_to(first).signaled(11),
+                                 delete_tag(tag_handle{77}).signaled(12).handled_unexpected(3),
+                                 add_tag(2, list[0]).handle_to(second).handled_unexpected(4),
+                                 synchronize_tags(5), synchronize_tags(6).signaled(&bench));
+  CHECK(result.accepted() == 5U);
+  CHECK(bench.machine.count<called::post_srq_ops>() == 1);
+  const auto posted = bench.posted();
+  REQUIRE(posted.size() == 5);
+
+  CHECK(posted[0].wr.wr_id == 11);
+  CHECK(posted[0].wr.flags == IBV_OPS_SIGNALED);
+  CHECK(posted[0].elements.size() == 2);
+  CHECK(posted[1].wr.opcode == IBV_WR_TAG_DEL);
+  CHECK(posted[1].wr.wr_id == 12);
+  CHECK(posted[1].wr.flags == (IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC));
+  CHECK(posted[1].wr.tm.handle == 77);
+  CHECK(posted[1].wr.tm.unexpected_cnt == 3);
+  CHECK(posted[2].wr.opcode == IBV_WR_TAG_ADD);
+  CHECK(posted[2].wr.flags == IBV_OPS_TM_SYNC);
+  CHECK(posted[2].wr.tm.unexpected_cnt == 4);
+  CHECK(posted[3].wr.opcode == IBV_WR_TAG_SYNC);
+  CHECK(posted[3].wr.flags == IBV_OPS_TM_SYNC);
+  CHECK(posted[3].wr.tm.unexpected_cnt == 5);
+  CHECK(posted[4].wr.wr_id == reinterpret_cast<std::uintptr_t>(&bench));
+  CHECK(posted[4].wr.flags == (IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC));
+  CHECK(posted[4].wr.tm.unexpected_cnt == 6);
+  CHECK(first == tag_handle{1});
+  CHECK(second == tag_handle{2});
+}
+
+TEST_CASE("Only accepted additions give a handle", "[ibv_post_srq_ops]") {
+  tag_bench bench;
+  constexpr tag_handle untouched{99};
+  tag_handle first = untouched;
+  tag_handle second = untouched;
+  const auto additions = [&] {
+    return bench.tags.post_operations(add_tag(1).handle_to(first), add_tag(2).handle_to(second));
+  };
+  bench.machine.answer_post({.result = ENOMEM, .bad_request = 1});
+  const post_result partly = additions();
+  CHECK(partly.accepted() == 1U);
+  CHECK(first == tag_handle{1});
+  CHECK(second == untouched);
+  CHECK(std::string{reported([&](auto&&... policy) { partly.check(policy...); }).what()} ==
+        "ibv_post_srq_ops on fake0 srq " + std::to_string(bench.tags.native_handle()->handle) +
+            ": ENOMEM (Cannot allocate memory); 1 request was accepted; the list is full, or too "
+            "many operations are in progress, or the next one has too many elements");
+
+  first = untouched;
+  bench.machine.answer_post({.result = EIO});
+  CHECK(!additions().accepted().has_value());
+  CHECK(first == untouched);
+
+  bench.machine.fail<called::post_srq_ops>(EINVAL);
+  CHECK(additions().accepted() == 0U);
+  CHECK(first == untouched);
+}
+
+TEST_CASE("A device without tag matching says so") {
+  test_bench bench;
+  bench.machine.devices[0].extended.tm_caps = {};
+  CHECK(refusal(bench, {}) ==
+        "ibv_create_srq_ex on fake0: EOPNOTSUPP (Operation not supported); fake0 has no tag "
+        "matching");
+}
+
+TEST_CASE("Limits of tag matching that are exceeded are named") {
+  test_bench bench;
+  CHECK(refusal(bench, {.max_wr = 4096, .max_sge = 9, .max_tags = 128, .max_operations = 65}) ==
+        "ibv_create_srq_ex on fake0: EINVAL (Invalid argument); max_wr is 4096, the device allows "
+        "2048; max_sge is 9, the device allows 8; max_tags is 128, the device allows 127; "
+        "max_operations is 65, the device allows 64");
+}
+
+TEST_CASE("A tag matching queue is posted to, asked and used as a shared receive queue") {
+  tag_bench bench;
+  bench.tags.post(receive(bench.region.slice(0, 8)).id(3)).check();
+  CHECK(bench.machine.calls<called::post_srq_recv>().at(0).queue == bench.tags.native_handle());
+  CHECK(bench.tags.query().max_wr() == 8);
+  const auto pair = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.tags});
+  CHECK(bench.machine.calls<called::create_qp>().at(0).attributes.srq ==
+        bench.tags.native_handle());
+  const shared_receive_queue_ref reference = bench.tags;
+  CHECK(reference.native_handle() == bench.tags.native_handle());
+}
+
+TEST_CASE("The completion queue of a tag matching queue outlives it, or says why not") {
+  const told_failures told;
+  tag_bench bench;
+  completion_queue own{bench.context, 4};
+  tag_matching_queue tags{bench.domain, own, {}};
+  failure why;
+  own.close(why);
+  CHECK(why.explanation() == "still in use by 1 shared receive queue; destroy these first");
+  tags.close();
+  own.close();
+  CHECK(told.messages().empty());
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The registrations besides ibv_reg_mr, and what is done with a region afterwards.
+#include <limits>
+
+#include "state.hpp"
+
+using fake::current;
+using fake::errno_of;
+using fake::refused;
+namespace called = fake::called;
+
+namespace fake {
+namespace {
+
+ibv_mr* reg_dm_mr(ibv_pd* domain, ibv_dm* memory, std::uint64_t offset, std::size_t length,
+                  unsigned access) {
+  if (refused(called::reg_dm_mr{domain, memory, offset, length, access})) return nullptr;
+  return add_region(domain, nullptr, length);
+}
+
+ibv_mr* alloc_null_mr(ibv_pd* domain) {
+  if (refused(called::alloc_null_mr{domain})) return nullptr;
+  return add_region(domain, nullptr, std::numeric_limits<std::size_t>::max());
+}
+
+int advise_mr(ibv_pd* domain, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* elements,
+              std::uint32_t count) {
+  return errno_of(called::advise_mr{domain, advice, flags, {elements, elements + count}});
+}
+
+}  // namespace
+
+void install_registration_operations(verbs_context& context) {
+  context.reg_dm_mr = reg_dm_mr;
+  context.alloc_null_mr = alloc_null_mr;
+  context.advise_mr = advise_mr;
+}
+
+}  // namespace fake
+
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, std::uint64_t offset, std::size_t length,
+                          std::uint64_t device_address, int file_descriptor, int access) {
+  if (refused(
+          called::reg_dmabuf_mr{domain, offset, length, device_address, file_descriptor, access}))
+    return nullptr;
+  return fake::add_region(domain, nullptr, length);
+}
+
+int ibv_rereg_mr(ibv_mr* region, int flags, ibv_pd* domain, void* memory, std::size_t length,
+                 int access) {
+  const bool fails = refused(called::rereg_mr{region, flags, domain, memory, length, access});
+  const int result = fails ? current().reregistration_failure : 0;
+  if (result != 0 && result != IBV_REREG_MR_ERR_DO_FORK_OLD) return result;
+  if ((flags & IBV_REREG_MR_CHANGE_PD) != 0) region->pd = domain;
+  if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
+    region->addr = memory;
+    region->length = length;
+  }
+  return result;
+}

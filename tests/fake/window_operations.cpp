@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// The work requests of windows of type 2 and the calls of type 1, as they arrive at the C API.
+#include <cerrno>
+#include <string>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::bind_mw;
+using fake::called::post_send;
+
+namespace {
+
+constexpr access_rights bindable = access_right::local_write | access_right::window_bind;
+
+struct window_bench : test_bench {
+  std::array<std::byte, 256> memory{};
+  memory_region region{domain, memory, bindable};
+  memory_window<window_type::one> first{domain};
+  memory_window<window_type::two> second{domain};
+  queue_pair<transport::rc> pair = ready<transport::rc>();
+
+  [[nodiscard]] fake::posted<ibv_send_wr> request(std::size_t index = 0) const {
+    return machine.calls<post_send>().back().requests.at(index);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A bind has the window, its next key, the region and the range", "[ibv_post_send]") {
+  window_bench bench;
+  const auto binding =
+      bench.second.prepare<std::byte, access_right::remote_read>(bench.region, 32, 64);
+  bench.pair.post(bind_window(binding).id(5).signaled()).check();
+  CHECK(bench.machine.calls<post_send>().back().pair == bench.pair.native_handle());
+  const ibv_send_wr posted = bench.request().wr;
+  CHECK(posted.wr_id == 5);
+  CHECK(posted.opcode == IBV_WR_BIND_MW);
+  CHECK(posted.num_sge == 0);
+  CHECK(posted.send_flags == IBV_SEND_SIGNALED);
+  CHECK(posted.invalidate_rkey == 0);
+  CHECK(posted.bind_mw.mw == bench.second.native_handle());
+  CHECK(posted.bind_mw.rkey == static_cast<std::uint32_t>(binding.key()));
+  CHECK(posted.bind_mw.bind_info.mr == bench.region.native_handle());
+  CHECK(posted.bind_mw.bind_info.addr == bench.region.device_address() + 32);
+  CHECK(posted.bind_mw.bind_info.length == 64);
+  CHECK(posted.bind_mw.bind_info.mw_access_flags == IBV_ACCESS_REMOTE_READ);
+}
+
+TEST_CASE("The provider finds the old key in the window, and the next one follows from the new") {
+  window_bench bench;
+  const rkey before = bench.second.key();
+  const auto binding = bench.second.prepare(bench.region, 0, 8);
+  rkey seen{};
+  bench.machine.before<post_send>([&] { seen = bench.second.key(); });
+  bench.pair.post(bind_window(binding)).check();
+  CHECK(seen == before);
+  CHECK(bench.second.key() == binding.key());
+  CHECK(bench.second.prepare(bench.region, 0, 8).previous_key() == binding.key());
+  bench.second.restore_key(binding.previous_key());
+  CHECK(bench.second.key() == before);
+}
+
+TEST_CASE("A window has its new key only when the bind was accepted") {
+  window_bench bench;
+  const auto post = [&](const fake::post_answer& answer) {
+    const auto binding = bench.second.prepare(bench.region, 0, 8);
+    const rkey before = bench.second.key();
+    bench.machine.answer_post(answer);
+    (void)bench.pair.post(send(), bind_window(binding).fenced(), send());
+    CHECK((bench.second.key() == before || bench.second.key() == binding.key()));
+    return bench.second.key() == binding.key();
+  };
+  CHECK(!post({.result = ENOMEM, .bad_request = 0}));
+  CHECK(!post({.result = ENOMEM, .bad_request = 1}));
+  CHECK(post({.result = ENOMEM, .bad_request = 2}));
+  CHECK(!post({.result = EIO}));
+  CHECK(post({}));
+}
+
+TEST_CASE("Invalidations have the key") {
+  window_bench bench;
+  const auto binding = bench.second.prepare(bench.region, 0, 8);
+  const auto key = static_cast<std::uint32_t>(binding.key());
+  const auto check_local = [&] {
+    CHECK(bench.request().wr.opcode == IBV_WR_LOCAL_INV);
+    CHECK(bench.request().wr.invalidate_rkey == key);
+    CHECK(bench.request().wr.num_sge == 0);
+    CHECK(bench.request().wr.send_flags == 0);
+  };
+  bench.pair.post(local_invalidate(binding)).check();
+  check_local();
+  bench.pair.post(local_invalidate(binding.key())).check();
+  check_local();
+
+  const mutable_buffer buffer = bench.region.slice(8, 16);
+  const auto check_remote = [&] {
+    CHECK(bench.request().wr.opcode == IBV_WR_SEND_WITH_INV);
+    CHECK(bench.request().wr.invalidate_rkey == key);
+    REQUIRE(bench.request().elements.size() == 1);
+    CHECK(bench.request().elements[0].addr == buffer.address());
+    CHECK(bench.request().elements[0].length == 16);
+    CHECK(bench.request().wr.send_flags == IBV_SEND_SOLICITED);
+  };
+  bench.pair.post(send_with_invalidate(binding.remote(), buffer).solicited()).check();
+  check_remote();
+  bench.pair.post(send_with_invalidate(binding.key(), buffer).solicited()).check();
+  check_remote();
+}
+
+TEST_CASE("Invalidation, bind and announcement go down in one call, in their order") {
+  window_bench bench;
+  const auto first = bench.second.prepare(bench.region, 0, 8);
+  bench.pair.post(bind_window(first)).check();
+  const auto next = bench.second.prepare(bench.region, 8, 8);
+  bench.machine.forget_calls();
+  bench.pair.post(local_invalidate(first), bind_window(next), send()).check();
+  CHECK(bench.machine.count<post_send>() == 1);
+  CHECK(bench.request(0).wr.opcode == IBV_WR_LOCAL_INV);
+  CHECK(bench.request(0).wr.invalidate_rkey == static_cast<std::uint32_t>(first.key()));
+  CHECK(bench.request(1).wr.opcode == IBV_WR_BIND_MW);
+  CHECK(bench.request(1).wr.bind_mw.rkey == static_cast<std::uint32_t>(next.key()));
+  CHECK(bench.request(2).wr.opcode == IBV_WR_SEND);
+}
+
+TEST_CASE("UC carries all of it") {
+  window_bench bench;
+  const auto pair = bench.ready<transport::uc>();
+  const auto binding = bench.second.prepare(bench.region, 0, 8);
+  CHECK(pair.post(bind_window(binding), local_invalidate(binding),
+                  send_with_invalidate(binding.key())));
+  CHECK(pair.bind(bench.first, bench.region, 0, 8));
+}
+
+TEST_CASE("A bind by call has all that it was told, and the new key", "[ibv_bind_mw]") {
+  window_bench bench;
+  const rkey before = bench.first.key();
+  const auto bound = bench.pair.bind<std::uint32_t, access_right::remote_write>(
+      bench.first, bench.region, 32, 64, {.id = 9, .signaled = true, .fenced = true});
+  const auto call = bench.machine.calls<bind_mw>().at(0);
+  CHECK(call.pair == bench.pair.native_handle());
+  CHECK(call.window == bench.first.native_handle());
+  CHECK(call.bind.wr_id == 9);
+  CHECK(call.bind.send_flags == (IBV_SEND_SIGNALED | IBV_SEND_FENCE));
+  CHECK(call.bind.bind_info.mr == bench.region.native_handle());
+  CHECK(call.bind.bind_info.addr == bench.region.device_address() + 32);
+  CHECK(call.bind.bind_info.length == 64);
+  CHECK(call.bind.bind_info.mw_access_flags == IBV_ACCESS_REMOTE_WRITE);
+  CHECK(bound.previous_key() == before);
+  CHECK(bound.key() == bench.first.key());
+  CHECK(bound.key() != before);
+  CHECK(bound.remote() == remote_buffer<std::uint32_t, access_right::remote_write>{
+                              adopt, bench.region.device_address() + 32, 16, bound.key()});
+}
+
+TEST_CASE("An unbind is a bind of no bytes", "[ibv_bind_mw]") {
+  window_bench bench;
+  const auto bound = bench.pair.bind(bench.first, bench.region, 32, 64);
+  CHECK(bench.machine.calls<bind_mw>().at(0).bind.send_flags == 0);
+  bench.pair.unbind(bound, {.id = 10});
+  const auto call = bench.machine.calls<bind_mw>().at(1);
+  CHECK(call.pair == bench.pair.native_handle());
+  CHECK(call.window == bench.first.native_handle());
+  CHECK(call.bind.wr_id == 10);
+  CHECK(call.bind.send_flags == 0);
+  CHECK(call.bind.bind_info.mr == bench.region.native_handle());
+  CHECK(call.bind.bind_info.addr == bench.region.device_address() + 32);
+  CHECK(call.bind.bind_info.length == 0);
+  CHECK(call.bind.bind_info.mw_access_flags == 0);
+}
+
+TEST_CASE("What the provider has against a bind is reported, negative or not") {
+  window_bench bench;
+  const std::string name = "ibv_bind_mw on fake0 mw " + to_string(bench.first.key());
+  for (const int error : {ENOMEM, -ENOMEM}) {
+    const failure why = reported([&] { bench.machine.fail<bind_mw>(error); },
+                                 [&](auto&&... policy) {
+                                   const auto bound = bench.pair.bind(bench.first, bench.region, 0,
+                                                                      8, {}, policy...);
+                                   CHECK(!bound);
+                                 });
+    CHECK(std::string{why.what()} == name + ": ENOMEM (Cannot allocate memory)");
+  }
+  CHECK(reported([&] { bench.machine.fail<bind_mw>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   const auto bound =
+                       bench.pair.bind(bench.first, bench.region, 0, 8, {}, policy...);
+                   CHECK(!bound);
+                 })
+            .explanation() == "fake0 has no memory windows of type 1");
+  const auto bound = bench.pair.bind(bench.first, bench.region, 0, 8);
+  const failure unbound =
+      reported([&] { bench.machine.fail<bind_mw>(ENOMEM); },
+               [&](auto&&... policy) { bench.pair.unbind(bound, {}, policy...); });
+  CHECK(unbound.verb() == "ibv_bind_mw");
+  CHECK(bench.first.key() == bound.key());
+}
+
+TEST_CASE("A device that does not bind so much is not said to have no windows") {
+  window_bench bench;
+  const std::span huge{bench.memory.data(), (std::size_t{1} << 31) + 1};
+  const memory_region region{bench.domain, huge, bindable};
+  const auto refused = [&](std::size_t length) {
+    return reported([&] { bench.machine.fail<bind_mw>(EOPNOTSUPP); },
+                    [&](auto&&... policy) {
+                      const auto bound =
+                          bench.pair.bind(bench.first, region, 0, length, {}, policy...);
+                      CHECK(!bound);
+                    });
+  };
+  CHECK(refused(huge.size()).explanation() == "some devices bind 2 GiB at most (mlx5)");
+  CHECK(refused(huge.size() - 1).explanation() == "fake0 has no memory windows of type 1");
+}
+
+TEST_CASE("A bind by call that cannot work does not reach the provider") {
+  window_bench bench;
+  const auto refused = [&](const auto& pair, memory_region_ref region,
+                           const bind_options& options) {
+    const failure why = reported([&](auto&&... policy) {
+      const auto bound = pair.bind(bench.first, region, 0, 8, options, policy...);
+      CHECK(!bound);
+    });
+    CHECK(why.verb() == "ibv_bind_mw");
+    return why;
+  };
+  const memory_region unwilling{bench.domain, bench.memory};
+  CHECK(refused(bench.pair, unwilling, {}).code() == std::errc::permission_denied);
+
+  const protection_domain other{bench.context};
+  auto stranger =
+      queue_pair<transport::rc>::create(other, {.send_cq = bench.queue, .recv_cq = bench.queue});
+  const auto failed = stranger.error();
+  const failure why = refused(failed, bench.region, {});
+  CHECK(why.code() == std::errc::operation_not_permitted);
+  CHECK(why.explanation() ==
+        "the queue pair is of pd " + std::to_string(other.native_handle()->handle) +
+            ", the window of pd " + std::to_string(bench.domain.native_handle()->handle));
+
+  const auto unreliable = bench.ready<transport::uc>();
+  CHECK(refused(unreliable, bench.region, {.fenced = true}).explanation() == "UC has no fences");
+  CHECK(refused(queue_pair<transport::rc>{}, bench.region, {}).explanation() ==
+        "the queue pair is empty: moved from, closed, or never made");
+  CHECK(bench.machine.count<bind_mw>() == 0);
+}
+
+TEST_CASE("Nothing is unbound that is not there") {
+  window_bench bench;
+  const window_binding<window_type::one> empty;
+  CHECK(reported([&](auto&&... policy) {
+          bench.pair.unbind(empty, {}, policy...);
+        }).explanation() == "the memory window is empty: moved from, closed, or never made");
+  const auto bound = bench.pair.bind(bench.first, bench.region, 0, 8);
+  const queue_pair<transport::rc> none;
+  CHECK(reported([&](auto&&... policy) { none.unbind(bound, {}, policy...); }).explanation() ==
+        "the queue pair is empty: moved from, closed, or never made");
+  CHECK(bench.machine.count<bind_mw>() == 1);
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// Work queues and indirection tables: what the provider is given, and what is said when it refuses.
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct work_queue_bench : test_bench {
+  [[nodiscard]] auto fresh_queue() const {
+    return work_queue<>::create(domain, {.completion_queue = queue});
+  }
+  [[nodiscard]] auto ready_queue() const {
+    auto fresh = fresh_queue();
+    return fresh.ready();
+  }
+  /// What the device says of itself beyond the plain limits.
+  [[nodiscard]] ibv_device_attr_ex& extended() { return machine.devices[0].extended; }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(work_queue_bench, "a work queue is made with what was asked for",
+                 "[ibv_create_wq][ibv_destroy_wq]") {
+  int user = 0;
+  const ibv_wq* native = nullptr;
+  {
+    const auto fresh = work_queue<>::create(
+        domain, {.completion_queue = queue,
+                 .max_wr = 100,
+                 .max_sge = 3,
+                 .flags = work_queue_flag::strip_vlan | work_queue_flag::delay_drop,
+                 .user_context = &user});
+    const auto call = machine.calls<called::create_wq>().at(0);
+    CHECK(call.context == context.native_handle());
+    CHECK(call.attributes.wq_context == &user);
+    CHECK(call.attributes.wq_type == IBV_WQT_RQ);
+    CHECK(call.attributes.max_wr == 100);
+    CHECK(call.attributes.max_sge == 3);
+    CHECK(call.attributes.pd == domain.native_handle());
+    CHECK(call.attributes.cq == queue.native_handle());
+    CHECK(call.attributes.comp_mask == IBV_WQ_INIT_ATTR_FLAGS);
+    CHECK(call.attributes.create_flags == (IBV_WQ_FLAGS_CVLAN_STRIPPING | IBV_WQ_FLAGS_DELAY_DROP));
+
+    CHECK(fresh.number() == work_queue_number{fresh.native_handle()->wq_num});
+    CHECK(fresh.context().native_handle() == context.native_handle());
+    CHECK(fresh.protection_domain().native_handle() == domain.native_handle());
+    CHECK(fresh.completion_queue().native_handle() == queue.native_handle());
+    CHECK(fresh.user_context() == &user);
+    native = fresh.native_handle();
+    CHECK(machine.count<called::destroy_wq>() == 0);
+  }
+  REQUIRE(machine.count<called::destroy_wq>() == 1);
+  CHECK(machine.calls<called::destroy_wq>().at(0).queue == native);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "without flags the provider is not told of any") {
+  const auto fresh = fresh_queue();
+  const auto call = machine.calls<called::create_wq>().at(0);
+  CHECK(call.attributes.comp_mask == 0);
+  CHECK(call.attributes.create_flags == 0);
+  CHECK(call.attributes.max_wr == 1);
+  CHECK(call.attributes.max_sge == 1);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "what the device granted is told") {
+  work_queue_capacity granted;
+  const auto fresh = work_queue<>::create(
+      domain, {.completion_queue = queue, .max_wr = 100, .max_sge = 3, .granted = &granted});
+  CHECK(granted.max_wr == 128);
+  CHECK(granted.max_sge == 3);
+
+  granted = {};
+  machine.fail<called::create_wq>(ENOMEM);
+  std::error_code code;
+  const auto none = work_queue<>::create(
+      domain, {.completion_queue = queue, .max_wr = 100, .granted = &granted}, code);
+  CHECK(code == std::errc::not_enough_memory);
+  CHECK(granted.max_wr == 0);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a work queue goes from RESET to ready, ERR and back",
+                 "[ibv_modify_wq]") {
+  auto fresh = fresh_queue();
+  ibv_wq* const native = fresh.native_handle();
+  const auto last = [&] { return machine.calls<called::modify_wq>().back(); };
+
+  auto ready = fresh.ready();
+  CHECK_FALSE(fresh);
+  CHECK(last().queue == native);
+  CHECK(last().attributes.attr_mask == IBV_WQ_ATTR_STATE);
+  CHECK(last().attributes.wq_state == IBV_WQS_RDY);
+
+  auto failed = ready.error();
+  CHECK(last().attributes.attr_mask == IBV_WQ_ATTR_STATE);
+  CHECK(last().attributes.wq_state == IBV_WQS_ERR);
+
+  auto again = failed.reset();
+  CHECK(last().attributes.attr_mask == IBV_WQ_ATTR_STATE);
+  CHECK(last().attributes.wq_state == IBV_WQS_RESET);
+  CHECK(again.native_handle() == native);
+  CHECK(machine.count<called::destroy_wq>() == 0);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a change of state that fails leaves the queue as it was") {
+  auto fresh = fresh_queue();
+  const failure why = reported([&] { machine.fail<called::modify_wq>(EIO); },
+                               [&](auto&&... policy) { (void)fresh.ready(policy...); });
+  CHECK(std::string{why.what()} == "ibv_modify_wq on fake0 wq " +
+                                       std::string{to_text(fresh.number()).view()} +
+                                       ": EIO (Input/output error)");
+  CHECK(fresh);
+  CHECK(fresh.ready());
+
+  auto none = work_queue<work_queue_state::reset>{};
+  CHECK(reported([&](auto&&... policy) { (void)none.ready(policy...); }).explanation() ==
+        "the work queue is empty: moved from, closed, or never made");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "flags are turned on and off, and no others",
+                 "[ibv_modify_wq]") {
+  const auto ready = ready_queue();
+  ready.change_flags({.enable = work_queue_flag::strip_vlan,
+                      .disable = work_queue_flag::scatter_frame_check_sequence});
+  const auto call = machine.calls<called::modify_wq>().back();
+  CHECK(call.queue == ready.native_handle());
+  CHECK(call.attributes.attr_mask == IBV_WQ_ATTR_FLAGS);
+  CHECK(call.attributes.flags == IBV_WQ_FLAGS_CVLAN_STRIPPING);
+  CHECK(call.attributes.flags_mask == (IBV_WQ_FLAGS_CVLAN_STRIPPING | IBV_WQ_FLAGS_SCATTER_FCS));
+
+  machine.forget_calls();
+  CHECK(reported([&](auto&&... policy) {
+          ready.change_flags(
+              {.enable = work_queue_flag::strip_vlan, .disable = work_queue_flag::strip_vlan},
+              policy...);
+        }).explanation() == "strip_vlan would be turned both on and off");
+  CHECK(machine.count<called::modify_wq>() == 0);
+
+  extended().raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
+  CHECK(reported([&] { machine.fail<called::modify_wq>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   ready.change_flags({.enable = work_queue_flag::strip_vlan,
+                                       .disable = work_queue_flag::delay_drop},
+                                      policy...);
+                 })
+            .explanation() == "the device has no delay_drop");
+  CHECK(reported([&] { machine.fail<called::modify_wq>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   ready.change_flags({.enable = work_queue_flag::strip_vlan}, policy...);
+                 })
+            .explanation() == "fake0 has no work queues that can be changed like this");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "receives are posted to a queue that is ready, or in ERR",
+                 "[ibv_post_wq_recv]") {
+  std::array<std::byte, 64> memory{};
+  const memory_region region{domain, memory};
+  auto ready = ready_queue();
+  const post_result result =
+      ready.post(receive(region.slice(0, 16)).id(7), receive(region.slice(16, 16)));
+  CHECK(result.accepted() == 2U);
+  const auto call = machine.calls<called::post_wq_recv>().at(0);
+  CHECK(call.queue == ready.native_handle());
+  REQUIRE(call.requests.size() == 2);
+  CHECK(call.requests[0].wr.wr_id == 7);
+  REQUIRE(call.requests[0].elements.size() == 1);
+  CHECK(call.requests[0].elements[0].addr == region.device_address());
+  CHECK(call.requests[0].elements[0].length == 16);
+  CHECK(call.requests[1].elements.at(0).addr == region.device_address() + 16);
+
+  const work_queue_ref<> reference = ready;
+  reference.post(receive()).check();
+  CHECK(machine.calls<called::post_wq_recv>().back().queue == ready.native_handle());
+
+  const auto failed = ready.error();
+  CHECK(failed.post(receive()));
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a post that fails names the work queue") {
+  const auto ready = ready_queue();
+  machine.answer_post({.result = -ENOMEM, .bad_request = 1});
+  failure why;
+  ready.post(receive(), receive()).check(why);
+  CHECK(why.verb() == "ibv_post_wq_recv");
+  CHECK(why.object() == "fake0 wq " + std::string{to_text(ready.number()).view()});
+  CHECK(why.explanation().substr(0, 22) == "1 request was accepted");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a queue that lives through several states is told its state") {
+  auto fresh = fresh_queue();
+  ibv_wq* const native = fresh.native_handle();
+  work_queue<work_queue_state::any> member = std::move(fresh);
+  CHECK(member.as<work_queue_state::reset>().native_handle() == native);
+  auto known = member.assume<work_queue_state::reset>();
+  CHECK_FALSE(member);
+  member = known.ready();
+  member.as<work_queue_state::ready>().post(receive()).check();
+  auto failed = member.error();
+  CHECK(failed.native_handle() == native);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a work queue of C is taken over") {
+  ibv_wq* const native = fresh_queue().release();
+  const work_queue<work_queue_state::reset> adopted{adopt, native};
+  CHECK(adopted.native_handle() == native);
+  const work_queue_ref<work_queue_state::reset> viewed{adopt, native};
+  CHECK(viewed.number() == adopted.number());
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a work queue that cannot be made is explained") {
+  limits().max_qp_wr = 256;
+  limits().max_sge = 4;
+  extended().max_wq_type_rq = 8;
+  extended().raw_packet_caps = IBV_RAW_PACKET_CAP_SCATTER_FCS;
+  const failure why = reported(
+      [&] { machine.fail<called::create_wq>(EINVAL); },
+      [&](auto&&... policy) {
+        (void)work_queue<>::create(
+            domain,
+            {.completion_queue = queue,
+             .max_wr = 257,
+             .max_sge = 5,
+             .flags = work_queue_flag::strip_vlan | work_queue_flag::scatter_frame_check_sequence |
+                      work_queue_flag::delay_drop | work_queue_flag::pci_write_end_padding},
+            policy...);
+      });
+  CHECK(std::string{why.what()} ==
+        "ibv_create_wq on fake0: EINVAL (Invalid argument); max_wr is 257, the device allows 256; "
+        "max_sge is 5, the device allows 4; "
+        "the device has no strip_vlan|delay_drop|pci_write_end_padding");
+
+  extended().raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING | IBV_RAW_PACKET_CAP_DELAY_DROP;
+  extended().device_cap_flags_ex = IBV_DEVICE_PCI_WRITE_END_PADDING;
+  const auto other_context = open_device();
+  const completion_queue other{other_context, 16};
+  CHECK(reported([&] { machine.fail<called::create_wq>(EINVAL); },
+                 [&](auto&&... policy) {
+                   (void)work_queue<>::create(
+                       domain,
+                       {.completion_queue = other,
+                        .flags = work_queue_flag::strip_vlan | work_queue_flag::delay_drop |
+                                 work_queue_flag::pci_write_end_padding},
+                       policy...);
+                 })
+            .explanation() ==
+        "the completion queue was made on another device, or another opening of it");
+  CHECK(reported([&](auto&&... policy) {
+          (void)work_queue<>::create(domain, {}, policy...);
+        }).explanation() == "the completion queue is empty: moved from, closed, or never made");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a device without work queues is said to have none") {
+  CHECK(reported([&] { machine.fail<called::create_wq>(EOPNOTSUPP); },
+                 [&](auto&&... policy) {
+                   (void)work_queue<>::create(domain, {.completion_queue = queue}, policy...);
+                 })
+            .explanation() == "fake0 has no work queues");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a work queue keeps its domain and its completion queue") {
+  const auto ready = ready_queue();
+  failure why;
+  domain.close(why);
+  CHECK(why.explanation() == "still in use by 1 work queue; destroy these first");
+  queue.close(why);
+  CHECK(why.explanation() == "still in use by 1 work queue; destroy these first");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a table has its queues in their order, as often as they stand",
+                 "[ibv_create_rwq_ind_table][ibv_destroy_rwq_ind_table]") {
+  const auto first = ready_queue();
+  const auto second = fresh_queue();
+  const std::array<reference<ibv_wq>, 4> queues{first, second, first, first};
+  const ibv_rwq_ind_table* native = nullptr;
+  {
+    const indirection_table table{queues};
+    native = table.native_handle();
+    const auto call = machine.calls<called::create_rwq_ind_table>().at(0);
+    CHECK(call.context == context.native_handle());
+    CHECK(call.queues == std::vector{first.native_handle(), second.native_handle(),
+                                     first.native_handle(), first.native_handle()});
+    CHECK(call.comp_mask == 0);
+    CHECK(table.context().native_handle() == context.native_handle());
+  }
+  REQUIRE(machine.count<called::destroy_rwq_ind_table>() == 1);
+  CHECK(machine.calls<called::destroy_rwq_ind_table>().at(0).table == native);
+  const std::array<reference<ibv_wq>, 1> alone{second};
+  const indirection_table single{alone};
+  CHECK(machine.calls<called::create_rwq_ind_table>().at(1).queues.size() == 1);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a table that cannot be right is refused without asking") {
+  const auto only = ready_queue();
+  const work_queue<> empty;
+  const auto refused = [&](std::vector<reference<ibv_wq>> queues) {
+    return reported([&](auto&&... policy) { const indirection_table none{queues, policy...}; });
+  };
+  CHECK(std::string{refused({only, only, only}).what()} ==
+        "ibv_create_rwq_ind_table on fake0: EINVAL (Invalid argument); a table of 3 entries was "
+        "asked for, it has to be a power of two: 2 or 4; queues may stand in it more than once");
+  CHECK(refused({}).explanation() == "an indirection table needs at least one work queue");
+  CHECK(refused({only, empty}).explanation() ==
+        "one of the work queues is empty: moved from, closed, or never made");
+
+  const auto other_context = open_device();
+  const protection_domain other_domain{other_context};
+  const completion_queue other_queue{other_context, 16};
+  const auto other = work_queue<>::create(other_domain, {.completion_queue = other_queue});
+  CHECK(refused({only, other}).explanation() ==
+        "the work queues are of different devices, or different openings of one");
+  CHECK(machine.count<called::create_rwq_ind_table>() == 0);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a table over the device's limit is explained") {
+  const auto only = ready_queue();
+  const std::array<reference<ibv_wq>, 4> queues{only, only, only, only};
+  const auto refused = [&](int error) {
+    return reported([&] { machine.fail<called::create_rwq_ind_table>(error); },
+                    [&](auto&&... policy) { const indirection_table none{queues, policy...}; });
+  };
+  CHECK(refused(EOPNOTSUPP).explanation() ==
+        "fake0 has no receive-side scaling (indirection tables)");
+  extended().rss_caps.max_rwq_indirection_tables = 8;
+  extended().rss_caps.max_rwq_indirection_table_size = 2;
+  CHECK(std::string{refused(EINVAL).what()} ==
+        "ibv_create_rwq_ind_table on fake0: EINVAL (Invalid argument); "
+        "the number of entries is 4, the device allows 2");
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a queue that stands in a table is kept, and told of it once") {
+  auto first = ready_queue();
+  const std::array<reference<ibv_wq>, 2> queues{first, first};
+  indirection_table table{queues};
+  failure why;
+  first.close(why);
+  CHECK(why.explanation() == "still in use by 1 indirection table; destroy these first");
+  CHECK(machine.count<called::destroy_wq>() == 0);
+
+  machine.fail<called::destroy_rwq_ind_table>(EBUSY);
+  table.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  first.close(why);
+  CHECK(why);
+
+  table.close();
+  first.close();
+  CHECK(machine.count<called::destroy_wq>() == 1);
+}
+
+TEST_CASE_METHOD(work_queue_bench, "a table that was released keeps nothing") {
+  auto first = ready_queue();
+  const std::array<reference<ibv_wq>, 1> queues{first};
+  indirection_table table{queues};
+  const indirection_table again{adopt, table.release()};
+  first.close();
+}

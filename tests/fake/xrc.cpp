@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Extended reliable connections (XRC), which no software device has: domains, shared receive
+// queues, initiators and targets.
+#include <cerrno>
+#include <string>
+
+#include <fcntl.h>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct xrc_bench : test_bench {
+  xrc_domain xrc{context};
+  xrc_shared_receive_queue shared{domain, xrc, queue, {.max_wr = 16, .max_sge = 2}};
+};
+
+std::string domain_refusal(int error, int file, xrc_domain_opening opening) {
+  test_bench bench;
+  bench.machine.fail<called::open_xrcd>(error);
+  failure why;
+  const xrc_domain domain{bench.context, file, opening, why};
+  CHECK(!domain);
+  return why.what();
+}
+
+}  // namespace
+
+TEST_CASE("An XRC domain of one process is opened without a file",
+          "[ibv_open_xrcd][ibv_close_xrcd]") {
+  test_bench bench;
+  xrc_domain xrc{bench.context};
+  const auto call = bench.machine.calls<called::open_xrcd>().at(0);
+  CHECK(call.context == bench.context.native_handle());
+  CHECK(call.attributes.comp_mask == (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS));
+  CHECK(call.attributes.fd == -1);
+  CHECK(call.attributes.oflags == O_CREAT);
+  CHECK(xrc.context().native_handle() == bench.context.native_handle());
+
+  const ibv_xrcd* const native = xrc.native_handle();
+  xrc.close();
+  CHECK(bench.machine.calls<called::close_xrcd>().at(0).domain == native);
+}
+
+TEST_CASE("An XRC domain that is shared is opened through a file", "[ibv_open_xrcd]") {
+  test_bench bench;
+  const auto flags_of = [&](xrc_domain_opening opening) {
+    const xrc_domain xrc{bench.context, 7, opening};
+    const auto call = bench.machine.calls<called::open_xrcd>().back();
+    CHECK(call.attributes.fd == 7);
+    CHECK(call.attributes.comp_mask == (IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS));
+    return call.attributes.oflags;
+  };
+  CHECK(flags_of(xrc_domain_opening::existing) == 0);
+  CHECK(flags_of(xrc_domain_opening::existing_or_new) == O_CREAT);
+  CHECK(flags_of(xrc_domain_opening::only_new) == (O_CREAT | O_EXCL));
+}
+
+TEST_CASE("An XRC domain that cannot be opened says why") {
+  CHECK(domain_refusal(EAGAIN, 7, xrc_domain_opening::existing) ==
+        "ibv_open_xrcd on fake0: EAGAIN (Resource temporarily unavailable); no XRC domain is open "
+        "through this file");
+  CHECK(domain_refusal(EINVAL, 7, xrc_domain_opening::only_new) ==
+        "ibv_open_xrcd on fake0: EINVAL (Invalid argument); an XRC domain may be open through this "
+        "file already");
+  CHECK(domain_refusal(EBADF, 7, xrc_domain_opening::existing) ==
+        "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");
+  CHECK(domain_refusal(EOPNOTSUPP, 7, xrc_domain_opening::existing) ==
+        "ibv_open_xrcd on fake0: EOPNOTSUPP (Operation not supported); fake0 has no XRC domains");
+  CHECK(domain_refusal(EINVAL, 7, xrc_domain_opening::existing) ==
+        "ibv_open_xrcd on fake0: EINVAL (Invalid argument)");
+}
+
+TEST_CASE("A file that could not be opened does not make a private XRC domain") {
+  test_bench bench;
+  failure why;
+  const xrc_domain xrc{bench.context, -1, xrc_domain_opening::existing_or_new, why};
+  CHECK(!xrc);
+  CHECK(std::string{why.what()} ==
+        "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");
+  CHECK(bench.machine.count<called::open_xrcd>() == 0);
+}
+
+TEST_CASE("A shared receive queue of XRC is made with exactly its options",
+          "[ibv_create_srq_ex][ibv_destroy_srq]") {
+  xrc_bench bench;
+  const auto call = bench.machine.calls<called::create_srq_ex>().at(0);
+  CHECK(call.context == bench.context.native_handle());
+  CHECK(call.attributes.srq_context == nullptr);
+  CHECK(call.attributes.attr.max_wr == 16);
+  CHECK(call.attributes.attr.max_sge == 2);
+  CHECK(call.attributes.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+                                      IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ));
+  CHECK(call.attributes.srq_type == IBV_SRQT_XRC);
+  CHECK(call.attributes.pd == bench.domain.native_handle());
+  CHECK(call.attributes.xrcd == bench.xrc.native_handle());
+  CHECK(call.attributes.cq == bench.queue.native_handle());
+
+  bench.shared.post(receive(), receive()).check();
+  CHECK(bench.machine.calls<called::post_srq_recv>().at(0).requests.size() == 2);
+  bench.shared.close();
+  CHECK(bench.machine.count<called::destroy_srq>() == 1);
+}
+
+TEST_CASE("A shared receive queue of XRC tells its number", "[ibv_get_srq_num]") {
+  xrc_bench bench;
+  const shared_receive_queue_number number = bench.shared.number();
+  CHECK(bench.machine.calls<called::get_srq_num>().at(0).queue == bench.shared.native_handle());
+  CHECK(number ==
+        static_cast<shared_receive_queue_number>(0x500 + bench.shared.native_handle()->handle));
+  const xrc_shared_receive_queue_ref reference = bench.shared;
+  CHECK(reference.number() == number);
+
+  bench.machine.fail<called::get_srq_num>(EOPNOTSUPP);
+  failure why;
+  CHECK(bench.shared.number(why) == shared_receive_queue_number{});
+  CHECK(std::string{why.what()} ==
+        "ibv_get_srq_num on fake0 srq " + std::to_string(bench.shared.native_handle()->handle) +
+            ": EOPNOTSUPP (Operation not supported); fake0 has no numbers of shared receive queues "
+            "(XRC)");
+  std::error_code code;
+  (void)xrc_shared_receive_queue{}.number(code);
+  CHECK(code == std::errc::invalid_argument);
+}
+
+TEST_CASE("A shared receive queue of XRC beyond the device says so") {
+  xrc_bench bench;
+  failure why;
+  const xrc_shared_receive_queue queue{bench.domain, bench.xrc, bench.queue, {.max_wr = 2049}, why};
+  CHECK(std::string{why.what()} ==
+        "ibv_create_srq_ex on fake0: EINVAL (Invalid argument); max_wr is 2049, the device allows "
+        "2048");
+}
+
+TEST_CASE("What a shared receive queue of XRC is made in outlives it, or says why not") {
+  const told_failures told;
+  xrc_bench bench;
+  failure why;
+  bench.xrc.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(why.explanation() == "still in use by 1 shared receive queue; destroy these first");
+  bench.queue.close(why);
+  CHECK(why.explanation() == "still in use by 1 shared receive queue; destroy these first");
+  CHECK(bench.machine.count<called::close_xrcd>() == 0);
+
+  // A destroy that fails leaves it counted.
+  bench.machine.fail<called::destroy_srq>(EBUSY);
+  bench.shared.close(why);
+  CHECK(why);
+  bench.xrc.close(why);
+  CHECK(why.explanation() == "still in use by 1 shared receive queue; destroy these first");
+
+  bench.shared.close();
+  bench.xrc.close();
+  CHECK(bench.machine.count<called::close_xrcd>() == 1);
+  CHECK(told.messages().empty());
+}
+
+TEST_CASE("A shared receive queue of XRC is not for a queue pair, and a refusal says so") {
+  xrc_bench bench;
+  bench.machine.fail<called::create_qp>(EINVAL);
+  failure why;
+  const auto pair = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared}, why);
+  CHECK(why.explanation() == "srq is one of XRC, which belongs to no queue pair: requests name it");
+}
+
+namespace {
+
+/// One of everything that XRC and tag matching have, made in order.
+class everything {
+ public:
+  template <class... Policy>
+  explicit everything(Policy&... policy)
+      : context{open_device("fake0", policy...)},
+        domain{context, policy...},
+        queue{context, 16, policy...},
+        shared{domain, {}, policy...},
+        xrc{context, policy...},
+        far{domain, xrc, queue, {}, policy...},
+        tags{domain, queue, {}, policy...},
+        target{queue_pair<transport::xrc_recv>::create(xrc, {}, policy...)},
+        again{queue_pair<transport::xrc_recv>::open(xrc, qp_number{0x11}, {}, policy...)} {}
+
+ private:
+  adverb::context context;
+  protection_domain domain;
+  completion_queue queue;
+  adverb::shared_receive_queue shared;
+  xrc_domain xrc;
+  xrc_shared_receive_queue far;
+  tag_matching_queue tags;
+  queue_pair<transport::xrc_recv, qp_state::reset> target;
+  queue_pair<transport::xrc_recv, qp_state::any> again;
+};
+
+// Calls that can fail: the device list, opening, and the eight objects.
+constexpr std::size_t steps = 10;
+
+}  // namespace
+
+TEST_CASE("A failure at any step of XRC and tag matching leaks nothing") {
+  for (std::size_t step = 1; step <= steps; ++step) {
+    CAPTURE(step);
+    const told_failures told;
+    fake::machine machine;
+    machine.fail_any(ENOMEM, step);
+    CHECK_THROWS_AS(everything{}, adverb::error);
+    CHECK(machine.live_objects() == 0);
+
+    machine.fail_any(ENOMEM, step);
+    {
+      std::error_code code;
+      const everything all{code};
+    }
+    CHECK(machine.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+  const told_failures told;
+  fake::machine machine;
+  {
+    const everything all;
+    CHECK(machine.live_objects() == 9);
+  }
+  CHECK(machine.live_objects() == 0);
+  CHECK(told.messages().empty());
+}

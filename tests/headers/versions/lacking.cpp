@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// A call that the headers of rdma-core lack is a failure that says so, and the same call is made
+// where they have it. ADVERB_RDMA_CORE is the version that the headers are of.
+#include <cstddef>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/call_if_declared.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+namespace {
+
+using namespace adverb;
+
+constexpr auto on_pair = [](failure_description& description) {
+  description.object([](text_writer& writer) { writer.put("rxe0 qp 0x11"); });
+};
+
+int calls = 0;
+
+/// A pair of a provider that has what its headers know.
+template <class Native>
+Native provided() {
+  Native pair{};
+  if constexpr (requires { pair.wr_atomic_write; })
+    pair.wr_atomic_write = [](Native*, std::uint32_t, std::uint64_t, const void*) { ++calls; };
+  if constexpr (requires { pair.wr_flush; })
+    pair.wr_flush = [](Native*, std::uint32_t, std::uint64_t, std::size_t, std::uint8_t,
+                       std::uint8_t) { ++calls; };
+  return pair;
+}
+
+template <error_policy Policy = throwing>
+bool atomic_write(ibv_qp_ex& pair, Policy&& policy = {}) {
+  return detail::call_if_declared<bool>(
+      std::forward<Policy>(policy), "ibv_wr_atomic_write", on_pair,
+      [](auto* native, const void* value)
+        requires requires { ibv_wr_atomic_write(native, 1U, std::uint64_t{2}, value); }
+      {
+        ibv_wr_atomic_write(native, 1U, std::uint64_t{2}, value);
+        return true;
+      },
+      &pair, static_cast<const void*>(&pair));
+}
+
+template <error_policy Policy = throwing>
+bool flush(ibv_qp_ex& pair, Policy&& policy = {}) {
+  return detail::call_if_declared<bool>(
+      std::forward<Policy>(policy), "ibv_wr_flush", on_pair,
+      [](auto* native)
+        requires requires { ibv_wr_flush(native, 1U, std::uint64_t{2}, 3U, 1, 0); }
+      {
+        ibv_wr_flush(native, 1U, std::uint64_t{2}, 3U, 1, 0);
+        return true;
+      },
+      &pair);
+}
+
+/// Whether a call is made by headers from a version on, and refused by those before.
+template <class Call>
+void check(int since, std::string_view verb, const Call& call) {
+  CAPTURE(since, verb);
+  auto pair = provided<ibv_qp_ex>();
+  calls = 0;
+  if (since <= ADVERB_RDMA_CORE) {
+    CHECK(call(pair));
+    CHECK(calls == 1);
+    return;
+  }
+  const failure why = reported([&](auto&... policy) {
+    const bool done = call(pair, policy...);
+    CHECK_FALSE(done);
+  });
+  CHECK(why.code() == std::errc::operation_not_supported);
+  CHECK(why.verb() == verb);
+  CHECK(why.object() == "rxe0 qp 0x11");
+  CHECK(why.explanation() ==
+        "this adverb was compiled with headers of rdma-core that lack " + std::string{verb});
+  CHECK(calls == 0);
+}
+
+}  // namespace
+
+TEST_CASE("What the headers have is called, and what they lack is explained") {
+  check(44, "ibv_wr_atomic_write",
+        [](ibv_qp_ex& pair, auto&... policy) { return atomic_write(pair, policy...); });
+  check(65, "ibv_wr_flush",
+        [](ibv_qp_ex& pair, auto&... policy) { return flush(pair, policy...); });
+}

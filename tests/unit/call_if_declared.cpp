@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// What is called where the headers declare it, and explained where they do not.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <adverb/core/call_if_declared.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+/// Stands for an object of the C API, of which some headers know one function more than others.
+struct test_double {
+  int calls = 0;
+};
+static int declared_verb(test_double* object, int value) {
+  ++object->calls;
+  return value;
+}
+
+namespace {
+
+using namespace adverb;
+
+constexpr auto on_test_double = [](failure_description& description) {
+  description.object([](text_writer& writer) { writer.put("rxe0 double 1"); });
+};
+
+template <error_policy Policy = throwing>
+bool call_declared(test_double& object, int value, Policy&& policy = {}) {
+  return detail::call_if_declared<bool>(
+      std::forward<Policy>(policy), "declared_verb", on_test_double,
+      [&](auto* native, int number)
+        requires requires { declared_verb(native, number); }
+      {
+        return detail::check_returned(std::forward<Policy>(policy), "declared_verb",
+                                      declared_verb(native, number), on_test_double);
+      },
+      &object, value);
+}
+
+template <error_policy Policy = throwing>
+bool call_missing(test_double& object, Policy&& policy = {}) {
+  return detail::call_if_declared<bool>(
+      std::forward<Policy>(policy), "missing_verb", on_test_double,
+      [](auto* native)
+        requires requires { missing_verb(native); }
+      { return missing_verb(native) == 0; },
+      &object);
+}
+
+}  // namespace
+
+TEST_CASE("A function that the headers declare is called, and its result is the result") {
+  test_double object;
+  CHECK(call_declared(object, 0));
+  std::error_code code;
+  CHECK_FALSE(call_declared(object, EBUSY, code));
+  CHECK(code == std::errc::device_or_resource_busy);
+  CHECK(object.calls == 2);
+}
+
+TEST_CASE("A function that the headers lack is not supported, and the failure says why") {
+  test_double object;
+  const failure why = reported([&](auto&... policy) {
+    const bool done = call_missing(object, policy...);
+    CHECK_FALSE(done);
+  });
+  CHECK(why.code() == std::errc::operation_not_supported);
+  CHECK(why.verb() == "missing_verb");
+  CHECK(why.object() == "rxe0 double 1");
+  CHECK(why.explanation() ==
+        "this adverb was compiled with headers of rdma-core that lack missing_verb");
+}

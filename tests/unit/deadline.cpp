@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Waiting until a point in time.
+#include <chrono>
+
+#include <unistd.h>
+
+#include <adverb/core/deadline.hpp>
+#include <support/catch.hpp>
+
+namespace {
+
+using adverb::detail::deadline;
+using namespace std::chrono_literals;
+
+struct pipe_ends {
+  pipe_ends() { REQUIRE(::pipe(ends) == 0); }
+  ~pipe_ends() {
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  pipe_ends(const pipe_ends&) = delete;
+  pipe_ends& operator=(const pipe_ends&) = delete;
+
+  int ends[2];
+};
+
+}  // namespace
+
+TEST_CASE("a deadline passes at its time, and one that is not there never does") {
+  CHECK(deadline{0ns}.passed());
+  CHECK(deadline{-1h}.passed());
+  CHECK_FALSE(deadline{1h}.passed());
+  CHECK_FALSE(deadline{}.passed());
+  CHECK_FALSE(deadline{std::chrono::duration<double>{1e300}}.passed());
+  const deadline soon{5ms};
+  const auto start = std::chrono::steady_clock::now();
+  while (!soon.passed()) {
+  }
+  CHECK(std::chrono::steady_clock::now() - start >= 4ms);
+}
+
+TEST_CASE("a file that stays silent is waited for until the deadline") {
+  const pipe_ends silent;
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_FALSE(deadline{15ms}.wait_readable(silent.ends[0]));
+  CHECK(std::chrono::steady_clock::now() - start >= 15ms);
+  CHECK_FALSE(deadline{0ms}.wait_readable(silent.ends[0]));
+  CHECK_FALSE(deadline{-1ms}.wait_readable(silent.ends[0]));
+}
+
+TEST_CASE("a file that can be read is not waited for") {
+  const pipe_ends ready;
+  REQUIRE(::write(ready.ends[1], "x", 1) == 1);
+  CHECK(deadline{1h}.wait_readable(ready.ends[0]));
+  CHECK(deadline{0ms}.wait_readable(ready.ends[0]));
+}
+
+TEST_CASE("without a deadline, and for a file that is none, reading itself decides") {
+  const pipe_ends silent;
+  CHECK(deadline{}.wait_readable(silent.ends[0]));
+  // poll(2) tells of a file that is not open as of one that can be read.
+  CHECK(deadline{1h}.wait_readable(1'000'000));
+}
