@@ -135,6 +135,7 @@ TEST_CASE_METHOD(fixture, "an extended queue that cannot be made says why") {
   CHECK(refusal(std::integral_constant<adverb::completion_fields, completion_field::timestamp>{},
                 16, {}) == unsupported + "the device has no completion timestamps");
   machine.devices[0].extended_completion_queues = false;
+  machine.devices[0].extended.tm_caps = {};
   CHECK(refusal(std::integral_constant < adverb::completion_fields,
                 completion_field::wall_clock | completion_field::vlan | completion_field::flow_tag |
                     completion_field::tag_matching > {},

@@ -258,3 +258,75 @@ TEST_CASE("An operation that the pair was not made for is named") {
   CHECK(!empty.extended(why));
   CHECK(why.code() == std::errc::invalid_argument);
 }
+
+TEST_CASE("An extended sender binds windows and invalidates keys",
+          "[ibv_wr_bind_mw][ibv_wr_local_inv][ibv_wr_send_inv]") {
+  extended_bench<transport::rc> bench;
+  constexpr send_operations operations = send_operation::bind_window |
+                                         send_operation::local_invalidate |
+                                         send_operation::send_with_invalidate;
+  auto fresh = queue_pair<transport::rc>::create(
+      bench.domain,
+      {.send_cq = bench.queue, .recv_cq = bench.queue, .send_operations = operations});
+  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const memory_region region{bench.domain, bench.words,
+                             access_right::local_write | access_right::window_bind};
+  const memory_window<window_type::two> window{bench.domain};
+  const rkey before = window.key();
+  const auto binding = window.prepare<std::byte, access_right::remote_write>(region, 8, 16);
+  pair.extended<operations>()
+      .post(local_invalidate(before).id(1), bind_window(binding).id(2).fenced(),
+            send_with_invalidate(rkey{0x77}, bench.region.slice(0, 8)).id(3).signaled())
+      .check();
+  const auto sent = bench.sent();
+  REQUIRE(sent.size() == 3);
+  CHECK(sent[0].opcode == IBV_WR_LOCAL_INV);
+  CHECK(sent[0].invalidated_key == static_cast<std::uint32_t>(before));
+  CHECK(sent[0].data_call.empty());
+  CHECK(sent[1].opcode == IBV_WR_BIND_MW);
+  CHECK(sent[1].flags == IBV_SEND_FENCE);
+  CHECK(sent[1].window == window.native_handle());
+  CHECK(sent[1].remote_key == static_cast<std::uint32_t>(binding.key()));
+  CHECK(sent[1].binding.mr == region.native_handle());
+  CHECK(sent[1].binding.addr == region.device_address() + 8);
+  CHECK(sent[1].binding.length == 16);
+  CHECK(sent[1].binding.mw_access_flags == IBV_ACCESS_REMOTE_WRITE);
+  CHECK(sent[1].data_call.empty());
+  CHECK(window.key() == binding.key());
+  CHECK(sent[2].opcode == IBV_WR_SEND_WITH_INV);
+  CHECK(sent[2].invalidated_key == 0x77);
+  CHECK(sent[2].data_call == "sge");
+}
+
+TEST_CASE("A batch that is dropped leaves the key of its window to be restored") {
+  extended_bench<transport::rc> bench;
+  auto fresh = queue_pair<transport::rc>::create(bench.domain,
+                                                 {.send_cq = bench.queue,
+                                                  .recv_cq = bench.queue,
+                                                  .send_operations = send_operation::bind_window});
+  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const memory_region region{bench.domain, bench.words,
+                             access_right::local_write | access_right::window_bind};
+  const memory_window<window_type::two> window{bench.domain};
+  const auto binding = window.prepare<std::byte, access_right::remote_write>(region, 0, 8);
+  {
+    auto batch = pair.extended<send_operation::bind_window>().start();
+    batch.add(bind_window(binding));
+  }
+  CHECK(window.key() == binding.key());
+  window.restore_key(binding.previous_key());
+  CHECK(window.prepare<std::byte, access_right::remote_write>(region, 0, 8).key() == binding.key());
+}
+
+TEST_CASE("An extended sender names the shared receive queue of an XRC request",
+          "[ibv_wr_set_xrc_srqn]") {
+  test_bench bench;
+  auto fresh = queue_pair<transport::xrc_send>::create(
+      bench.domain,
+      {.send_cq = bench.queue, .send_operations = basic_operations(transport::xrc_send)});
+  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  pair.extended().post(send().to(shared_receive_queue_number{0x321})).check();
+  const auto sent = bench.machine.calls<fake::called::wr_complete>().back().requests.at(0);
+  CHECK(sent.opcode == IBV_WR_SEND);
+  CHECK(sent.shared_receive_queue == 0x321);
+}

@@ -44,7 +44,8 @@ struct bind_window_operation {
   /// The provider takes the key that a window has from its struct, and most leave it to the program
   /// to write the new one there.
   void accepted() const noexcept { window->rkey = key; }
-  /// Here the provider has taken it when the call returns. Wraps: ibv_wr_bind_mw(3).
+  /// Here the provider has taken it when the call returns; for a batch that is then dropped, see
+  /// memory_window::restore_key. Wraps: ibv_wr_bind_mw(3).
   void build(ibv_qp_ex* sender) const noexcept {
     const ibv_mw_bind_info info{region, address, length, rights};
     ibv_wr_bind_mw(sender, window, key, &info);
