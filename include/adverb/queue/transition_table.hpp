@@ -146,7 +146,6 @@ inline constexpr auto transition_rules = make_transition_rules();
   if (service == transport::driver)
     return {{}, qp_attributes::from_bits((IBV_QP_DEST_QPN << 1) - 1) | qp_attribute::rate_limit};
   return detail::find_transition(service, from, to).value_or(transition_attributes{});
-} : rule->attributes;
 }
 
 }  // namespace adverb::inline ADVERB_ABI
