@@ -20,8 +20,6 @@ namespace {
 
 /// The key that ibv_ud_pingpong uses; it is not part of the address that the peers exchange.
 constexpr adverb::queue_key key{0x11111111};
-/// A datagram is received behind this much room for its global route.
-constexpr std::size_t route_size = 40;
 
 void play(const examples::pingpong_options& options) {
   const adverb::context device = adverb::open_device(options.device);
@@ -31,7 +29,7 @@ void play(const examples::pingpong_options& options) {
 
   const adverb::protection_domain domain{device};
   const std::vector<std::byte> outgoing = examples::make_message(options.size);
-  std::vector<std::byte> incoming(route_size + options.size);
+  std::vector<std::byte> incoming(adverb::grh_size + options.size);
   const adverb::memory_region from{domain, outgoing};
   const adverb::memory_region into{domain, incoming};
   examples::completions completions{device, options.receive_depth + 1, options.sleep};
@@ -62,7 +60,7 @@ void play(const examples::pingpong_options& options) {
       completions, options.iterations, options.is_client(), [&] { pair.post(send).check(); },
       [&] { pair.post(receive).check(); });
   clock.report(options.size, options.iterations);
-  if (options.check) examples::check_message(std::span{incoming}.subspan(route_size));
+  if (options.check) examples::check_message(std::span{incoming}.subspan(adverb::grh_size));
 }
 
 }  // namespace

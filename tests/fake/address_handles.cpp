@@ -30,6 +30,8 @@ std::string explanation(test_bench& bench, const address& way) {
 
 TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
   test_bench bench;
+  bench.port().gids.push_back(table_entry(global_gid(8), 8, IBV_GID_TYPE_ROCE_V2));
+  bench.machine.devices[0].ports.resize(3, fake::port{bench.port()});
   const address_handle handle{bench.domain,
                               {.port = port_number{3},
                                .destination = lid{0x1234},

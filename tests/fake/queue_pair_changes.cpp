@@ -72,6 +72,7 @@ TEST_CASE("A plain drain asks for no event") {
 TEST_CASE("A send queue that stopped at an error is started again") {
   test_bench bench;
   queue_pair<transport::uc, qp_state::any> any = bench.ready<transport::uc>();
+  any.native_handle()->state = IBV_QPS_SQE;
   auto stopped = any.assume<qp_state::sqe>();
   const auto ready = stopped.rts().current_state(qp_state::sqe).apply();
   CHECK(bench.modification().mask == (IBV_QP_STATE | IBV_QP_CUR_STATE));

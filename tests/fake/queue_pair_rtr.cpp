@@ -31,6 +31,7 @@ void check_no_route(const ibv_ah_attr& way) {
 
 TEST_CASE("An address is used on the port that the pair is on, whatever it says") {
   test_bench bench;
+  make_infiniband(bench.port());
   auto pair = bench.waiting<transport::uc>();
   const auto receiving = pair.rtr()
                              .address({.port = port_number{2}, .destination = lid{5}})

@@ -20,15 +20,4 @@ enum class arriving_data : std::uint32_t {
   read = IBV_WR_RDMA_READ,
 };
 
-namespace detail {
-
-template <class Pair>
-[[nodiscard]] bool has_data_in_order(Pair* pair, ibv_wr_opcode operation) noexcept {
-  if constexpr (requires { ibv_query_qp_data_in_order(pair, operation, 0U); })
-    return pair != nullptr && ibv_query_qp_data_in_order(pair, operation, 0) != 0;
-  else
-    return false;
-}
-
-}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

@@ -91,10 +91,12 @@ class queue_pair_operations : public Storage {
   }
 
   /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
-  /// for the last one instead of for the completion. Not known (of headers before rdma-core 40)
-  /// counts as no. Wraps: ibv_query_qp_data_in_order(3).
+  /// for the last one instead of for the completion. False for an empty pair.
+  /// Wraps: ibv_query_qp_data_in_order(3).
   [[nodiscard]] bool has_data_in_order(arriving_data data) const noexcept {
-    return detail::has_data_in_order(this->native_handle(), static_cast<ibv_wr_opcode>(data));
+    ibv_qp* const pair = this->native_handle();
+    return pair != nullptr &&
+           ibv_query_qp_data_in_order(pair, static_cast<ibv_wr_opcode>(data), 0) != 0;
   }
 
   /// Posts work requests, all sends or all receives, in their order and with one doorbell.

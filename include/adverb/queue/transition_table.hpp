@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/transport.hpp>
@@ -114,11 +115,14 @@ struct transition_rule {
 
 inline constexpr auto transition_rules = make_transition_rules();
 
-[[nodiscard]] constexpr const transition_rule* find_transition(transport service, qp_state from,
-                                                               qp_state to) noexcept {
+// Not a pointer: GCC 12 with the undefined-behaviour sanitizer takes no comparison of one with null
+// for a constant.
+[[nodiscard]] constexpr std::optional<transition_attributes> find_transition(transport service,
+                                                                             qp_state from,
+                                                                             qp_state to) noexcept {
   for (const transition_rule& rule : transition_rules)
-    if (rule.service == service && rule.from == from && rule.to == to) return &rule;
-  return nullptr;
+    if (rule.service == service && rule.from == from && rule.to == to) return rule.attributes;
+  return std::nullopt;
 }
 
 /// Every state can be left for these.
@@ -131,7 +135,7 @@ inline constexpr auto transition_rules = make_transition_rules();
 /// Whether there is such a transition; from a state to itself when something can be changed in it.
 [[nodiscard]] constexpr bool is_transition(transport service, qp_state from, qp_state to) noexcept {
   return service == transport::driver || detail::is_always_reached(to) ||
-         detail::find_transition(service, from, to) != nullptr;
+         detail::find_transition(service, from, to).has_value();
 }
 
 /// What a transition needs and takes, by the InfiniBand specification; for raw packets what Linux
@@ -141,8 +145,7 @@ inline constexpr auto transition_rules = make_transition_rules();
   if (detail::is_always_reached(to)) return {};
   if (service == transport::driver)
     return {{}, qp_attributes::from_bits((IBV_QP_DEST_QPN << 1) - 1) | qp_attribute::rate_limit};
-  const detail::transition_rule* const rule = detail::find_transition(service, from, to);
-  return rule == nullptr ? transition_attributes{} : rule->attributes;
+  return detail::find_transition(service, from, to).value_or(transition_attributes{});
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "state.hpp"
+#include "rules.hpp"
 
 using fake::current;
 using fake::errno_of;
@@ -61,6 +61,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   if (const int error = errno_of(called::destroy_comp_channel{channel})) return error;
+  if (fake::is_in_use(channel)) return EBUSY;
   auto& channels = current().internals().channels;
   ::close(channel->fd);
   ::close(channels.at(channel).writing_end);
@@ -102,6 +103,7 @@ int ibv_resize_cq(ibv_cq* queue, int entries) {
 
 int ibv_destroy_cq(ibv_cq* queue) {
   if (const int error = errno_of(called::destroy_cq{queue})) return error;
+  if (fake::is_in_use(queue)) return EBUSY;
   if (current().unacknowledged(queue) != 0) {
     std::fputs("fake: ibv_destroy_cq would wait for ever for an event to be acknowledged\n",
                stderr);
@@ -155,6 +157,7 @@ void machine::complete(ibv_cq* queue, const ibv_wc& completion, bool solicited) 
   using arming = completion_queue::arming;
   completion_queue& found = state_->queues.at(queue);
   found.entries.push_back({completion, {}});
+  finish_requests(queue, completion);
   const bool wanted =
       found.armed == arming::any ||
       (found.armed == arming::solicited && (solicited || completion.status != IBV_WC_SUCCESS));

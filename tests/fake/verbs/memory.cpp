@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Protection domains and memory regions.
-#include "state.hpp"
+#include "rules.hpp"
 
 // These are macros that choose among the functions below.
 #undef ibv_reg_mr
@@ -22,6 +22,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* context) {
 
 int ibv_dealloc_pd(ibv_pd* domain) {
   if (const int error = errno_of(called::dealloc_pd{domain})) return error;
+  if (fake::is_in_use(domain)) return EBUSY;
   current().internals().domains.remove(domain);
   return 0;
 }
@@ -48,6 +49,10 @@ ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length) {
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
                          std::uint64_t device_address, unsigned access) {
   if (refused(called::reg_mr{domain, memory, length, device_address, access})) return nullptr;
+  if (const int error = fake::refusal_of_memory(memory, length, access)) {
+    errno = error;
+    return nullptr;
+  }
   return fake::add_region(domain, memory, length);
 }
 

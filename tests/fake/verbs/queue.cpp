@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Address handles and queue pairs.
 #include "posting.hpp"
+#include "rules.hpp"
 
 using fake::current;
 using fake::errno_of;
@@ -9,6 +10,10 @@ namespace called = fake::called;
 
 ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
   if (refused(called::create_ah{domain, *attributes})) return nullptr;
+  if (const int error = fake::refusal_of(domain->context, *attributes)) {
+    errno = error;
+    return nullptr;
+  }
   auto& state = current().internals();
   auto made = std::make_unique<ibv_ah>(ibv_ah{domain->context, domain, ++state.last_handle});
   ibv_ah* const native = made.get();
@@ -25,6 +30,10 @@ int ibv_destroy_ah(ibv_ah* handle) {
 namespace {
 
 ibv_qp* make_pair(ibv_context* context, ibv_pd* domain, const ibv_qp_init_attr& attributes) {
+  if (const int error = fake::refusal_of(context, attributes)) {
+    errno = error;
+    return nullptr;
+  }
   auto& state = current().internals();
   auto made = std::make_unique<fake::queue_pair>();
   made->init_attributes = attributes;
@@ -58,6 +67,7 @@ int ibv_destroy_qp(ibv_qp* pair) {
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* given, int mask) {
   if (const int error = errno_of(called::modify_qp{pair, *given, mask})) return error;
+  if (const int error = fake::refusal_of(*pair, *given, mask)) return error;
   ibv_qp_attr& known = current().internals().pairs.at(pair).attributes;
   const auto take = [&](int bit, auto member) {
     if ((mask & bit) != 0) known.*member = given->*member;
@@ -88,6 +98,7 @@ int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* given, int mask) {
   take(IBV_QP_DEST_QPN, &ibv_qp_attr::dest_qp_num);
   take(IBV_QP_RATE_LIMIT, &ibv_qp_attr::rate_limit);
   if ((mask & IBV_QP_STATE) != 0) pair->state = given->qp_state;
+  fake::follow_state(pair);
   return 0;
 }
 
@@ -137,6 +148,7 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
                                   .cap = given->cap,
                                   .qp_type = given->qp_type,
                                   .sq_sig_all = given->sq_sig_all});
+  if (made == nullptr) return nullptr;
   if ((given->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
     queue_pair& pair = current().internals().pairs.at(made);
     pair.extended = true;
@@ -166,10 +178,14 @@ int modify_qp_rate_limit(ibv_qp* pair, ibv_qp_rate_limit_attr* attributes) {
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-  return answer<called::post_send>(pair, copy_of(first), first, bad);
+  *bad = nullptr;
+  const int result = answer<called::post_send>(pair, copy_of(first), first, bad);
+  return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  return answer<called::post_recv>(pair, copy_of(first), first, bad);
+  *bad = nullptr;
+  const int result = answer<called::post_recv>(pair, copy_of(first), first, bad);
+  return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 
 }  // namespace

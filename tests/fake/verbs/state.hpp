@@ -56,6 +56,9 @@ struct queue_pair {
   bool extended;
   /// What was built since ibv_wr_start.
   std::vector<extended_request> building;
+  /// The ids of what was posted and has not completed.
+  std::deque<std::uint64_t> posted_sends;
+  std::deque<std::uint64_t> posted_receives;
   /// The multicast groups that it is attached to.
   std::vector<ibv_gid> groups;
 };

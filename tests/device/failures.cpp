@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// Every way in which a request of a reliable connection fails: what its completion says, what
+// becomes of both pairs and of what was queued, and that the pairs work again afterwards.
+#include <array>
+#include <string>
+
+#include "support.hpp"
+
+using namespace adverb;
+
+namespace {
+
+using rc_loopback = loopback<transport::rc>;
+
+/// The status of the specification, and the one that Soft-RoCE (Linux 6.1) has instead.
+struct status {
+  completion_status specified;
+  completion_status soft_roce = specified;
+
+  [[nodiscard]] completion_status on(context_ref device) const {
+    return is_soft_roce(device) ? soft_roce : specified;
+  }
+};
+
+/// Resets both pairs, whatever state they are in, and connects them again.
+void reconnect(rc_loopback& link) {
+  const auto restarted = [](queue_pair<transport::rc>& pair) {
+    auto fresh = pair.reset();
+    return initialised(fresh);
+  };
+  auto near_waiting = restarted(link.near_pair);
+  auto far_waiting = restarted(link.far_pair);
+  const endpoint near_endpoint = near_waiting.endpoint();
+  link.near_pair = near_waiting.connect(far_waiting.endpoint());
+  link.far_pair = far_waiting.connect(near_endpoint);
+}
+
+void check_traffic(rc_loopback& link) {
+  std::array<completion, 64> rest;
+  (void)link.near_end.queue.poll(rest);
+  (void)link.far_end.queue.poll(rest);
+  link.near_end.fill(0, 100, 9);
+  link.far_pair.post(receive(link.far_end.region.slice(0, 100)).id(1)).check();
+  link.near_pair.post(send(link.near_end.region.slice(0, 100)).signaled().id(2)).check();
+  CHECK(next_success(link.near_end.queue).id() == 2);
+  CHECK(next_success(link.far_end.queue).id() == 1);
+  CHECK(link.far_end.holds(0, 100, 9));
+}
+
+/// Posts a request between others: the one before it succeeds, it fails in this way although it is
+/// not signaled, and what is behind it is flushed, signaled or not. Then both sides recover.
+template <class Request>
+void check_fails(rc_loopback& link, const Request& request, const status& expected) {
+  const auto nothing = write(link.far_end.remote());
+  link.near_pair
+      .post(nothing.id(10).signaled(), request.id(11), nothing.id(12), nothing.id(13).signaled())
+      .check();
+  CHECK(next_success(link.near_end.queue).id() == 10);
+
+  const completion failed = next_completion(link.near_end.queue);
+  CHECK(failed.id() == 11);
+  CHECK(failed.status() == expected.on(link.context));
+  CHECK(failed.queue_pair() == link.near_pair.number());
+  CHECK(!failed.success());
+  failure why;
+  failed.check(why);
+  CHECK(why.code() == failed.status());
+  CHECK(why.verb() == "work request");
+  REQUIRE(!hint_for(failed.status()).empty());
+  CHECK(why.explanation().starts_with(hint_for(failed.status())));
+  CHECK(std::string{why.what()}.find("id 11") != std::string::npos);
+
+  for (std::uint64_t id = 12; id <= 13; ++id) {
+    const completion flushed = next_completion(link.near_end.queue);
+    CHECK(flushed.id() == id);
+    CHECK(flushed.status() == completion_status::flushed);
+  }
+  CHECK(link.near_pair.query().state() == qp_state::error);
+  reconnect(link);
+  check_traffic(link);
+}
+
+template <access_rights Rights, class T = std::byte>
+remote_buffer<T, Rights> claimed(const memory_region& region, std::uint64_t offset = 0,
+                                 std::uint32_t key_change = 0) {
+  return {adopt, region.device_address() + offset, 1,
+          static_cast<rkey>(static_cast<std::uint32_t>(region.rkey()) ^ key_change)};
+}
+
+constexpr access_rights to_read = access_right::remote_read;
+constexpr access_rights to_write = access_right::remote_write;
+
+/// A buffer that the library would not hand out.
+mutable_buffer forged(const memory_region& region, std::uint32_t key_change = 0,
+                      std::uint64_t offset = 0) {
+  return {adopt,
+          {.addr = region.device_address() + offset,
+           .length = 8,
+           .lkey = static_cast<std::uint32_t>(region.lkey()) ^ key_change}};
+}
+
+constexpr status access_refused{completion_status::remote_access_error};
+constexpr status invalid_at_peer{completion_status::remote_invalid_request_error};
+constexpr status buffer_refused{completion_status::local_protection_error};
+/// Soft-RoCE finds no region for such a key, and takes that for an operation error when it sends.
+constexpr status key_refused{completion_status::local_protection_error,
+                             completion_status::local_queue_pair_operation_error};
+
+}  // namespace
+
+TEST_CASE("A send from a buffer with a wrong lkey fails") {
+  rc_loopback link;
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
+  check_fails(link, send(forged(link.near_end.region, 0xff00)), key_refused);
+}
+
+TEST_CASE("A write from a buffer with a wrong lkey fails") {
+  rc_loopback link;
+  check_fails(link, write(link.far_end.remote(), forged(link.near_end.region, 0xff00)),
+              key_refused);
+}
+
+TEST_CASE("A read into a buffer with a wrong lkey fails") {
+  rc_loopback link;
+  check_fails(link, read(link.far_end.remote(), forged(link.near_end.region, 0xff00)),
+              buffer_refused);
+}
+
+TEST_CASE("A send from beyond the region fails") {
+  rc_loopback link;
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
+  check_fails(link, send(forged(link.near_end.region, 0, link.near_end.bytes.size() - 4)),
+              buffer_refused);
+}
+
+TEST_CASE("A send from a region of another protection domain fails") {
+  rc_loopback link;
+  const protection_domain other{link.context};
+  const memory_region region{other, link.near_end.bytes, every_right};
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
+  check_fails(link, send(region.slice(0, 8)), key_refused);
+}
+
+TEST_CASE("A read into a region that may not be written locally fails") {
+  rc_loopback link;
+  const memory_region region{link.domain, link.near_end.bytes, access_right::remote_read};
+  check_fails(link, read(link.far_end.remote(), forged(region)), buffer_refused);
+}
+
+TEST_CASE("A read with a wrong rkey fails") {
+  rc_loopback link;
+  check_fails(
+      link, read(claimed<to_read>(link.far_end.region, 0, 0xff), link.near_end.region.slice(0, 8)),
+      access_refused);
+}
+
+TEST_CASE("A read beyond the region fails") {
+  rc_loopback link;
+  check_fails(link,
+              read(claimed<to_read>(link.far_end.region, link.far_end.bytes.size() - 4),
+                   link.near_end.region.slice(0, 8)),
+              access_refused);
+}
+
+TEST_CASE("A read from a region that does not grant it fails") {
+  rc_loopback link;
+  const memory_region region{link.domain, link.far_end.bytes,
+                             access_right::local_write | access_right::remote_write};
+  check_fails(link, read(claimed<to_read>(region), link.near_end.region.slice(0, 8)),
+              access_refused);
+}
+
+TEST_CASE("A read from a region of another protection domain fails") {
+  rc_loopback link;
+  const protection_domain other{link.context};
+  const memory_region region{other, link.far_end.bytes, every_right};
+  check_fails(link, read(claimed<to_read>(region), link.near_end.region.slice(0, 8)),
+              access_refused);
+}
+
+TEST_CASE("A write with a wrong rkey fails, unsignaled, and its successors are flushed") {
+  rc_loopback link;
+  check_fails(
+      link,
+      write(claimed<to_write>(link.far_end.region, 0, 0xff), link.near_end.region.slice(0, 8)),
+      access_refused);
+}
+
+TEST_CASE("A write to a region that is gone fails") {
+  rc_loopback link;
+  memory_region region{link.domain, link.far_end.bytes, every_right};
+  const auto remote = claimed<to_write>(region);
+  region.close();
+  check_fails(link, write(remote, link.near_end.region.slice(0, 8)), access_refused);
+}
+
+TEST_CASE("A write through a pair that does not grant it fails, and can be granted") {
+  loopback_options<transport::rc> options;
+  options.far_grants = access_right::remote_read;
+  rc_loopback link{options};
+  link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 8)).id(3)).check();
+  const completion failed = next_completion(link.near_end.queue);
+  CHECK(failed.id() == 3);
+  CHECK(failed.status() == invalid_at_peer.on(link.context));
+  reconnect(link);
+  check_traffic(link);
+  link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 8)).signaled())
+      .check();
+  next_success(link.near_end.queue);
+}
+
+TEST_CASE("A receive that is too short fails both, and both recover") {
+  rc_loopback link;
+  link.far_pair.post(receive(link.far_end.region.slice(0, 10)).id(5), receive().id(6)).check();
+  check_fails(
+      link, send(link.near_end.region.slice(0, 11)),
+      {completion_status::remote_invalid_request_error, completion_status::remote_operation_error});
+}
+
+TEST_CASE("A receive that is too short fails the receiver, whose other receives are flushed") {
+  rc_loopback link;
+  link.far_pair.post(receive(link.far_end.region.slice(0, 10)).id(5), receive().id(6)).check();
+  link.near_pair.post(send(link.near_end.region.slice(0, 11))).check();
+  const completion failed = next_completion(link.far_end.queue);
+  CHECK(failed.id() == 5);
+  CHECK(failed.status() == status{completion_status::local_length_error,
+                                  completion_status::local_queue_pair_operation_error}
+                               .on(link.context));
+  CHECK(failed.queue_pair() == link.far_pair.number());
+  const completion flushed = next_completion(link.far_end.queue);
+  CHECK(flushed.id() == 6);
+  CHECK(flushed.status() == completion_status::flushed);
+  CHECK(link.far_pair.query().state() == qp_state::error);
+}
+
+TEST_CASE("An access that a peer refuses puts the peer into ERR too, and flushes its receives") {
+  rc_loopback link;
+  link.far_pair.post(receive().id(5)).check();
+  link.near_pair
+      .post(
+          write(claimed<to_write>(link.far_end.region, 0, 0xff), link.near_end.region.slice(0, 8)))
+      .check();
+  CHECK(next_completion(link.near_end.queue).status() == completion_status::remote_access_error);
+  const completion flushed = next_completion(link.far_end.queue);
+  CHECK(flushed.id() == 5);
+  CHECK(flushed.status() == completion_status::flushed);
+  CHECK(link.far_pair.query().state() == qp_state::error);
+}
+
+TEST_CASE("A peer without a receive fails the send when there is no retry, and both recover") {
+  loopback_options<transport::rc> options;
+  options.connect.receiver_not_ready_retry_count = 0;
+  rc_loopback link{options};
+  check_fails(link, send(), {completion_status::receiver_not_ready_retries_exceeded});
+}
+
+TEST_CASE("A peer that posts a receive in time is waited for") {
+  loopback_options<transport::rc> options;
+  options.connect.receiver_not_ready_retry_count = 6;
+  options.connect.receiver_not_ready_timer =
+      receiver_not_ready_timer{std::chrono::milliseconds{20}};
+  rc_loopback link{options};
+  link.near_pair.post(send().signaled().id(1)).check();
+  std::this_thread::sleep_for(std::chrono::milliseconds{30});
+  link.far_pair.post(receive().id(2)).check();
+  CHECK(next_success(link.near_end.queue).id() == 1);
+  CHECK(next_success(link.far_end.queue).id() == 2);
+}
+
+TEST_CASE("A peer that was reset is given up, and what is queued is flushed with its ids") {
+  loopback_options<transport::rc> options;
+  options.connect.retry_count = 1;
+  options.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);
+  rc_loopback link{options};
+  const auto gone = link.far_pair.reset();
+  link.near_pair.post(send().id(1), send().id(2), send().id(3)).check();
+  const completion failed = next_completion(link.near_end.queue);
+  CHECK(failed.id() == 1);
+  CHECK(failed.status() == completion_status::retries_exceeded);
+  CHECK(class_of(failed.status()) == completion_status_class::transport);
+  for (std::uint64_t id = 2; id <= 3; ++id) {
+    const completion flushed = next_completion(link.near_end.queue);
+    CHECK(flushed.id() == id);
+    CHECK(flushed.status() == completion_status::flushed);
+  }
+  CHECK(link.near_pair.query().state() == qp_state::error);
+}
+
+TEST_CASE("What waits in both queues is flushed with its ids when a pair is put into ERR") {
+  rc_loopback link;
+  link.near_pair.post(receive().id(1), receive().id(2)).check();
+  // Nobody receives these.
+  link.near_pair.post(send().id(11), send().id(12), send().id(13).signaled()).check();
+  const auto failed = link.near_pair.error();
+  std::uint64_t next_receive = 1;
+  std::uint64_t next_send = 11;
+  for (int count = 0; count < 5; ++count) {
+    const completion flushed = next_completion(link.near_end.queue);
+    CHECK(flushed.status() == completion_status::flushed);
+    CHECK(flushed.queue_pair() == failed.number());
+    CHECK(flushed.id() == (flushed.id() < 10 ? next_receive : next_send)++);
+  }
+  CHECK(next_receive == 3);
+  CHECK(next_send == 14);
+}
