@@ -30,6 +30,50 @@ TEST_CASE("A change within INIT") {
   CHECK(bench.modification().attributes.qp_state == IBV_QPS_INIT);
 }
 
+TEST_CASE("What is changed within INIT is announced, and used from then on") {
+  test_bench bench;
+  auto pair = bench.waiting<transport::rc>();
+  const announcement before = pair.announced();
+  pair.change().pkey_index(pkey_index{0}).apply();
+  CHECK(pair.announced() == before);
+
+  pair.change().gid(gid_index{0}).sequence_number(packet_sequence_number{0x42}).apply();
+  CHECK(bench.modification().mask == IBV_QP_STATE);
+  CHECK(pair.announced().source_gid == gid_index{0});
+  CHECK(pair.endpoint().sequence_number == packet_sequence_number{0x42});
+  CHECK(pair.endpoint().gid == adverb::gid{bench.port().gids.at(0).gid});
+
+  auto receiving = pair.rtr().remote(test_bench::peer).apply();
+  CHECK(bench.modification().attributes.ah_attr.grh.sgid_index == 0);
+  const auto ready = receiving.rts().apply();
+  CHECK(bench.modification().attributes.sq_psn == 0x42);
+}
+
+TEST_CASE("A pair that changes its port within INIT takes a GID of the new one") {
+  test_bench bench;
+  fake::port second = bench.port();
+  second.attributes.lid = 0x99;
+  second.gids = {table_entry(fake::ipv4_gid(10, 0, 9, 1), 0, IBV_GID_TYPE_ROCE_V2, 2)};
+  bench.machine.devices[0].ports.push_back(second);
+  auto pair = bench.waiting<transport::rc>();
+  const announcement before = pair.announced();
+  CHECK(before.source_gid != gid_index{0});
+
+  failure why;
+  bench.machine.fail<fake::called::modify_qp>(EINVAL);
+  pair.change().port(port_number{2}).apply(why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(pair.announced() == before);
+
+  pair.change().port(port_number{2}).apply();
+  CHECK(pair.announced().port == port_number{2});
+  CHECK(pair.announced().source_gid == gid_index{0});
+  CHECK(pair.announced().sequence_number == before.sequence_number);
+  CHECK(pair.endpoint().lid == lid{0x99});
+  const auto receiving = pair.rtr().remote(test_bench::peer).apply();
+  CHECK(bench.modification().attributes.ah_attr.port_num == 2);
+}
+
 TEST_CASE("A change that fails changes nothing and says what it was") {
   test_bench bench;
   auto pair = bench.ready<transport::ud>();
@@ -165,6 +209,8 @@ TEST_CASE("A pair of the driver takes whatever it is given, and fills in nothing
   auto receiving = waiting.rtr().path_mtu(mtu::bytes_1024).apply();
   CHECK(bench.modification().mask == (IBV_QP_STATE | IBV_QP_PATH_MTU));
   auto pair = receiving.rts().sequence_number(packet_sequence_number{9}).apply();
+  CHECK(bench.modification().mask == (IBV_QP_STATE | IBV_QP_SQ_PSN));
+  CHECK(bench.modification().attributes.sq_psn == 9);
   pair.post(send()).check();
   CHECK(bench.machine.count<fake::called::post_send>() == 1);
 }

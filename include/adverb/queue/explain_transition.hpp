@@ -2,7 +2,9 @@
 // Why a queue pair could not be put into a state.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <infiniband/verbs.h>
@@ -24,6 +26,25 @@ inline void explain_attributes(problem_list& problems, transport service, qp_sta
     problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
   if (!forbidden.empty())
     problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
+}
+
+/// What the three bits of a retry count on the wire hold.
+inline constexpr std::uint8_t max_retries = 7;
+
+[[nodiscard]] inline bool has_retries_of_wire(const ibv_qp_attr& values) noexcept {
+  return values.retry_cnt <= max_retries && values.rnr_retry <= max_retries;
+}
+
+/// Adds which retry counts are beyond the wire.
+inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
+  const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
+    if (count <= max_retries) return;
+    problems.add([&](text_writer& writer) {
+      writer.put(name).put(" is ").decimal(count).put(", the most is ").decimal(max_retries);
+    });
+  };
+  add_if_over("retry_count", values.retry_cnt);
+  add_if_over("receiver_not_ready_retry_count", values.rnr_retry);
 }
 
 /// Adds which values are beyond what the device and the port allow.
@@ -66,6 +87,7 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
       .explain([&](text_writer& writer) {
         problem_list problems{writer};
         explain_attributes(problems, service, from, to, mask);
+        explain_retries(problems, values);
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         const std::optional<port_attributes> attributes = explain_port(problems, context, port);
         if (!attributes) return;

@@ -222,7 +222,7 @@ class [[nodiscard]] queue_pair
   }
   /// Starts a change of attributes within the state: `pair.change().allow(rights).apply()`.
   [[nodiscard]] auto change() noexcept ADVERB_LIFETIME_BOUND {
-    static_assert(is_transition(Transport, State, State),
+    static_assert(is_transition(Transport, State, State) && !detail::is_always_reached(State),
                   "no attribute can be changed in this state of this transport");
     return begin<State>();
   }
@@ -347,6 +347,10 @@ class [[nodiscard]] queue_pair
       return storage::announced;
     else
       return {};
+  }
+
+  void announce([[maybe_unused]] const announcement& now) noexcept {
+    if constexpr (detail::carries_announcement(Transport, State)) storage::announced = now;
   }
 
   [[nodiscard]] detail::transition_plan plan() const noexcept {
