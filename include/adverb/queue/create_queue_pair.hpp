@@ -48,7 +48,8 @@ inline void explain_creation(failure_description& description, context_ref conte
       explain_other_device(problems, "srq", options.srq.native_handle()->context, own);
     if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
       problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
-    if (problems.empty() && options.max_inline_data > 0)
+    const bool unsupported = description.code() == std::errc::operation_not_supported;
+    if (problems.empty() && options.max_inline_data > 0 && !unsupported)
       problems.add([&](text_writer& out) {
         out.put("max_inline_data is ").decimal(options.max_inline_data);
         out.put(", which may be more than the device allows");

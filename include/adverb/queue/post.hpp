@@ -111,11 +111,6 @@ template <class Queue, class... Requests>
          can_send_in(state);
 }
 
-/// Whether a transport has a receive queue.
-[[nodiscard]] constexpr bool receives(transport service) noexcept {
-  return service != transport::xrc_send && service != transport::xrc_recv;
-}
-
 /// Whether a request says of its destination what the transport wants to be told.
 template <transport Transport, class Request>
 inline constexpr bool has_right_destination =
