@@ -29,6 +29,12 @@ constexpr void check_extended() noexcept {
   }
 }
 
+/// Tells a request that was built that it was refused, if it wants to know.
+template <class Request>
+constexpr void tell_refused(const Request& request) noexcept {
+  if constexpr (requires { request.refused(); }) request.refused();
+}
+
 /// What a provider has filled in for the operations, whatever was asked for.
 [[nodiscard]] inline send_operations operations_of(const ibv_qp_ex& sender) noexcept {
   send_operations found;
@@ -145,7 +151,10 @@ class extended_sender {
     static_assert(sizeof...(Requests) > 0, "there is nothing to post");
     extended_batch<Transport, Operations> batch = start();
     (batch.add(requests), ...);
-    return batch.commit();
+    const post_result result = batch.commit();
+    if (!result) [[unlikely]]
+      (detail::tell_refused(requests), ...);
+    return result;
   }
 
   /// Starts a batch whose requests are added one by one.

@@ -155,8 +155,10 @@ class queue_pair_operations : public Storage {
   template <send_operations Operations = basic_operations(Transport),
             error_policy Policy = throwing>
   [[nodiscard]] extended_sender<Transport, Operations> extended(Policy&& policy = {}) const {
-    static_assert(detail::can_send_in(State),
-                  "requests can be sent when the queue pair is ready to send: finish rts() first");
+    if constexpr (detail::check_known<State>())
+      static_assert(
+          detail::can_send_in(State),
+          "requests can be sent when the queue pair is ready to send: finish rts() first");
     return {adopt, this->native_handle(), std::forward<Policy>(policy)};
   }
 
