@@ -254,11 +254,13 @@ TEST_CASE("The rate of a pair is limited", "[ibv_modify_qp_rate_limit]") {
 TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_set_ece]") {
   test_bench bench;
   const auto pair = bench.waiting<transport::rc>();
-  pair.set_enhancements({.vendor_id = 0x15b3, .options = 5});
+  const connection_enhancements accepted =
+      pair.set_enhancements({.vendor_id = 0x15b3, .options = 0x305});
+  CHECK(accepted == connection_enhancements{0x15b3, 5});
   const auto set = bench.machine.calls<fake::called::set_ece>().at(0);
   CHECK(set.pair == pair.native_handle());
   CHECK(set.options.vendor_id == 0x15b3);
-  CHECK(set.options.options == 5);
+  CHECK(set.options.options == 0x305);
   CHECK(set.options.comp_mask == 0);
   CHECK(pair.enhancements() == connection_enhancements{0x15b3, 5});
 
@@ -267,7 +269,7 @@ TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_se
   CHECK(pair.enhancements(why) == connection_enhancements{});
   CHECK(why.explanation() == "fake0 has no enhanced connection establishment (ECE)");
   bench.machine.fail<fake::called::set_ece>(EINVAL);
-  pair.set_enhancements({}, why);
+  CHECK(pair.set_enhancements({.vendor_id = 1}, why) == connection_enhancements{});
   CHECK(why.code() == std::errc::invalid_argument);
 }
 
