@@ -37,23 +37,22 @@ struct tag_matching_queue_options {
 
 namespace detail {
 
-/// Says why a tag matching queue could not be made.
-inline void explain_creation(failure_description& description, context_ref context,
+/// Adds why a tag matching queue could not be made.
+inline void explain_creation(problem_list& problems, context_ref context,
                              const tag_matching_queue_options& options) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    const ibv_tm_caps& tags = device.native().tm_caps;
-    if (tags.max_num_tags == 0) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  const ibv_tm_caps& tags = device.native().tm_caps;
+  if (tags.max_num_tags == 0) {
+    problems.add([&](text_writer& writer) {
       put_device(writer, context.native_handle()).put(" has no tag matching");
-      return;
-    }
-    problem_list problems{writer};
-    add_size_problems(problems, device, options.unexpected());
-    problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
-    problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
-  });
+    });
+    return;
+  }
+  add_size_problems(problems, device, options.unexpected());
+  problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
+  problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
 }
 
 /// What posting operations on the list needs to know of it.
@@ -118,8 +117,8 @@ class [[nodiscard]] tag_matching_queue
              .xrcd = nullptr,
              .cq = queue.native_handle(),
              .tm_cap = {.max_num_tags = options.max_tags, .max_ops = options.max_operations}},
-            [&](failure_description& description) {
-              detail::explain_creation(description, domain.context(), options);
+            [&](detail::problem_list& problems) {
+              detail::explain_creation(problems, domain.context(), options);
             },
             domain, queue)} {}
 };
