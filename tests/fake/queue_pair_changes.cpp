@@ -43,6 +43,11 @@ TEST_CASE("What is changed within INIT is announced, and used from then on") {
   CHECK(pair.endpoint().sequence_number == packet_sequence_number{0x42});
   CHECK(pair.endpoint().gid == adverb::gid{bench.port().gids.at(0).gid});
 
+  pair.change().gid(std::nullopt).apply();
+  CHECK(pair.announced().source_gid == before.source_gid);
+  CHECK(before.source_gid != gid_index{0});
+  pair.change().gid(gid_index{0}).apply();
+
   auto receiving = pair.rtr().remote(test_bench::peer).apply();
   CHECK(bench.modification().attributes.ah_attr.grh.sgid_index == 0);
   const auto ready = receiving.rts().apply();
@@ -100,6 +105,11 @@ TEST_CASE("The send queue is drained, changed, and started again") {
   failure why;
   drained.change().retry_count(8).apply(why);
   CHECK(why.explanation() == "retry_count is 8, the most is 7");
+
+  bench.machine.fail<fake::called::modify_qp>(EINVAL);
+  drained.change().pkey_index(pkey_index{999}).apply(why);
+  CHECK(std::string_view{why.what()}.starts_with("ibv_modify_qp SQD->SQD on fake0:1 qp 0x"));
+  CHECK(why.explanation().starts_with("P_Key index 999 is not in the table of "));
 
   const queue_pair<transport::rc> ready = drained.rts().apply();
   CHECK(bench.modification().mask == IBV_QP_STATE);

@@ -71,6 +71,21 @@ inline void explain_values(problem_list& problems, context_ref context, const po
     });
 }
 
+/// The port that explains a refusal: the one that was announced, or, where none is known and the
+/// attributes are limited by a port or its device, the one that the pair itself tells.
+[[nodiscard]] inline port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
+                                                 port_number announced) noexcept {
+  constexpr qp_attributes limited =
+      qp_attribute::pkey_index | qp_attribute::address | qp_attribute::path_mtu |
+      qp_attribute::max_destination_read_atomic | qp_attribute::max_initiator_read_atomic;
+  if (announced != port_number{} || mask.contains(qp_attribute::port) || !mask.intersects(limited))
+    return announced;
+  ibv_qp_attr now{};
+  ibv_qp_init_attr initial{};
+  const int result = ibv_query_qp(queue_pair, &now, IBV_QP_PORT, &initial);
+  return result == 0 ? port_number{now.port_num} : announced;
+}
+
 /// Fills in all of a failed transition (no port where none is known): "INIT->RTR on rxe0:1 qp
 /// 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
 inline void explain_transition(failure_description& description, const ibv_qp* queue_pair,

@@ -79,6 +79,8 @@ struct transition_plan {
   /// The peer, when it was given as an endpoint: its address is worked out from it.
   std::optional<endpoint> peer{};
   path_options path{};
+  /// The GID is to be chosen by rule, although there is one.
+  bool chooses_gid = false;
 
   [[nodiscard]] bool has(qp_attribute attribute) const noexcept {
     return given.contains(attribute);
@@ -107,6 +109,7 @@ struct transition_plan {
     given |= qp_attribute::send_sequence_number;
   }
   void set_source_gid(std::optional<gid_index> index) noexcept {
+    chooses_gid = !index;
     if (!index) return;
     announced.source_gid = *index;
     given |= qp_attribute::source_gid;
@@ -213,7 +216,7 @@ bool complete_init(transition_plan& plan, qp_state from, context_ref context, Po
   if (fresh && !plan.has(qp_attribute::send_sequence_number))
     plan.announced.sequence_number = random_sequence_number();
   const bool on_new_port = fresh || plan.has(qp_attribute::port);
-  if (!on_new_port || plan.has(qp_attribute::source_gid)) return true;
+  if (plan.has(qp_attribute::source_gid) || !(on_new_port || plan.chooses_gid)) return true;
 
   const std::optional<gid_entry> chosen =
       choose_gid(context, plan.announced.port, std::forward<Policy>(policy));
@@ -331,11 +334,11 @@ bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_
   const int result = has_retries_of_wire(plan.values)
                          ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
                          : EINVAL;
-  return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", result,
-                        [&](failure_description& description) {
-                          explain_transition(description, queue_pair, service, from, to,
-                                             plan.values, mask, plan.announced.port);
-                        });
+  return check_returned(
+      std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
+        explain_transition(description, queue_pair, service, from, to, plan.values, mask,
+                           port_to_explain(queue_pair, mask, plan.announced.port));
+      });
 }
 
 }  // namespace detail
