@@ -53,6 +53,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_IGNORED_COMMIT)
   // expect: ignoring return
   sender.start().add(send(buffer)).commit();
+#elif defined(ADVERB_EXPECT_NO_COMMIT)
+  // expect: ignoring return
+  sender.start().add(send(buffer)).add(send(buffer));
 #elif defined(ADVERB_EXPECT_COPIED_BATCH)
   // expect(gcc): use of deleted function
   // expect(clang): call to

@@ -86,11 +86,16 @@ class [[nodiscard]] extended_batch {
 
   /// Adds a request. What it refers to (lists, inline bytes) is read now.
   template <class Request>
-  extended_batch& add(const Request& request) noexcept {
+  extended_batch& add(const Request& request) & noexcept {
     detail::check_extended<Transport, Operations, Request>();
     if constexpr (detail::is_send_request<Request>) request.build(sender_);
     ++size_;
     return *this;
+  }
+  /// The same for a temporary, which is to be committed in the same expression.
+  template <class Request>
+  [[nodiscard]] extended_batch&& add(const Request& request) && noexcept {
+    return std::move(add(request));
   }
 
   /// Hands all requests to the device: either all are accepted, or none. Once.
