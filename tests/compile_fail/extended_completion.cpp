@@ -90,6 +90,9 @@ void fail(const timed_queue& queue) {
   auto round = queue.poll();
   auto copy = round;
 }
+#elif defined(ADVERB_EXPECT_COMPLETION_OF_A_ROUND_THAT_IS_OVER)
+// expect: deleted
+void fail(const timed_queue& queue) { const auto first = *queue.poll(1).begin(); }
 #elif defined(ADVERB_EXPECT_ANY_QUEUE_OF_A_TEMPORARY)
 // expect: deleted
 void fail(adverb::context_ref context) {

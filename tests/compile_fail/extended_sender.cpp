@@ -41,6 +41,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_BEFORE_RTS)
   // expect: requests can be sent when the queue pair is ready to send: finish rts() first
   (void)waiting.extended();
+#elif defined(ADVERB_EXPECT_IN_ANY_STATE)
+  // expect: say which state the queue pair is in: .as<qp_state::
+  (void)queue_pair<transport::rc, qp_state::any>{}.extended();
 #elif defined(ADVERB_EXPECT_ATOMIC_WRITE_BY_POST)
   // expect: this operation exists only in the extended calls: post it through extended()
   rc.post(atomic_write(remote, 7)).check();
@@ -50,6 +53,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_IGNORED_COMMIT)
   // expect: ignoring return
   sender.start().add(send(buffer)).commit();
+#elif defined(ADVERB_EXPECT_NO_COMMIT)
+  // expect: ignoring return
+  sender.start().add(send(buffer)).add(send(buffer));
 #elif defined(ADVERB_EXPECT_COPIED_BATCH)
   // expect(gcc): use of deleted function
   // expect(clang): call to

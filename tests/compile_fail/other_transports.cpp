@@ -81,6 +81,15 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_CHANGE_IN_RTR)
   // expect: no attribute can be changed in this state of this transport
   receiving.change().allow({}).apply();
+#elif defined(ADVERB_EXPECT_CHANGE_IN_RESET)
+  // expect: no attribute can be changed in this state of this transport
+  (void)fresh_raw.change();
+#elif defined(ADVERB_EXPECT_CHANGE_IN_ANY_STATE)
+  // expect: no attribute can be changed in this state of this transport
+  (void)queue_pair<transport::driver, qp_state::any>{}.change();
+#elif defined(ADVERB_EXPECT_ENDPOINT_AS_PEER_OF_DRIVER_TYPE)
+  // expect: a queue pair of the driver has no endpoint as its peer: give the parts
+  (void)driver.init().remote({}).apply();
 #elif defined(ADVERB_EXPECT_CHANGE_OF_NOTHING)
   // expect: nothing to change was given
   rc.change().apply();

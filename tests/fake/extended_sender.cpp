@@ -318,6 +318,26 @@ TEST_CASE("A batch that is dropped leaves the key of its window to be restored")
   CHECK(window.prepare<std::byte, access_right::remote_write>(region, 0, 8).key() == binding.key());
 }
 
+TEST_CASE("A bind that is refused through the extended calls leaves its window as it was") {
+  extended_bench<transport::rc> bench;
+  auto fresh = queue_pair<transport::rc>::create(bench.domain,
+                                                 {.send_cq = bench.queue,
+                                                  .recv_cq = bench.queue,
+                                                  .send_operations = send_operation::bind_window});
+  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const memory_region region{bench.domain, bench.words,
+                             access_right::local_write | access_right::window_bind};
+  const memory_window<window_type::two> window{bench.domain};
+  const rkey before = window.key();
+  const auto binding = window.prepare<std::byte, access_right::remote_write>(region, 0, 8);
+  const auto sender = pair.extended<send_operation::bind_window>();
+  bench.machine.fail<fake::called::wr_complete>(ENOMEM);
+  CHECK(!sender.post(bind_window(binding)));
+  CHECK(window.key() == before);
+  sender.post(bind_window(binding)).check();
+  CHECK(window.key() == binding.key());
+}
+
 TEST_CASE("An extended sender names the shared receive queue of an XRC request",
           "[ibv_wr_set_xrc_srqn]") {
   test_bench bench;

@@ -30,6 +30,55 @@ TEST_CASE("A change within INIT") {
   CHECK(bench.modification().attributes.qp_state == IBV_QPS_INIT);
 }
 
+TEST_CASE("What is changed within INIT is announced, and used from then on") {
+  test_bench bench;
+  auto pair = bench.waiting<transport::rc>();
+  const announcement before = pair.announced();
+  pair.change().pkey_index(pkey_index{0}).apply();
+  CHECK(pair.announced() == before);
+
+  pair.change().gid(gid_index{0}).sequence_number(packet_sequence_number{0x42}).apply();
+  CHECK(bench.modification().mask == IBV_QP_STATE);
+  CHECK(pair.announced().source_gid == gid_index{0});
+  CHECK(pair.endpoint().sequence_number == packet_sequence_number{0x42});
+  CHECK(pair.endpoint().gid == adverb::gid{bench.port().gids.at(0).gid});
+
+  pair.change().gid(std::nullopt).apply();
+  CHECK(pair.announced().source_gid == before.source_gid);
+  CHECK(before.source_gid != gid_index{0});
+  pair.change().gid(gid_index{0}).apply();
+
+  auto receiving = pair.rtr().remote(test_bench::peer).apply();
+  CHECK(bench.modification().attributes.ah_attr.grh.sgid_index == 0);
+  const auto ready = receiving.rts().apply();
+  CHECK(bench.modification().attributes.sq_psn == 0x42);
+}
+
+TEST_CASE("A pair that changes its port within INIT takes a GID of the new one") {
+  test_bench bench;
+  fake::port second = bench.port();
+  second.attributes.lid = 0x99;
+  second.gids = {table_entry(fake::ipv4_gid(10, 0, 9, 1), 0, IBV_GID_TYPE_ROCE_V2, 2)};
+  bench.machine.devices[0].ports.push_back(second);
+  auto pair = bench.waiting<transport::rc>();
+  const announcement before = pair.announced();
+  CHECK(before.source_gid != gid_index{0});
+
+  failure why;
+  bench.machine.fail<fake::called::modify_qp>(EINVAL);
+  pair.change().port(port_number{2}).apply(why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(pair.announced() == before);
+
+  pair.change().port(port_number{2}).apply();
+  CHECK(pair.announced().port == port_number{2});
+  CHECK(pair.announced().source_gid == gid_index{0});
+  CHECK(pair.announced().sequence_number == before.sequence_number);
+  CHECK(pair.endpoint().lid == lid{0x99});
+  const auto receiving = pair.rtr().remote(test_bench::peer).apply();
+  CHECK(bench.modification().attributes.ah_attr.port_num == 2);
+}
+
 TEST_CASE("A change that fails changes nothing and says what it was") {
   test_bench bench;
   auto pair = bench.ready<transport::ud>();
@@ -56,6 +105,11 @@ TEST_CASE("The send queue is drained, changed, and started again") {
   failure why;
   drained.change().retry_count(8).apply(why);
   CHECK(why.explanation() == "retry_count is 8, the most is 7");
+
+  bench.machine.fail<fake::called::modify_qp>(EINVAL);
+  drained.change().pkey_index(pkey_index{999}).apply(why);
+  CHECK(std::string_view{why.what()}.starts_with("ibv_modify_qp SQD->SQD on fake0:1 qp 0x"));
+  CHECK(why.explanation().starts_with("P_Key index 999 is not in the table of "));
 
   const queue_pair<transport::rc> ready = drained.rts().apply();
   CHECK(bench.modification().mask == IBV_QP_STATE);
@@ -166,6 +220,8 @@ TEST_CASE("A pair of the driver takes whatever it is given, and fills in nothing
   auto receiving = waiting.rtr().path_mtu(mtu::bytes_1024).apply();
   CHECK(bench.modification().mask == (IBV_QP_STATE | IBV_QP_PATH_MTU));
   auto pair = receiving.rts().sequence_number(packet_sequence_number{9}).apply();
+  CHECK(bench.modification().mask == (IBV_QP_STATE | IBV_QP_SQ_PSN));
+  CHECK(bench.modification().attributes.sq_psn == 9);
   pair.post(send()).check();
   CHECK(bench.machine.count<fake::called::post_send>() == 1);
 }
@@ -209,11 +265,13 @@ TEST_CASE("The rate of a pair is limited", "[ibv_modify_qp_rate_limit]") {
 TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_set_ece]") {
   test_bench bench;
   const auto pair = bench.waiting<transport::rc>();
-  pair.set_enhancements({.vendor_id = 0x15b3, .options = 5});
+  const connection_enhancements accepted =
+      pair.set_enhancements({.vendor_id = 0x15b3, .options = 0x305});
+  CHECK(accepted == connection_enhancements{0x15b3, 5});
   const auto set = bench.machine.calls<fake::called::set_ece>().at(0);
   CHECK(set.pair == pair.native_handle());
   CHECK(set.options.vendor_id == 0x15b3);
-  CHECK(set.options.options == 5);
+  CHECK(set.options.options == 0x305);
   CHECK(set.options.comp_mask == 0);
   CHECK(pair.enhancements() == connection_enhancements{0x15b3, 5});
 
@@ -222,7 +280,7 @@ TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_se
   CHECK(pair.enhancements(why) == connection_enhancements{});
   CHECK(why.explanation() == "fake0 has no enhanced connection establishment (ECE)");
   bench.machine.fail<fake::called::set_ece>(EINVAL);
-  pair.set_enhancements({}, why);
+  CHECK(pair.set_enhancements({.vendor_id = 1}, why) == connection_enhancements{});
   CHECK(why.code() == std::errc::invalid_argument);
 }
 

@@ -90,6 +90,8 @@ TEST_CASE("An XRC initiator needs no queue for receives") {
   const auto call = bench.machine.calls<fake::called::create_qp>().at(0);
   CHECK(call.attributes.qp_type == IBV_QPT_XRC_SEND);
   CHECK(call.attributes.recv_cq == nullptr);
+  CHECK(call.attributes.cap.max_recv_wr == 0);
+  CHECK(call.attributes.cap.max_recv_sge == 0);
   failure why;
   CHECK(!queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue}, why));
   CHECK(why.code() == std::errc::invalid_argument);
@@ -105,6 +107,15 @@ TEST_CASE("A device without the extended calls says what it lacks") {
   CHECK(!queue_pair<transport::rc>::create(bench.domain, options, why));
   CHECK(why.verb() == "ibv_create_qp_ex");
   CHECK(why.code() == std::errc::operation_not_supported);
+  constexpr std::string_view lacking =
+      "fake0 has no extended queue pairs, or not with these options";
+  CHECK(why.explanation() == lacking);
+
+  // Which may be too much, but is not what was refused.
+  options.max_inline_data = 64;
+  bench.machine.fail<fake::called::create_qp_ex>(EOPNOTSUPP);
+  CHECK(!queue_pair<transport::rc>::create(bench.domain, options, why));
+  CHECK(why.explanation() == lacking);
 }
 
 TEST_CASE("Parts of another device are named") {

@@ -22,6 +22,7 @@ TEST_CASE("A retry count that does not fit its three bits is refused, never cut"
   failure why;
   CHECK(!pair.rts().retry_count(8).apply(why));
   CHECK(why.explanation() == "retry_count is 8, the most is 7");
+  CHECK(std::string_view{why.what()}.starts_with("ibv_modify_qp RTR->RTS on fake0:1 qp 0x"));
   CHECK(!pair.rts().receiver_not_ready_retry_count(200).apply(why));
   CHECK(why.explanation() == "receiver_not_ready_retry_count is 200, the most is 7");
   CHECK(bench.machine.count<fake::called::modify_qp>() == before);

@@ -255,7 +255,7 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue that cannot be made is explaine
                        policy...);
                  })
             .explanation() ==
-        "the completion queue was made on another device, or another opening of it");
+        "the completion queue was made on fake0, or by another opening of it");
   CHECK(reported([&](auto&&... policy) {
           (void)work_queue<>::create(domain, {}, policy...);
         }).explanation() == "the completion queue is empty: moved from, closed, or never made");

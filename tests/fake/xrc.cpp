@@ -139,6 +139,23 @@ TEST_CASE("A shared receive queue of XRC beyond the device says so") {
         "2048");
 }
 
+TEST_CASE("Parts of another device are named when a queue that completes on its own is refused") {
+  xrc_bench bench;
+  bench.machine.devices.push_back(fake::roce_device("fake1"));
+  const context other = open_device("fake1");
+  const protection_domain elsewhere{other};
+  failure why;
+  bench.machine.fail<called::create_srq_ex>(EINVAL);
+  CHECK(!xrc_shared_receive_queue{elsewhere, bench.xrc, bench.queue, {.max_wr = 16}, why});
+  CHECK(std::string_view{why.what()}.starts_with("ibv_create_srq_ex on fake1: EINVAL"));
+  CHECK(why.explanation() ==
+        "the completion queue was made on fake0, or by another opening of it; "
+        "the XRC domain was made on fake0, or by another opening of it");
+  bench.machine.fail<called::create_srq_ex>(EINVAL);
+  CHECK(!tag_matching_queue{elsewhere, bench.queue, {.max_wr = 16}, why});
+  CHECK(why.explanation() == "the completion queue was made on fake0, or by another opening of it");
+}
+
 TEST_CASE("What a shared receive queue of XRC is made in outlives it, or says why not") {
   const told_failures told;
   xrc_bench bench;

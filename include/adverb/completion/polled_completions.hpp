@@ -50,7 +50,10 @@ class [[nodiscard]] polled_completions {
   /// Starts a round of at most `limit` completions. `poll` is what makes one.
   polled_completions(ibv_cq_ex* queue, std::size_t limit, Policy policy)
       : queue_{queue}, left_{limit}, policy_{std::forward<Policy>(policy)} {
-    if (left_ == 0) return;
+    if (left_ == 0) {
+      detail::clear(policy_);
+      return;
+    }
     ibv_poll_cq_attr attributes{};
     started_ = has_entry_ = found(ibv_start_poll(queue_, &attributes), "ibv_start_poll");
   }
@@ -60,7 +63,9 @@ class [[nodiscard]] polled_completions {
     if (started_) ibv_end_poll(queue_);
   }
 
-  [[nodiscard]] iterator begin() noexcept { return iterator{*this}; }
+  [[nodiscard]] iterator begin() & noexcept { return iterator{*this}; }
+  /// The round of a temporary is over when its iterator is looked at.
+  iterator begin() && = delete;
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
  private:

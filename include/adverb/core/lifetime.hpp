@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -111,9 +112,16 @@ class [[gnu::visibility("default")]] lifetime_registry {
 };
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.
+/// They are copied in here, where being out of memory cannot throw and lose the object.
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
                                    const lifetime_registry::noted_parents& parents) noexcept {
+  if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
+  return made;
+}
+template <class Native>
+[[nodiscard]] Native* with_parents(Native* made,
+                                   std::initializer_list<const void*> parents) noexcept {
   if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
   return made;
 }

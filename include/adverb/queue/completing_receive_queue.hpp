@@ -4,13 +4,15 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/explain_other_device.hpp>
 #include <adverb/queue/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Makes one, as `native` says, and notes the parents that its C struct does not name. `explain`
-/// says why it could not be made.
+/// adds why it could not be made to a problem_list.
 template <class Queue, error_policy Policy, class Explain, class... Parents>
 [[nodiscard]] Queue make_completing(Policy&& policy, ibv_srq_init_attr_ex native,
                                     const Explain& explain, protection_domain_ref domain,
@@ -23,7 +25,12 @@ template <class Queue, error_policy Policy, class Explain, class... Parents>
       },
       [&](failure_description& description) {
         on_device(native.pd->context)(description);
-        explain(description);
+        description.explain([&](text_writer& writer) {
+          problem_list problems{writer};
+          explain(problems);
+          explain_other_device(problems, "the completion queue", native.cq, native.pd->context);
+          explain_other_device(problems, "the XRC domain", native.xrcd, native.pd->context);
+        });
       },
       domain, parents...);
 }

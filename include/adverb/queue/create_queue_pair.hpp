@@ -10,22 +10,11 @@
 
 #include <adverb/core/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/explain_other_device.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
-
-/// Adds an object that was made on another device than the pair.
-inline void explain_other_device(problem_list& problems, std::string_view name,
-                                 const ibv_context* its, const ibv_context* own) {
-  if (its == own) return;
-  problems.add([&](text_writer& writer) {
-    writer.put(name)
-        .put(" was made on ")
-        .put(its->device->name)
-        .put(", or by another opening of it");
-  });
-}
 
 /// Says why a queue pair could not be made.
 inline void explain_creation(failure_description& description, context_ref context,
@@ -39,16 +28,13 @@ inline void explain_creation(failure_description& description, context_ref conte
     problems.add_if_over("max_recv_wr", options.max_recv_wr, device.max_work_requests());
     problems.add_if_over("max_send_sge", options.max_send_sge, device.max_sge());
     problems.add_if_over("max_recv_sge", options.max_recv_sge, device.max_sge());
-    const ibv_context* const own = context.native_handle();
-    if (options.send_cq)
-      explain_other_device(problems, "send_cq", options.send_cq.native_handle()->context, own);
-    if (options.recv_cq)
-      explain_other_device(problems, "recv_cq", options.recv_cq.native_handle()->context, own);
-    if (options.srq)
-      explain_other_device(problems, "srq", options.srq.native_handle()->context, own);
+    explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
+    explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
+    explain_other_device(problems, "srq", options.srq.native_handle(), context);
     if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
       problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
-    if (problems.empty() && options.max_inline_data > 0)
+    const bool unsupported = description.code() == std::errc::operation_not_supported;
+    if (problems.empty() && options.max_inline_data > 0 && !unsupported)
       problems.add([&](text_writer& out) {
         out.put("max_inline_data is ").decimal(options.max_inline_data);
         out.put(", which may be more than the device allows");

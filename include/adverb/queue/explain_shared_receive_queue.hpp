@@ -20,20 +20,18 @@ inline void add_size_problems(problem_list& problems, const device_attributes& d
   problems.add_if_over("max_sge", options.max_sge, device.max_shared_receive_queue_sge());
 }
 
-/// Says why a shared receive queue could not be made.
-inline void explain_creation(failure_description& description, context_ref context,
+/// Adds why a shared receive queue could not be made.
+inline void explain_creation(problem_list& problems, context_ref context,
                              const shared_receive_queue_options& options) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    if (device.max_shared_receive_queues() == 0) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  if (device.max_shared_receive_queues() == 0)
+    problems.add([&](text_writer& writer) {
       put_device(writer, context.native_handle()).put(" has no shared receive queues");
-      return;
-    }
-    problem_list problems{writer};
+    });
+  else
     add_size_problems(problems, device, options);
-  });
 }
 
 /// Adds why a shared receive queue cannot be made this large.

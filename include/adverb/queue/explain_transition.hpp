@@ -2,7 +2,9 @@
 // Why a queue pair could not be put into a state.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <infiniband/verbs.h>
@@ -24,6 +26,25 @@ inline void explain_attributes(problem_list& problems, transport service, qp_sta
     problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
   if (!forbidden.empty())
     problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
+}
+
+/// What the three bits of a retry count on the wire hold.
+inline constexpr std::uint8_t max_retries = 7;
+
+[[nodiscard]] inline bool has_retries_of_wire(const ibv_qp_attr& values) noexcept {
+  return values.retry_cnt <= max_retries && values.rnr_retry <= max_retries;
+}
+
+/// Adds which retry counts are beyond the wire.
+inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
+  const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
+    if (count <= max_retries) return;
+    problems.add([&](text_writer& writer) {
+      writer.put(name).put(" is ").decimal(count).put(", the most is ").decimal(max_retries);
+    });
+  };
+  add_if_over("retry_count", values.retry_cnt);
+  add_if_over("receiver_not_ready_retry_count", values.rnr_retry);
 }
 
 /// Adds which values are beyond what the device and the port allow.
@@ -50,6 +71,21 @@ inline void explain_values(problem_list& problems, context_ref context, const po
     });
 }
 
+/// The port that explains a refusal: the one that was announced, or, where none is known and the
+/// attributes are limited by a port or its device, the one that the pair itself tells.
+[[nodiscard]] inline port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
+                                                 port_number announced) noexcept {
+  constexpr qp_attributes limited =
+      qp_attribute::pkey_index | qp_attribute::address | qp_attribute::path_mtu |
+      qp_attribute::max_destination_read_atomic | qp_attribute::max_initiator_read_atomic;
+  if (announced != port_number{} || mask.contains(qp_attribute::port) || !mask.intersects(limited))
+    return announced;
+  ibv_qp_attr now{};
+  ibv_qp_init_attr initial{};
+  const int result = ibv_query_qp(queue_pair, &now, IBV_QP_PORT, &initial);
+  return result == 0 ? port_number{now.port_num} : announced;
+}
+
 /// Fills in all of a failed transition (no port where none is known): "INIT->RTR on rxe0:1 qp
 /// 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
 inline void explain_transition(failure_description& description, const ibv_qp* queue_pair,
@@ -66,6 +102,7 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
       .explain([&](text_writer& writer) {
         problem_list problems{writer};
         explain_attributes(problems, service, from, to, mask);
+        explain_retries(problems, values);
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         const std::optional<port_attributes> attributes = explain_port(problems, context, port);
         if (!attributes) return;

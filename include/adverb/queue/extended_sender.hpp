@@ -29,6 +29,12 @@ constexpr void check_extended() noexcept {
   }
 }
 
+/// Tells a request that was built that it was refused, if it wants to know.
+template <class Request>
+constexpr void tell_refused(const Request& request) noexcept {
+  if constexpr (requires { request.refused(); }) request.refused();
+}
+
 /// What a provider has filled in for the operations, whatever was asked for.
 [[nodiscard]] inline send_operations operations_of(const ibv_qp_ex& sender) noexcept {
   send_operations found;
@@ -80,11 +86,16 @@ class [[nodiscard]] extended_batch {
 
   /// Adds a request. What it refers to (lists, inline bytes) is read now.
   template <class Request>
-  extended_batch& add(const Request& request) noexcept {
+  extended_batch& add(const Request& request) & noexcept {
     detail::check_extended<Transport, Operations, Request>();
     if constexpr (detail::is_send_request<Request>) request.build(sender_);
     ++size_;
     return *this;
+  }
+  /// The same for a temporary, which is to be committed in the same expression.
+  template <class Request>
+  [[nodiscard]] extended_batch&& add(const Request& request) && noexcept {
+    return std::move(add(request));
   }
 
   /// Hands all requests to the device: either all are accepted, or none. Once.
@@ -145,7 +156,10 @@ class extended_sender {
     static_assert(sizeof...(Requests) > 0, "there is nothing to post");
     extended_batch<Transport, Operations> batch = start();
     (batch.add(requests), ...);
-    return batch.commit();
+    const post_result result = batch.commit();
+    if (!result) [[unlikely]]
+      (detail::tell_refused(requests), ...);
+    return result;
   }
 
   /// Starts a batch whose requests are added one by one.

@@ -57,11 +57,12 @@ struct receive_queue {
   }
 };
 
-/// Tells a request that it was accepted, if it wants to know.
-template <class Request>
-constexpr void tell_accepted(const Request& request, bool accepted = true) noexcept {
-  if constexpr (requires { request.accepted(); })
-    if (accepted) request.accepted();
+/// Tells a request that it was accepted, as the provider left it, if it wants to know.
+template <class Request, class Native>
+constexpr void tell_accepted(const Request& request, const Native& native,
+                             bool accepted = true) noexcept {
+  if constexpr (requires { request.accepted(native); })
+    if (accepted) request.accepted(native);
 }
 
 template <class Queue, std::size_t... Index, class... Requests>
@@ -82,10 +83,10 @@ template <class Queue, std::size_t... Index, class... Requests>
     if (result != 0 || bad != nullptr) [[unlikely]] {
       const post_result failed =
           failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
-      (tell_accepted(requests, Index < failed.accepted().value_or(0)), ...);
+      (tell_accepted(requests, native[Index], Index < failed.accepted().value_or(0)), ...);
       return failed;
     }
-    (tell_accepted(requests), ...);
+    (tell_accepted(requests, native[Index]), ...);
     return {object, 0, count, Queue::kind};
   }(requests.payload()...);
 }
@@ -109,11 +110,6 @@ template <class Queue, class... Requests>
 [[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
   return state == qp_state::init || state == qp_state::rtr || state == qp_state::sqe ||
          can_send_in(state);
-}
-
-/// Whether a transport has a receive queue.
-[[nodiscard]] constexpr bool receives(transport service) noexcept {
-  return service != transport::xrc_send && service != transport::xrc_recv;
 }
 
 /// Whether a request says of its destination what the transport wants to be told.
@@ -165,13 +161,20 @@ constexpr void check_sendable() noexcept {
                 "connected to one");
 }
 
+/// Says in a sentence what to do about a state that the type does not know. True when it does.
+template <qp_state State>
+consteval bool check_known() noexcept {
+  static_assert(
+      State != qp_state::any,
+      "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+  return State != qp_state::any;
+}
+
 /// Says in a sentence why a request cannot be posted.
 template <transport Transport, qp_state State, class Request>
 constexpr void check_postable() noexcept {
-  if constexpr (State == qp_state::any) {
-    static_assert(
-        State != qp_state::any,
-        "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+  if constexpr (!check_known<State>()) {
+    return;
   } else if constexpr (is_receive_request<Request>) {
     static_assert(can_receive_in(State),
                   "receives can be posted from INIT on: bring the queue pair up with init() first");

@@ -15,32 +15,13 @@
 #include <adverb/queue/connect.hpp>
 #include <adverb/queue/create_queue_pair.hpp>
 #include <adverb/queue/queue_pair_operations.hpp>
+#include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/transition.hpp>
 #include <adverb/queue/xrc_target.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
-
-/// Refuses (EINVAL) a pair of the C API that is of another transport or in another state than a
-/// type says. True when it fits.
-template <error_policy Policy>
-bool check_kind(Policy&& policy, const ibv_qp* pair, transport service, qp_state state) {
-  constexpr std::string_view verb = "queue pair adoption";
-  if (!check_present(std::forward<Policy>(policy), verb, pair)) return false;
-  const bool fits = pair->qp_type == static_cast<ibv_qp_type>(service) &&
-                    (state == qp_state::any || pair->state == static_cast<ibv_qp_state>(state));
-  const int result = fits ? 0 : EINVAL;
-  return check_returned(std::forward<Policy>(policy), verb, result,
-                        [&](failure_description& description) {
-                          on_object<queue_pair_traits>(pair)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("it is ").put(static_cast<transport>(pair->qp_type));
-                            writer.put(" in ").put(static_cast<qp_state>(pair->state));
-                            writer.put(", the type says ").put(service).put(" in ").put(state);
-                          });
-                        });
-}
 
 /// The announcement of a pair in a state that carries one; nothing in the others.
 template <bool Carried>
@@ -55,50 +36,6 @@ struct announcement_storage<false> {
 
 }  // namespace detail
 
-template <transport Transport, qp_state State = qp_state::rts>
-class queue_pair;
-
-/// Refers to a queue pair that something else keeps alive, and that is of this transport and in
-/// this state: as cheap as the pointer, to be passed by value.
-template <transport Transport, qp_state State = qp_state::rts>
-class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport, State> {
-  using operations = queue_pair_operations<reference<ibv_qp>, Transport, State>;
-
- public:
-  queue_pair_ref() noexcept = default;
-  queue_pair_ref(const queue_pair<Transport, State>& pair) noexcept
-      : queue_pair_ref{pair.native_handle()} {}
-  /// An owner that is about to die cannot be referred to.
-  queue_pair_ref(const queue_pair<Transport, State>&&) = delete;
-
-  /// Of a pair in whatever state it is: for functions that only name it.
-  template <qp_state Other>
-    requires(State == qp_state::any && Other != qp_state::any)
-  queue_pair_ref(const queue_pair<Transport, Other>& pair) noexcept
-      : queue_pair_ref{pair.native_handle()} {}
-  template <qp_state Other>
-    requires(State == qp_state::any && Other != qp_state::any)
-  queue_pair_ref(const queue_pair<Transport, Other>&&) = delete;
-  template <qp_state Other>
-    requires(State == qp_state::any && Other != qp_state::any)
-  queue_pair_ref(const queue_pair_ref<Transport, Other>& pair) noexcept
-      : queue_pair_ref{pair.native_handle()} {}
-
-  /// Views a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
-  /// state.
-  template <error_policy Policy = throwing>
-  queue_pair_ref(adopt_t, ibv_qp* pair, Policy&& policy = {})
-      : queue_pair_ref{detail::check_kind(std::forward<Policy>(policy), pair, Transport, State)
-                           ? pair
-                           : nullptr} {}
-
- private:
-  template <adverb::transport, qp_state>
-  friend class queue_pair;
-
-  explicit queue_pair_ref(ibv_qp* pair) noexcept : operations{reference<ibv_qp>{pair}} {}
-};
-
 /// A queue pair, owned. `queue_pair<transport::rc>` is ready to send; the states before that are
 /// types of their own, because what may be done differs:
 ///
@@ -110,8 +47,8 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
 /// Each transition moves from the pair, and only when it succeeds. The type says the state that
 /// the program last put the pair in: after an error the device may have moved on, see `query`.
 ///
-/// The size of a pointer in RESET, RTS and ERR; of two in INIT and RTR, where the announcement is
-/// carried (UD also in RTS).
+/// The size of a pointer in RESET, RTS and ERR; of two where the announcement is carried: in INIT,
+/// RTR and any state (UD also in RTS, SQD and SQE).
 template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
     : public queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>,
@@ -222,17 +159,18 @@ class [[nodiscard]] queue_pair
   }
   /// Starts a change of attributes within the state: `pair.change().allow(rights).apply()`.
   [[nodiscard]] auto change() noexcept ADVERB_LIFETIME_BOUND {
-    static_assert(is_transition(Transport, State, State),
+    static_assert(is_transition(Transport, State, State) && !detail::is_always_reached(State),
                   "no attribute can be changed in this state of this transport");
     return begin<State>();
   }
   /// Puts the pair into ERR: everything posted is flushed. From every state; Linux refuses it
-  /// (EINVAL) from RESET, where nothing is posted.
+  /// (EINVAL) from RESET, where nothing is posted. Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::error> error(Policy&& policy = {}) {
     return move_to<qp_state::error>(std::forward<Policy>(policy));
   }
   /// Puts the pair back into RESET: everything posted is forgotten. From every state.
+  /// Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::reset> reset(Policy&& policy = {}) {
     return move_to<qp_state::reset>(std::forward<Policy>(policy));
@@ -311,7 +249,7 @@ class [[nodiscard]] queue_pair
 
   /// From INIT to RTS in one call. When it fails the pair is in INIT again, with its announcement,
   /// and can be connected to another peer. If it had got as far as RTR, receives that were posted
-  /// before are forgotten: post them again.
+  /// before are forgotten: post them again. Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
       const adverb::endpoint& peer, const connect_options<Transport>& options = {},
@@ -347,6 +285,10 @@ class [[nodiscard]] queue_pair
       return storage::announced;
     else
       return {};
+  }
+
+  void announce([[maybe_unused]] const announcement& now) noexcept {
+    if constexpr (detail::carries_announcement(Transport, State)) storage::announced = now;
   }
 
   [[nodiscard]] detail::transition_plan plan() const noexcept {

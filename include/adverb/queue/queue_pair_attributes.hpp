@@ -16,6 +16,7 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// The state and attributes of a queue pair: made by `pair.query()`. What was never set is zero.
+/// The rate limit is not among them: ibv_query_qp does not tell it.
 class queue_pair_attributes {
  public:
   queue_pair_attributes() noexcept = default;
@@ -68,8 +69,6 @@ class queue_pair_attributes {
   [[nodiscard]] adverb::path_migration_state path_migration_state() const noexcept {
     return static_cast<adverb::path_migration_state>(native_.path_mig_state);
   }
-  /// In kbit/s; 0 for no limit.
-  [[nodiscard]] std::uint32_t rate_limit() const noexcept { return native_.rate_limit; }
 
   /// How many requests each queue really holds.
   [[nodiscard]] std::uint32_t max_send_wr() const noexcept { return native_.cap.max_send_wr; }

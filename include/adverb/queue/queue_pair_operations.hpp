@@ -82,12 +82,16 @@ class queue_pair_operations : public Storage {
       return {};
     return {native.vendor_id, native.options};
   }
-  /// Says which enhancements to use. Before RTR. Wraps: ibv_set_ece(3).
+  /// Says which enhancements to use, and returns those of them that the provider accepted. Before
+  /// RTR. Wraps: ibv_set_ece(3).
   template <error_policy Policy = throwing>
-  void set_enhancements(const connection_enhancements& chosen, Policy&& policy = {}) const {
+  connection_enhancements set_enhancements(const connection_enhancements& chosen,
+                                           Policy&& policy = {}) const {
     ibv_ece native{chosen.vendor_id, chosen.options, 0};
-    call(std::forward<Policy>(policy), "ibv_set_ece",
-         [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); });
+    if (!call(std::forward<Policy>(policy), "ibv_set_ece",
+              [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
+      return {};
+    return {native.vendor_id, native.options};
   }
 
   /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
@@ -157,8 +161,10 @@ class queue_pair_operations : public Storage {
   template <send_operations Operations = basic_operations(Transport),
             error_policy Policy = throwing>
   [[nodiscard]] extended_sender<Transport, Operations> extended(Policy&& policy = {}) const {
-    static_assert(detail::can_send_in(State),
-                  "requests can be sent when the queue pair is ready to send: finish rts() first");
+    if constexpr (detail::check_known<State>())
+      static_assert(
+          detail::can_send_in(State),
+          "requests can be sent when the queue pair is ready to send: finish rts() first");
     return {adopt, this->native_handle(), std::forward<Policy>(policy)};
   }
 

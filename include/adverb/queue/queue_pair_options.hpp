@@ -73,15 +73,18 @@ struct queue_pair_options {
     return !send_operations.empty() || !flags.empty() || max_tso_header != 0 || source_queue_pair;
   }
 
+  /// One of a transport without a receive queue asks for none: the provider might make room for it
+  /// (mlx5 does) where the kernel makes none.
   [[nodiscard]] ibv_qp_init_attr native(transport service) const noexcept {
+    const bool receives = detail::receives(service);
     return {.qp_context = user_context,
             .send_cq = send_cq.native_handle(),
             .recv_cq = recv_cq.native_handle(),
             .srq = srq.native_handle(),
             .cap = {.max_send_wr = max_send_wr,
-                    .max_recv_wr = max_recv_wr,
+                    .max_recv_wr = receives ? max_recv_wr : 0,
                     .max_send_sge = max_send_sge,
-                    .max_recv_sge = max_recv_sge,
+                    .max_recv_sge = receives ? max_recv_sge : 0,
                     .max_inline_data = max_inline_data},
             .qp_type = static_cast<ibv_qp_type>(service),
             .sq_sig_all = signal_all_sends ? 1 : 0};

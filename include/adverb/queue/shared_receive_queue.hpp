@@ -125,7 +125,10 @@ class [[nodiscard]] shared_receive_queue
             },
             [&](failure_description& description) {
               detail::on_device(domain.native_handle()->context)(description);
-              detail::explain_creation(description, domain.context(), options);
+              description.explain([&](text_writer& writer) {
+                detail::problem_list problems{writer};
+                detail::explain_creation(problems, domain.context(), options);
+              });
             },
             domain)} {}
 };

@@ -37,47 +37,36 @@ struct tag_matching_queue_options {
 
 namespace detail {
 
-/// Says why a tag matching queue could not be made.
-inline void explain_creation(failure_description& description, context_ref context,
+/// Adds why a tag matching queue could not be made.
+inline void explain_creation(problem_list& problems, context_ref context,
                              const tag_matching_queue_options& options) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    const ibv_tm_caps& tags = device.native().tm_caps;
-    if (tags.max_num_tags == 0) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  const ibv_tm_caps& tags = device.native().tm_caps;
+  if (tags.max_num_tags == 0) {
+    problems.add([&](text_writer& writer) {
       put_device(writer, context.native_handle()).put(" has no tag matching");
-      return;
-    }
-    problem_list problems{writer};
-    add_size_problems(problems, device, options.unexpected());
-    problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
-    problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
-  });
+    });
+    return;
+  }
+  add_size_problems(problems, device, options.unexpected());
+  problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
+  problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
 }
 
-/// Posts operations on the list of a queue, and hands out the handles that the device gave to those
-/// that it accepted.
-template <std::size_t... Index, class... Operations>
-[[nodiscard]] post_result post_tag_operations(ibv_srq* queue, std::index_sequence<Index...>,
-                                              const Operations&... operations) noexcept {
-  return [&](auto... payloads) noexcept -> post_result {
-    constexpr std::size_t count = sizeof...(Operations);
-    ibv_ops_wr native[count];
-    (operations.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
-                     payloads),
-     ...);
-    ibv_ops_wr* bad = nullptr;
-    const int result = ibv_post_srq_ops(queue, native, &bad);
-    const post_result outcome =
-        result == 0 && bad == nullptr
-            ? post_result{queue, 0, count, posted_to::tag_list}
-            : failed_post<ibv_ops_wr>(queue, result, native, bad, posted_to::tag_list);
-    const std::size_t accepted = outcome.accepted().value_or(0);
-    ((Index < accepted ? operations.accepted(native[Index]) : void()), ...);
-    return outcome;
-  }(operations.payload()...);
-}
+/// What posting operations on the list needs to know of it.
+struct posted_tag_list {
+  using object_type = ibv_srq;
+  using native_request = ibv_ops_wr;
+  static constexpr posted_to kind = posted_to::tag_list;
+  static void* completes_on(ibv_srq* queue) noexcept {
+    return posted_shared_receive_queue::completes_on(queue);
+  }
+  static int post(ibv_srq* queue, ibv_ops_wr* first, ibv_ops_wr** bad) noexcept {
+    return ibv_post_srq_ops(queue, first, bad);
+  }
+};
 
 }  // namespace detail
 
@@ -98,8 +87,8 @@ class tag_matching_queue_operations : public shared_receive_queue_operations<Sto
                   "only operations on the list can be posted here: add_tag(…), delete_tag(…), "
                   "synchronize_tags(…); receives go to post()");
     if constexpr (all_operations)
-      return detail::post_tag_operations(this->native_handle(),
-                                         std::index_sequence_for<Operations...>{}, operations...);
+      return detail::post_to<detail::posted_tag_list>(
+          this->native_handle(), std::index_sequence_for<Operations...>{}, operations...);
     else
       return {this->native_handle(), EINVAL, 0, detail::posted_to::tag_list};
   }
@@ -128,8 +117,8 @@ class [[nodiscard]] tag_matching_queue
              .xrcd = nullptr,
              .cq = queue.native_handle(),
              .tm_cap = {.max_num_tags = options.max_tags, .max_ops = options.max_operations}},
-            [&](failure_description& description) {
-              detail::explain_creation(description, domain.context(), options);
+            [&](detail::problem_list& problems) {
+              detail::explain_creation(problems, domain.context(), options);
             },
             domain, queue)} {}
 };

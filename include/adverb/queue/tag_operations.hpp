@@ -99,6 +99,7 @@ class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
     operation.tm.add.tag = tag_;
     operation.tm.add.mask = mask_;
   }
+  /// Told when the queue has taken it.
   void accepted(const ibv_ops_wr& operation) const noexcept {
     if (handle_ != nullptr) *handle_ = static_cast<tag_handle>(operation.tm.handle);
   }
@@ -122,7 +123,6 @@ class tag_deletion : public detail::tag_operation<tag_deletion> {
     tag_operation::fill(operation, next, IBV_WR_TAG_DEL);
     operation.tm.handle = static_cast<std::uint32_t>(handle_);
   }
-  static void accepted(const ibv_ops_wr&) noexcept {}
 
  private:
   tag_handle handle_;
@@ -136,7 +136,6 @@ class tag_synchronization : public detail::tag_operation<tag_synchronization> {
   void fill(ibv_ops_wr& operation, ibv_ops_wr* next, detail::held_elements<0>&) const noexcept {
     tag_operation::fill(operation, next, IBV_WR_TAG_SYNC);
   }
-  static void accepted(const ibv_ops_wr&) noexcept {}
 };
 
 /// Puts a receive into the list: a message that carries this tag is scattered into the payload,

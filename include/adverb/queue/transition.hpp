@@ -82,6 +82,9 @@ class [[nodiscard]] transition {
   [[nodiscard]] auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
     constexpr qp_attributes parts = qp_attribute::address | qp_attribute::remote_queue_pair |
                                     qp_attribute::receive_sequence_number;
+    static_assert(Transport != transport::driver,
+                  "a queue pair of the driver has no endpoint as its peer: give the parts, "
+                  ".address(…) and so on");
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// The way to the peer.
@@ -177,14 +180,16 @@ class [[nodiscard]] transition {
     return pair_->template become<To>(plan.announced);
   }
 
-  /// Changes the attributes, and nothing when it fails. Wraps: ibv_modify_qp(3).
+  /// Changes the attributes, and nothing when it fails. What the pair announces changes with them:
+  /// a new port also chooses the GID anew, unless that is given. Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
     requires(From == To)
   void apply(Policy&& policy = {}) const {
     static_assert(!Given.empty(), "nothing to change was given");
     detail::transition_plan plan = plan_;
-    detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
-                      std::forward<Policy>(policy));
+    if (detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
+                          std::forward<Policy>(policy)))
+      pair_->announce(plan.announced);
   }
 
  private:

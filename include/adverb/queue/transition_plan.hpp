@@ -79,6 +79,8 @@ struct transition_plan {
   /// The peer, when it was given as an endpoint: its address is worked out from it.
   std::optional<endpoint> peer{};
   path_options path{};
+  /// The GID is to be chosen by rule, although there is one.
+  bool chooses_gid = false;
 
   [[nodiscard]] bool has(qp_attribute attribute) const noexcept {
     return given.contains(attribute);
@@ -103,9 +105,11 @@ struct transition_plan {
   }
   void set_sequence_number(packet_sequence_number number) noexcept {
     announced.sequence_number = number;
+    values.sq_psn = number.value();
     given |= qp_attribute::send_sequence_number;
   }
   void set_source_gid(std::optional<gid_index> index) noexcept {
+    chooses_gid = !index;
     if (!index) return;
     announced.source_gid = *index;
     given |= qp_attribute::source_gid;
@@ -207,10 +211,12 @@ struct transition_defaults {
 
 // Each of these fills in what the caller left out. False when the device could not be asked.
 template <error_policy Policy>
-bool complete_init(transition_plan& plan, context_ref context, Policy&& policy) {
-  if (!plan.has(qp_attribute::send_sequence_number))
+bool complete_init(transition_plan& plan, qp_state from, context_ref context, Policy&& policy) {
+  const bool fresh = from == qp_state::reset;
+  if (fresh && !plan.has(qp_attribute::send_sequence_number))
     plan.announced.sequence_number = random_sequence_number();
-  if (plan.has(qp_attribute::source_gid)) return true;
+  const bool on_new_port = fresh || plan.has(qp_attribute::port);
+  if (plan.has(qp_attribute::source_gid) || !(on_new_port || plan.chooses_gid)) return true;
 
   const std::optional<gid_entry> chosen =
       choose_gid(context, plan.announced.port, std::forward<Policy>(policy));
@@ -299,24 +305,12 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
   return true;
 }
 
-/// Refuses (EINVAL) a count that does not fit the three bits that it has on the wire.
-template <error_policy Policy>
-bool check_retries(Policy&& policy, std::string_view name, std::uint8_t count) {
-  return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", count > 7 ? EINVAL : 0,
-                        [&](failure_description& description) {
-                          description.explain([&](text_writer& writer) {
-                            writer.put(name).put(" is ").decimal(count).put(", the most is 7");
-                          });
-                        });
-}
-
 /// Fills in all that the caller left out and the transition needs. False when the device could not
 /// be asked.
 template <error_policy Policy>
 bool complete(transition_plan& plan, qp_attributes needed, qp_state from, qp_state to,
               context_ref context, Policy&& policy) {
-  if (from == qp_state::reset && to == qp_state::init)
-    return complete_init(plan, context, std::forward<Policy>(policy));
+  if (to == qp_state::init) return complete_init(plan, from, context, std::forward<Policy>(policy));
   if (from == qp_state::init && to == qp_state::rtr)
     return complete_rtr(plan, needed, context, std::forward<Policy>(policy));
   if (from == qp_state::rtr && to == qp_state::rts)
@@ -335,19 +329,16 @@ bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_
   if (announces(service) &&
       !complete(plan, table.required, from, to, context, std::forward<Policy>(policy)))
     return false;
-  if (!check_retries(std::forward<Policy>(policy), "retry_count", plan.values.retry_cnt) ||
-      !check_retries(std::forward<Policy>(policy), "receiver_not_ready_retry_count",
-                     plan.values.rnr_retry))
-    return false;
-
   plan.values.qp_state = static_cast<ibv_qp_state>(to);
   const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;
-  const int result = ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()));
-  return check_returned(std::forward<Policy>(policy), "ibv_modify_qp", result,
-                        [&](failure_description& description) {
-                          explain_transition(description, queue_pair, service, from, to,
-                                             plan.values, mask, plan.announced.port);
-                        });
+  const int result = has_retries_of_wire(plan.values)
+                         ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
+                         : EINVAL;
+  return check_returned(
+      std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
+        explain_transition(description, queue_pair, service, from, to, plan.values, mask,
+                           port_to_explain(queue_pair, mask, plan.announced.port));
+      });
 }
 
 }  // namespace detail

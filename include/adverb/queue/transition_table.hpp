@@ -134,6 +134,7 @@ inline constexpr auto transition_rules = make_transition_rules();
 
 /// Whether there is such a transition; from a state to itself when something can be changed in it.
 [[nodiscard]] constexpr bool is_transition(transport service, qp_state from, qp_state to) noexcept {
+  if (from == qp_state::any || to == qp_state::any) return detail::is_always_reached(to);
   return service == transport::driver || detail::is_always_reached(to) ||
          detail::find_transition(service, from, to).has_value();
 }

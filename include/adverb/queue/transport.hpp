@@ -42,6 +42,11 @@ enum class qp_state : std::uint32_t {
 
 namespace detail {
 
+/// Whether a transport has a receive queue.
+[[nodiscard]] constexpr bool receives(transport service) noexcept {
+  return service != transport::xrc_send && service != transport::xrc_recv;
+}
+
 /// What an operation needs of the transport.
 enum class service_class : std::uint8_t {
   /// A message as it is: every transport that sends.

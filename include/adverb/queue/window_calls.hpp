@@ -39,11 +39,7 @@ namespace detail {
 /// Says in a sentence why a queue pair cannot bind or unbind a window.
 template <transport Transport, qp_state State>
 constexpr void check_can_bind() noexcept {
-  if constexpr (State == qp_state::any)
-    static_assert(
-        State != qp_state::any,
-        "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
-  else
+  if constexpr (check_known<State>())
     static_assert(can_send_in(State),
                   "windows can be bound when the queue pair is ready to send: finish rts() first");
   static_assert(carries(Transport, service_class::connection),

@@ -30,6 +30,7 @@ struct bind_window_operation {
   std::uint64_t length;
   unsigned rights;
   std::uint32_t key;
+  std::uint32_t previous_key;
 
   void fill(ibv_send_wr& request) const noexcept {
     request.invalidate_rkey = 0;  // The provider of Soft-RoCE refuses anything else.
@@ -44,8 +45,9 @@ struct bind_window_operation {
   /// The provider takes the key that a window has from its struct, and most leave it to the program
   /// to write the new one there.
   void accepted() const noexcept { window->rkey = key; }
-  /// Here the provider has taken it when the call returns; for a batch that is then dropped, see
-  /// memory_window::restore_key. Wraps: ibv_wr_bind_mw(3).
+  void refused() const noexcept { window->rkey = previous_key; }
+  /// Here the provider has taken it when the call returns, although the post may be refused yet.
+  /// Wraps: ibv_wr_bind_mw(3).
   void build(ibv_qp_ex* sender) const noexcept {
     const ibv_mw_bind_info info{region, address, length, rights};
     ibv_wr_bind_mw(sender, window, key, &info);
@@ -84,16 +86,18 @@ struct send_with_invalidate_operation : invalidate_fields {
 /// Binds a window of type 2 as was prepared. What is posted behind it to the same queue pair may
 /// already tell the peer of it. The window must not be bound: invalidate first what it was bound to
 /// before, in the same post if you like. One bind of a window in a post. `window.key()` is the new
-/// key once it is posted; see `restore_key` for when it completes with an error.
+/// key once it is posted, or added to an extended batch; see `restore_key` for when it completes
+/// with an error, or its batch is dropped or refused.
 template <window_type Type, class T, access_rights Rights>
 [[nodiscard]] constexpr auto bind_window(const window_binding<Type, T, Rights>& binding) noexcept {
   static_assert(Type == window_type::two,
                 "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
   const ibv_mw_bind_info& info = binding.native();
-  return send_request{detail::bind_window_operation{binding.native_window(), info.mr, info.addr,
-                                                    info.length, info.mw_access_flags,
-                                                    static_cast<std::uint32_t>(binding.key())},
-                      detail::no_payload{}};
+  return send_request{
+      detail::bind_window_operation{binding.native_window(), info.mr, info.addr, info.length,
+                                    info.mw_access_flags, static_cast<std::uint32_t>(binding.key()),
+                                    static_cast<std::uint32_t>(binding.previous_key())},
+      detail::no_payload{}};
 }
 
 /// A window alone says neither where nor what it grants.

@@ -13,6 +13,7 @@
 #include <adverb/core/flags.hpp>
 #include <adverb/core/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/explain_other_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -133,8 +134,8 @@ inline void explain_work_queue(failure_description& description, context_ref con
     problems.add_if_over("max_wr", options.max_wr, device.max_work_requests());
     problems.add_if_over("max_sge", options.max_sge, device.max_sge());
     add_missing_flags(problems, options.flags, device);
-    if (options.completion_queue.context().native_handle() != context.native_handle())
-      problems.add("the completion queue was made on another device, or another opening of it");
+    explain_other_device(problems, "the completion queue", options.completion_queue.native_handle(),
+                         context);
   });
 }
 

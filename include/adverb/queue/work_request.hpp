@@ -118,10 +118,16 @@ class send_request {
   }
 
   /// Told when the queue pair has taken it, to operations that want to know.
-  void accepted() const noexcept
+  void accepted(const ibv_send_wr&) const noexcept
     requires requires(const Operation& operation) { operation.accepted(); }
   {
     operation_.accepted();
+  }
+  /// The same when it was built through the extended calls and then refused.
+  void refused() const noexcept
+    requires requires(const Operation& operation) { operation.refused(); }
+  {
+    operation_.refused();
   }
 
  private:

@@ -58,8 +58,8 @@ class [[nodiscard]] xrc_shared_receive_queue
              .xrcd = xrc_domain.native_handle(),
              .cq = queue.native_handle(),
              .tm_cap = {}},
-            [&](failure_description& description) {
-              detail::explain_creation(description, domain.context(), options);
+            [&](detail::problem_list& problems) {
+              detail::explain_creation(problems, domain.context(), options);
             },
             domain, xrc_domain, queue)} {}
 };

@@ -125,6 +125,7 @@ int ibv_query_ece(ibv_qp* pair, ibv_ece* options) {
 
 int ibv_set_ece(ibv_qp* pair, ibv_ece* options) {
   if (const int error = errno_of(called::set_ece{pair, *options})) return error;
+  options->options &= 0xff;  // It has no others.
   current().internals().pairs.at(pair).enhancements = *options;
   return 0;
 }
