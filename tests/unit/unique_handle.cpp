@@ -20,6 +20,8 @@ using adverb::text_writer;
 
 std::vector<std::string> destroyed;
 int destroy_result = 0;
+// What another thread does as soon as the object is gone.
+void (*after_destroying)(const void* object) = nullptr;
 
 // A domain, and regions that are its children.
 struct domain_traits {
@@ -27,6 +29,7 @@ struct domain_traits {
   static constexpr std::string_view destroy_verb = "destroy_domain";
   static int destroy(ibv_pd* domain) noexcept {
     destroyed.push_back("domain " + std::to_string(domain->handle));
+    if (after_destroying != nullptr) after_destroying(domain);
     return destroy_result;
   }
   template <class Function>
@@ -224,6 +227,18 @@ TEST_CASE("an owner counts as a child of parents that its C struct does not tell
   adopted.close();
   const extending_domain again{adopt, &world.first};
   CHECK_FALSE(world.has_children(&world.second));
+}
+
+TEST_CASE("what is noted for the next object at an address stays when the one before is gone") {
+  world world;
+  extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
+  after_destroying = [](const void* object) {
+    adverb::detail::lifetime_registry::instance().note_parents(object, {nullptr, object});
+  };
+  owner.close();
+  after_destroying = nullptr;
+  CHECK(adverb::detail::lifetime_registry::instance().take_noted_parents(&world.first) ==
+        std::vector<const void*>{nullptr, &world.first});
 }
 
 TEST_CASE("an owner that gets another parent counts there from then on") {
