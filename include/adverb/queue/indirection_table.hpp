@@ -15,8 +15,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -64,11 +64,14 @@ inline void explain_table(failure_description& description, context_ref context,
                           std::size_t entries) {
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
-    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
+    const device_attributes device = context.query_device(unknown);
     // A device without such tables has no limits worth telling; that is explained elsewhere.
-    if (unknown || limits.max_indirection_tables == 0) return;
-    problem_list{writer}.add_if_over("the number of entries", static_cast<std::uint32_t>(entries),
-                                     limits.max_indirection_table_size);
+    if (unknown || device.receive_side_scaling().max_indirection_tables == 0) return;
+    problem_list problems{writer};
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::receive_side_scaling,
+                        &receive_side_scaling::max_indirection_table_size>("the number of entries",
+                                                                           entries)});
   });
 }
 
