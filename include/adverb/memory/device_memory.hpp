@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
@@ -149,6 +151,10 @@ struct device_memory_traits {
   }
   static void describe(const ibv_dm* memory, text_writer& writer) noexcept {
     put_device_memory(writer, memory);
+  }
+  static void explain_destroy(failure_description& description) noexcept {
+    if (description.code() == std::errc::device_or_resource_busy)
+      description.explain("a memory region of it is still registered: destroy that first");
   }
 };
 

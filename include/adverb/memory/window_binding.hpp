@@ -48,8 +48,8 @@ template <window_type Type, class T = std::byte,
 class [[nodiscard]] window_binding {
   static_assert(!(Rights & detail::remote_rights).empty() &&
                     (detail::remote_rights | access_right::zero_based).contains(Rights),
-                "the rights of a window are some of remote_read, remote_write and remote_atomic, "
-                "and zero_based");
+                "the rights of a window are some of remote_read, remote_write, remote_atomic, "
+                "flush_global and flush_persistent, and zero_based");
   static_assert(Type == window_type::two || !Rights.contains(access_right::zero_based),
                 "only a window of type 2 can be zero_based");
 
@@ -127,15 +127,11 @@ struct window_request {
       });
     if (length == 0)
       found(EINVAL, [](text_writer& writer) { writer.put("a window needs at least one byte"); });
-    if (offset > region.size() || length > region.size() - offset)
-      found(ERANGE, [&](text_writer& writer) {
-        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
-        writer.decimal(region.size()).put(" bytes of the region");
-      });
-    if (rights.contains(access_right::remote_atomic) && address() % 8 != 0)
-      found(EINVAL, [](text_writer& writer) {
-        writer.put("atomic operations need an address that is a multiple of 8");
-      });
+    if (const byte_extent extent{offset, length}; !extent.is_inside(region.size()))
+      found(ERANGE,
+            [&](text_writer& writer) { extent.put_outside(writer, region.size(), "region"); });
+    if (!is_aligned_for(rights, address()))
+      found(EINVAL, [](text_writer& writer) { writer.put(unaligned_for_atomics); });
   }
 
   /// The errno of the first problem, or 0.
