@@ -2,7 +2,6 @@
 // Indirection tables: the work queues among which arriving packets are spread.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
@@ -139,9 +138,12 @@ class [[nodiscard]] indirection_table
 
   /// Each queue once, so that it is told of one table, not of many.
   [[nodiscard]] static std::vector<const void*> distinct(const std::vector<ibv_wq*>& entries) {
-    std::vector<const void*> queues{entries.begin(), entries.end()};
-    std::sort(queues.begin(), queues.end());
-    queues.erase(std::unique(queues.begin(), queues.end()), queues.end());
+    std::vector<const void*> queues;
+    for (const ibv_wq* const entry : entries) {
+      bool known = false;
+      for (const void* const queue : queues) known = known || queue == entry;
+      if (!known) queues.push_back(entry);
+    }
     return queues;
   }
 };
