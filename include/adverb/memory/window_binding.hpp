@@ -37,6 +37,12 @@ enum class window_type : std::uint32_t {
   return detail::name_or_number(name(), static_cast<std::uint32_t>(type));
 }
 
+namespace detail {
+/// The rights that a window can give a peer: fewer than a region can.
+inline constexpr access_rights window_rights =
+    access_right::remote_read | access_right::remote_write | access_right::remote_atomic;
+}  // namespace detail
+
 /// A memory window over a part of a region: its key, and what the peer may do with it, which is
 /// `remote()`. Made by `queue_pair.bind` for a window of type 1, which is then bound; made by
 /// `memory_window.prepare` for one of type 2, which is bound by posting `bind_window(…)`.
@@ -46,10 +52,10 @@ enum class window_type : std::uint32_t {
 template <window_type Type, class T = std::byte,
           access_rights Rights = access_right::remote_read | access_right::remote_write>
 class [[nodiscard]] window_binding {
-  static_assert(!(Rights & detail::remote_rights).empty() &&
-                    (detail::remote_rights | access_right::zero_based).contains(Rights),
-                "the rights of a window are some of remote_read, remote_write, remote_atomic, "
-                "flush_global and flush_persistent, and zero_based");
+  static_assert(!(Rights & detail::window_rights).empty() &&
+                    (detail::window_rights | access_right::zero_based).contains(Rights),
+                "the rights of a window are some of remote_read, remote_write and remote_atomic, "
+                "and zero_based");
   static_assert(Type == window_type::two || !Rights.contains(access_right::zero_based),
                 "only a window of type 2 can be zero_based");
 
