@@ -50,6 +50,7 @@ struct region_traits {
   template <class Function>
   static void for_each_parent(const ibv_mr* region, const Function& function) noexcept {
     function(region->pd);
+    errno = ENOMEM;  // As allocating may leave it.
   }
   static void describe(const ibv_mr* region, text_writer& out) noexcept {
     out.put("region ").decimal(region->handle);
@@ -75,7 +76,10 @@ class moving_region : public adverb::unique_handle<region_traits> {
  public:
   using unique_handle::unique_handle;
   void move_to(ibv_pd* parent) {
-    with_new_parents([&] { return native_handle()->pd = parent; });
+    with_new_parents([&] {
+      errno = ERANGE;
+      return native_handle()->pd = parent;
+    });
   }
 };
 static_assert(sizeof(domain) == sizeof(void*));
@@ -246,6 +250,7 @@ TEST_CASE("an owner that gets another parent counts there from then on") {
   moving_region owner{adopt, &world.inside_first};
   CHECK(world.has_children(&world.first));
   owner.move_to(&world.second);
+  CHECK(errno == ERANGE);
   CHECK_FALSE(world.has_children(&world.first));
   CHECK(world.has_children(&world.second));
   owner.close();

@@ -130,11 +130,14 @@ class [[nodiscard]] unique_handle {
 
  protected:
   /// Makes a call that may give the object other parents, and counts it as their child afterwards.
+  /// The errno that the call left is kept.
   template <std::invocable Call>
   auto with_new_parents(const Call& call) {
     unregister_from_parents();
     const auto result = call();
+    const int reason = errno;
     register_with_parents();
+    errno = reason;
     return result;
   }
 
