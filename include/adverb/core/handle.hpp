@@ -112,13 +112,13 @@ class [[nodiscard]] unique_handle {
     }
     unregister_from_parents();
     // Taken before it is destroyed: once it is, another thread's object may have its address.
-    auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
+    const auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);
     if (result == 0) {
       object_ = nullptr;
       return;
     }
-    detail::lifetime_registry::instance().note_parents(object_, std::move(noted));
+    detail::lifetime_registry::instance().note_parents(object_, noted);
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
                            [&](failure_description& description) {

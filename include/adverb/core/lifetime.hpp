@@ -7,7 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <new>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -77,10 +80,10 @@ class [[gnu::visibility("default")]] lifetime_registry {
   using noted_parents = std::vector<const void*>;
 
   /// Remembers them until they are noted anew or taken.
-  void note_parents(const void* child, noted_parents parents) noexcept {
+  void note_parents(const void* child, std::span<const void* const> parents) noexcept {
     if (parents.empty()) return;
     const lock guard{*this};
-    objects_[child].parents = std::move(parents);
+    objects_[child].parents.assign(parents.begin(), parents.end());
   }
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
     const lock guard{*this};
@@ -123,11 +126,16 @@ class [[gnu::visibility("default")]] lifetime_registry {
 };
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.
+/// They are given as what needs no allocation, which could throw when the object is there already.
+template <class Native>
+[[nodiscard]] Native* with_parents(Native* made, std::span<const void* const> parents) noexcept {
+  if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
+  return made;
+}
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
-                                   lifetime_registry::noted_parents parents) noexcept {
-  if (made != nullptr) lifetime_registry::instance().note_parents(made, std::move(parents));
-  return made;
+                                   std::initializer_list<const void*> parents) noexcept {
+  return with_parents(made, std::span{parents.begin(), parents.size()});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

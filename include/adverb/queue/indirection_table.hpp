@@ -119,6 +119,7 @@ class [[nodiscard]] indirection_table
     std::vector<ibv_wq*> entries;
     entries.reserve(queues.size());
     for (const reference<ibv_wq> queue : queues) entries.push_back(queue.native_handle());
+    const std::vector<const void*> parents = distinct(entries);
     return detail::make_handle<indirection_table>(
         std::forward<Policy>(policy), verb,
         [&] {
@@ -127,7 +128,7 @@ class [[nodiscard]] indirection_table
               .ind_tbl = entries.data(),
               .comp_mask = 0};
           return detail::with_parents(ibv_create_rwq_ind_table(context.native_handle(), &native),
-                                      distinct(entries));
+                                      parents);
         },
         [&](failure_description& description) {
           detail::on_device(context.native_handle())(description);
