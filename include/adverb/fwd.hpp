@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The names of the library, for those who only need to name them.
+// The names of the library, for those who only need to name them: every public class, but for
+// templates whose parameters are sets of flags or constrained, which need the definitions of these.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include <adverb/version.hpp>
@@ -11,60 +13,96 @@ struct ibv_comp_channel;
 struct ibv_context;
 struct ibv_counters;
 struct ibv_cq;
+struct ibv_dm;
 struct ibv_flow;
 struct ibv_flow_action;
 struct ibv_mr;
+struct ibv_mw;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_rwq_ind_table;
 struct ibv_srq;
-struct ibv_xrcd;
-struct ibv_dm;
 struct ibv_td;
+struct ibv_wq;
+struct ibv_xrcd;
 
 namespace adverb::inline ADVERB_ABI {
 
+// core
+struct adopt_t;
+struct throwing;
+class acknowledge_timeout;
+class error;
+class failure;
+class failure_description;
+class packet_sequence_number;
+class receiver_not_ready_timer;
+class text_writer;
+class transport_set;
+enum class transport : std::uint32_t;
+template <class Enum>
+struct flags;
 template <class Native>
 class reference;
+template <std::size_t Capacity>
+class text;
 
-class device_list;
-class device_ref;
-class device_attributes;
-class port_attributes;
-class gid;
-class gid_entry;
-
+// device
 class async_event;
 class context;
 template <class Storage>
 class context_operations;
 using context_ref = context_operations<reference<ibv_context>>;
+class device_attributes;
+class device_clock;
+class device_list;
+class device_ref;
+class gid;
+class gid_entry;
+class port_attributes;
+struct completion_moderation_limits;
+struct on_demand_paging;
+struct packet_pacing;
+struct pci_atomics;
+struct receive_side_scaling;
+struct segmentation_offload;
+struct tag_matching_limits;
 
+// memory
 class protection_domain;
 template <class Storage>
 class protection_domain_operations;
 using protection_domain_ref = protection_domain_operations<reference<ibv_pd>>;
-
+class imported_protection_domain;
 class thread_domain;
 template <class Storage>
 class thread_domain_operations;
 using thread_domain_ref = thread_domain_operations<reference<ibv_td>>;
 class parent_domain;
-class imported_protection_domain;
-
-class device_memory;
-class imported_device_memory;
-template <class Storage>
-class device_memory_operations;
-class device_memory_ref;
+struct parent_domain_options;
+class provider_allocation;
+class provider_allocator_ref;
 
 class memory_region;
+class memory_region_ref;
 class imported_memory_region;
 template <class Storage>
 class memory_region_operations;
-class memory_region_ref;
+struct dmabuf_range;
+struct reregistration;
 class const_buffer;
 class mutable_buffer;
+template <class Buffer>
+class buffer_blocks;
+struct advice_options;
+
+class device_memory;
+class device_memory_ref;
+class imported_device_memory;
+template <class Storage>
+class device_memory_operations;
+struct device_memory_options;
+
 enum class window_type : std::uint32_t;
 template <window_type Type>
 class memory_window;
@@ -73,57 +111,74 @@ class memory_window_ref;
 template <class Storage, window_type Type>
 class memory_window_operations;
 
+// completion
 class completion_channel;
 template <class Storage>
 class completion_channel_operations;
 using completion_channel_ref = completion_channel_operations<reference<ibv_comp_channel>>;
-
 class completion_queue;
 template <class Storage>
 class completion_queue_operations;
 using completion_queue_ref = completion_queue_operations<reference<ibv_cq>>;
-class completion;
 template <class Storage>
 class common_completion_queue_operations;
+struct completion_queue_options;
+class completion;
+class received_message;
+class successful_completion;
+struct matched_tag;
 
-struct address;
+// queue
+enum class qp_state : std::uint32_t;
+template <transport Transport, qp_state State>
+class queue_pair;
+template <transport Transport, qp_state State>
+class queue_pair_ref;
+template <class Storage, transport Transport, qp_state State>
+class queue_pair_operations;
+template <transport Transport>
+struct connect_options;
+class queue_pair_attributes;
+struct alternate_path;
+struct announcement;
+struct connection_enhancements;
+struct endpoint;
+struct path_options;
+struct queue_pair_options;
+struct rate_limit;
+struct transition_attributes;
+struct xrc_target_options;
+
 class address_handle;
 template <class Storage>
 class address_handle_operations;
 using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
 class global_route_header;
 class multicast_attachment;
+struct address;
+struct datagram_destination;
+struct ethernet_destination;
+struct global_route;
 
-class indirection_table;
-template <class Storage>
-class indirection_table_operations;
-using indirection_table_ref = indirection_table_operations<reference<ibv_rwq_ind_table>>;
-
-class flow;
-template <class Storage>
-class flow_operations;
-using flow_ref = flow_operations<reference<ibv_flow>>;
-
-class flow_action;
-template <class Storage>
-class flow_action_operations;
-using flow_action_ref = flow_action_operations<reference<ibv_flow_action>>;
-
-class counters;
-template <class Storage>
-class counters_operations;
-using counters_ref = counters_operations<reference<ibv_counters>>;
+template <class Operation, class Payload, class Destination>
+class send_request;
+template <class Payload>
+class receive_request;
+class inline_data;
+class post_result;
+struct bind_options;
+struct compare_and_swap_values;
 
 class shared_receive_queue;
 template <class Storage>
 class shared_receive_queue_operations;
 using shared_receive_queue_ref = shared_receive_queue_operations<reference<ibv_srq>>;
-
+class shared_receive_queue_attributes;
+struct shared_receive_queue_options;
 class xrc_domain;
 template <class Storage>
 class xrc_domain_operations;
 using xrc_domain_ref = xrc_domain_operations<reference<ibv_xrcd>>;
-
 class xrc_shared_receive_queue;
 template <class Storage>
 class xrc_shared_receive_queue_operations;
@@ -133,5 +188,74 @@ class tag_matching_queue;
 template <class Storage>
 class tag_matching_queue_operations;
 using tag_matching_queue_ref = tag_matching_queue_operations<reference<ibv_srq>>;
+struct tag_matching_queue_options;
+template <class Payload>
+class tag_addition;
+class tag_deletion;
+class tag_synchronization;
+
+enum class work_queue_state : std::uint32_t;
+template <work_queue_state State>
+class work_queue;
+template <work_queue_state State>
+class work_queue_ref;
+template <class Storage, work_queue_state State>
+class work_queue_operations;
+struct work_queue_capacity;
+struct work_queue_flag_changes;
+struct work_queue_options;
+class indirection_table;
+template <class Storage>
+class indirection_table_operations;
+using indirection_table_ref = indirection_table_operations<reference<ibv_rwq_ind_table>>;
+
+// steering
+class flow;
+template <class Storage>
+class flow_operations;
+using flow_ref = flow_operations<reference<ibv_flow>>;
+class flow_destination;
+struct flow_options;
+template <class... Specifications>
+class flow_rule;
+class flow_specification;
+class receive_hash;
+class flow_action;
+template <class Storage>
+class flow_action_operations;
+using flow_action_ref = flow_action_operations<reference<ibv_flow_action>>;
+class counters;
+template <class Storage>
+class counters_operations;
+using counters_ref = counters_operations<reference<ibv_counters>>;
+
+struct match_ethernet;
+struct match_ipv4;
+struct match_ipv4_extended;
+struct match_ipv6;
+struct match_esp;
+struct match_tcp;
+struct match_udp;
+struct match_vxlan;
+struct match_gre;
+struct match_mpls;
+template <class Match>
+struct match_inner;
+template <class T>
+struct masked;
+template <class T, unsigned Bits>
+class match_field;
+class mac_address;
+class ipv4_address;
+class ipv6_address;
+struct action_drop;
+struct action_tag;
+struct action_handle;
+struct action_count;
+class aes_gcm_key;
+struct esp_attributes;
+struct esp_changes;
+struct esp_full_offload;
+struct esp_options;
 
 }  // namespace adverb::inline ADVERB_ABI

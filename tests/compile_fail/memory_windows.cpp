@@ -49,6 +49,11 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
   // zero_based
   (void)second.prepare<std::byte, access_rights{}>(region, 0, 64);
+#elif defined(ADVERB_EXPECT_FLUSH_RIGHTS)
+  // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
+  // zero_based
+  (void)second.prepare<std::byte, access_right::remote_write | access_right::flush_global>(region,
+                                                                                           0, 64);
 #elif defined(ADVERB_EXPECT_LOCAL_RIGHTS)
   // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
   // zero_based

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the real device says of itself.
+#include <algorithm>
 #include <string>
 
 #include <support/reported.hpp>

@@ -202,5 +202,7 @@ TEST_CASE_METHOD(fixture, "device memory of C is taken over or viewed, with its 
 
   const adverb::failure why = reported([&] { machine.fail<called::free_dm>(EBUSY); },
                                        [&](auto&&... policy) { adopted.close(policy...); });
-  CHECK(std::string{why.what()} == "ibv_free_dm on fake0 dm 2: EBUSY (Device or resource busy)");
+  CHECK(std::string{why.what()} ==
+        "ibv_free_dm on fake0 dm 2: EBUSY (Device or resource busy); "
+        "a memory region of it is still registered: destroy that first");
 }

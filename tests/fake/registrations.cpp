@@ -88,6 +88,11 @@ TEST_CASE_METHOD(fixture, "a buffer is made of memory that lies in the region") 
   CHECK(reported([&](auto&&... policy) {
           (void)region.buffer_of(std::span{elsewhere}, policy...);
         }).code() == std::errc::result_out_of_range);
+  const auto second_half = memory_region{domain, memory.subspan(2048)};
+  CHECK(reported([&](auto&&... policy) {
+          (void)second_half.buffer_of(memory.subspan(2032, 32), policy...);
+        }).explanation() ==
+        "32 bytes from 16 before its start are not inside the 2048 bytes of the region");
   CHECK(reported([&](auto&&... policy) {
           (void)region.const_buffer_of(std::span{memory.data(), 4097}, policy...);
         }).explanation() == "4097 bytes from 0 are not inside the 4096 bytes of the region");

@@ -196,6 +196,10 @@ TEST_CASE("A refused change is explained") {
   CHECK(resize(0) ==
         "max_wr is 0: there would be no room for a receive; max_wr is 0, below the "
         "limit of 8");
+  adverb::failure why;
+  bench.machine.fail<called::modify_srq>(EOPNOTSUPP);
+  bench.shared.set_limit(1, why);
+  CHECK(why.explanation() == "fake0 has no shared receive queues that can be modified");
   bench.limits().device_cap_flags = 0;
   CHECK(resize(20) == "fake0 cannot resize shared receive queues");
 }

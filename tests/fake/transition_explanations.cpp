@@ -161,6 +161,9 @@ TEST_CASE("An address without a global route is explained on Ethernet, and fine 
         "the address has no global route (GRH), which Ethernet links need");
   make_infiniband(bench.port());
   CHECK(explanation_of_address(bench, {.destination = lid{7}}) == "");
+  bench.port().attributes.flags = IBV_QPF_GRH_REQUIRED;
+  CHECK(explanation_of_address(bench, {.destination = lid{7}}) ==
+        "the address has no global route (GRH), which this port needs");
 }
 
 TEST_CASE("An empty source GID is explained with those that can be used") {

@@ -137,6 +137,9 @@ TEST_CASE("A shared receive queue of XRC beyond the device says so") {
   CHECK(std::string{why.what()} ==
         "ibv_create_srq_ex on fake0: EINVAL (Invalid argument); max_wr is 2049, the device allows "
         "2048");
+  bench.machine.fail<called::create_srq_ex>(EOPNOTSUPP);
+  const xrc_shared_receive_queue none{bench.domain, bench.xrc, bench.queue, {.max_wr = 1}, why};
+  CHECK(why.explanation() == "fake0 has no shared receive queues of this type");
 }
 
 TEST_CASE("Parts of another device are named when a queue that completes on its own is refused") {

@@ -66,6 +66,23 @@ TEST_CASE("each part but the verb and the errno may be missing") {
   CHECK(silent.explanation().empty());
 }
 
+TEST_CASE("every verb that a device may lack is explained by what the device has not") {
+  const auto explanation = [](int number, std::string_view verb, std::string_view object) {
+    return std::string{failure{
+        code_of(number), verb, [&](failure_description& description) {
+          description.object([&](text_writer& out) { out.put(object); });
+        }}.explanation()};
+  };
+  for (const auto& [verb, feature] : adverb::detail::optional_verbs) {
+    const std::string has_none = " has no " + std::string{feature};
+    CHECK(explanation(EOPNOTSUPP, verb, "rxe0 pd 1") == "rxe0" + has_none);
+    CHECK(explanation(ENOSYS, verb, "rxe0:1") == "rxe0" + has_none);
+    CHECK(explanation(ENOSYS, verb, "") == "the device" + has_none);
+    CHECK(explanation(EINVAL, verb, "rxe0").empty());
+  }
+  CHECK(explanation(EOPNOTSUPP, "ibv_alloc_pd", "rxe0").empty());
+}
+
 TEST_CASE("the description knows the code, to explain by it") {
   const failure why{code_of(EPERM), "verb", [](failure_description& description) {
                       CHECK(description.code() == std::errc::operation_not_permitted);

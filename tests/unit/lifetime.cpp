@@ -65,3 +65,26 @@ TEST_CASE("children are counted from several threads at once") {
   for (int i = 0; i < 4000; ++i) registry.remove_child(&parent, object_kind::memory_region);
   CHECK(registry.children_of(&parent).none());
 }
+
+TEST_CASE("parents are noted apart from children, and taken once") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const int object = 0;
+  const int first = 0;
+  const int second = 0;
+  const lifetime_registry::noted_parents parents{&first, nullptr, &second};
+  registry.note_parents(&object, parents);
+  CHECK(registry.noted_parents_of(&object) == parents);
+  CHECK(registry.children_of(&object).none());
+
+  registry.add_child(&object, object_kind::queue_pair);
+  registry.remove_child(&object, object_kind::queue_pair);
+  CHECK(registry.noted_parents_of(&object) == parents);
+
+  registry.add_child(&object, object_kind::queue_pair);
+  CHECK(registry.take_noted_parents(&object) == parents);
+  CHECK(registry.noted_parents_of(&object).empty());
+  CHECK(registry.take_noted_parents(&object).empty());
+  CHECK(text_of(registry.children_of(&object)) == "1 queue pair");
+  registry.remove_child(&object, object_kind::queue_pair);
+  CHECK(registry.children_of(&object).none());
+}

@@ -83,7 +83,7 @@ TEST_CASE("a buffer that wraps around the address space is refused") {
 TEST_CASE("an address at which no atomic operation works is refused where they are wanted") {
   const auto bytes = counters{adopt, 0x1004, 1, rkey{1}}.encode();
   CHECK(refusal_of<counters>(bytes, std::errc::protocol_error) ==
-        "the address is not a multiple of 8, which atomic operations need");
+        "atomic operations need an address that is a multiple of 8");
   std::error_code code;
   CHECK(numbers::decode(bytes, code).address() == 0x1004);
   CHECK_FALSE(code);

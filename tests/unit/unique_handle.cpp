@@ -20,6 +20,8 @@ using adverb::text_writer;
 
 std::vector<std::string> destroyed;
 int destroy_result = 0;
+// What another thread does as soon as the object is gone.
+void (*after_destroying)(const void* object) = nullptr;
 
 // A domain, and regions that are its children.
 struct domain_traits {
@@ -27,6 +29,7 @@ struct domain_traits {
   static constexpr std::string_view destroy_verb = "destroy_domain";
   static int destroy(ibv_pd* domain) noexcept {
     destroyed.push_back("domain " + std::to_string(domain->handle));
+    if (after_destroying != nullptr) after_destroying(domain);
     return destroy_result;
   }
   template <class Function>
@@ -47,6 +50,7 @@ struct region_traits {
   template <class Function>
   static void for_each_parent(const ibv_mr* region, const Function& function) noexcept {
     function(region->pd);
+    errno = ENOMEM;  // As allocating may leave it.
   }
   static void describe(const ibv_mr* region, text_writer& out) noexcept {
     out.put("region ").decimal(region->handle);
@@ -72,7 +76,10 @@ class moving_region : public adverb::unique_handle<region_traits> {
  public:
   using unique_handle::unique_handle;
   void move_to(ibv_pd* parent) {
-    with_new_parents([&] { return native_handle()->pd = parent; });
+    with_new_parents([&] {
+      errno = ERANGE;
+      return native_handle()->pd = parent;
+    });
   }
 };
 static_assert(sizeof(domain) == sizeof(void*));
@@ -226,11 +233,24 @@ TEST_CASE("an owner counts as a child of parents that its C struct does not tell
   CHECK_FALSE(world.has_children(&world.second));
 }
 
+TEST_CASE("what is noted for the next object at an address stays when the one before is gone") {
+  world world;
+  extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
+  after_destroying = [](const void* object) {
+    (void)adverb::detail::with_parents(object, {nullptr, object});
+  };
+  owner.close();
+  after_destroying = nullptr;
+  CHECK(adverb::detail::lifetime_registry::instance().take_noted_parents(&world.first) ==
+        std::vector<const void*>{nullptr, &world.first});
+}
+
 TEST_CASE("an owner that gets another parent counts there from then on") {
   world world;
   moving_region owner{adopt, &world.inside_first};
   CHECK(world.has_children(&world.first));
   owner.move_to(&world.second);
+  CHECK(errno == ERANGE);
   CHECK_FALSE(world.has_children(&world.first));
   CHECK(world.has_children(&world.second));
   owner.close();

@@ -12,8 +12,8 @@
 #include <adverb/completion/completion_field.hpp>
 #include <adverb/completion/completion_queue_options.hpp>
 #include <adverb/core/failure.hpp>
-#include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -88,12 +88,16 @@ inline void explain_resize(text_writer& writer, context_ref context, std::size_t
 inline void explain_moderation(text_writer& writer, context_ref context, std::uint32_t completions,
                                std::uint32_t microseconds) {
   std::error_code unknown;
-  const ibv_cq_moderation_caps limits = context.query_device(unknown).native().cq_mod_caps;
+  const device_attributes device = context.query_device(unknown);
   // A device that tells no limits has no moderation.
-  if (unknown || (limits.max_cq_count == 0 && limits.max_cq_period == 0)) return;
+  if (unknown || device.completion_moderation() == completion_moderation_limits{}) return;
   problem_list problems{writer};
-  problems.add_if_over("the number of completions", completions, limits.max_cq_count);
-  problems.add_if_over("the period in microseconds", microseconds, limits.max_cq_period);
+  add_exceeded(
+      problems, device,
+      {limit<&device_attributes::completion_moderation, &completion_moderation_limits::max_count>(
+           "the number of completions", completions),
+       limit<&device_attributes::completion_moderation, &completion_moderation_limits::max_period>(
+           "the period in microseconds", microseconds)});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -2,7 +2,6 @@
 // Where a failure goes that has no caller to return to.
 #pragma once
 
-#include <atomic>
 #include <cstdio>
 
 #include <adverb/core/failure.hpp>
@@ -22,18 +21,22 @@ inline void print_failure(const failure& why) noexcept {
 
 namespace detail {
 // One for the whole program, also across shared objects that were built with hidden visibility.
-[[gnu::visibility("default")]] inline std::atomic<failure_hook> current_failure_hook{
-    &print_failure};
+// A plain pointer for the builtins: <atomic> would be a fifteenth of what the library costs to
+// include.
+[[gnu::visibility("default")]] inline failure_hook current_failure_hook = &print_failure;
 }  // namespace detail
 
 /// Replaces the hook of the program (null: with `print_failure`) and returns the one before. Thread
 /// safe.
 inline failure_hook set_failure_hook(failure_hook hook) noexcept {
-  return detail::current_failure_hook.exchange(hook == nullptr ? &print_failure : hook);
+  return __atomic_exchange_n(&detail::current_failure_hook, hook == nullptr ? &print_failure : hook,
+                             __ATOMIC_ACQ_REL);
 }
 
 namespace detail {
-inline void tell_failure_hook(const failure& why) noexcept { current_failure_hook.load()(why); }
+inline void tell_failure_hook(const failure& why) noexcept {
+  __atomic_load_n(&current_failure_hook, __ATOMIC_ACQUIRE)(why);
+}
 }  // namespace detail
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -85,7 +85,7 @@ class [[nodiscard]] unique_handle {
   [[nodiscard]] native_type* release() noexcept {
     if (object_ != nullptr) {
       unregister_from_parents();
-      forget_parents();
+      detail::lifetime_registry::instance().take_noted_parents(object_);
     }
     return std::exchange(object_, nullptr);
   }
@@ -111,12 +111,14 @@ class [[nodiscard]] unique_handle {
       return;
     }
     unregister_from_parents();
+    // Taken before it is destroyed: once it is, another thread's object may have its address.
+    const auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);
     if (result == 0) {
-      forget_parents();
       object_ = nullptr;
       return;
     }
+    detail::lifetime_registry::instance().note_parents(object_, noted);
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
                            [&](failure_description& description) {
@@ -128,11 +130,14 @@ class [[nodiscard]] unique_handle {
 
  protected:
   /// Makes a call that may give the object other parents, and counts it as their child afterwards.
+  /// The errno that the call left is kept.
   template <std::invocable Call>
   auto with_new_parents(const Call& call) {
     unregister_from_parents();
     const auto result = call();
+    const int reason = errno;
     register_with_parents();
+    errno = reason;
     return result;
   }
 
@@ -148,11 +153,6 @@ class [[nodiscard]] unique_handle {
       if (parent != nullptr)
         detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
     });
-  }
-
-  // Those that were noted for it: another object may get its address.
-  void forget_parents() const noexcept {
-    detail::lifetime_registry::instance().forget_parents(object_);
   }
 
   void destroy_or_tell() noexcept { close(detail::telling{}); }

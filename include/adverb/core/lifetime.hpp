@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <initializer_list>
 #include <new>
+#include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -54,42 +56,48 @@ class [[gnu::visibility("default")]] lifetime_registry {
 
   void add_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
-    ++children_[parent].of[static_cast<std::size_t>(kind)];
+    ++objects_[parent].children.of[static_cast<std::size_t>(kind)];
   }
 
   void remove_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
-    const auto found = children_.find(parent);
-    if (found == children_.end()) return;
-    std::uint32_t& count = found->second.of[static_cast<std::size_t>(kind)];
+    const auto found = objects_.find(parent);
+    if (found == objects_.end()) return;
+    std::uint32_t& count = found->second.children.of[static_cast<std::size_t>(kind)];
     // Zero when C code has given the object another parent since it was counted.
     if (count == 0) return;
     --count;
-    if (found->second.none()) children_.erase(found);
+    if (found->second.empty()) objects_.erase(found);
   }
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept {
     const lock guard{*this};
-    const auto found = children_.find(parent);
-    return found == children_.end() ? child_counts{} : found->second;
+    const auto found = objects_.find(parent);
+    return found == objects_.end() ? child_counts{} : found->second.children;
   }
 
   /// The parents of an object whose C struct does not name them; null for none.
   using noted_parents = std::vector<const void*>;
 
-  /// Remembers them until they are noted anew or forgotten.
-  void note_parents(const void* child, noted_parents parents) noexcept {
+  /// Remembers them until they are noted anew or taken.
+  void note_parents(const void* child, std::span<const void* const> parents) noexcept {
+    if (parents.empty()) return;
     const lock guard{*this};
-    noted_.insert_or_assign(child, std::move(parents));
+    objects_[child].parents.assign(parents.begin(), parents.end());
   }
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
     const lock guard{*this};
-    const auto found = noted_.find(child);
-    return found == noted_.end() ? noted_parents{} : found->second;
+    const auto found = objects_.find(child);
+    return found == objects_.end() ? noted_parents{} : found->second.parents;
   }
-  void forget_parents(const void* child) noexcept {
+  /// Hands out what was noted, and remembers it no more.
+  noted_parents take_noted_parents(const void* child) noexcept {
     const lock guard{*this};
-    noted_.erase(child);
+    const auto found = objects_.find(child);
+    if (found == objects_.end()) return {};
+    noted_parents taken = std::exchange(found->second.parents, {});
+    if (found->second.empty()) objects_.erase(found);
+    return taken;
   }
 
  private:
@@ -106,24 +114,28 @@ class [[gnu::visibility("default")]] lifetime_registry {
     lifetime_registry& registry_;
   };
 
+  struct object {
+    child_counts children;
+    noted_parents parents;
+
+    [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
+  };
+
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  std::unordered_map<const void*, child_counts> children_;
-  std::unordered_map<const void*, noted_parents> noted_;
+  std::unordered_map<const void*, object> objects_;
 };
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.
-/// They are copied in here, where being out of memory cannot throw and lose the object.
+/// They are given as what needs no allocation, which could throw when the object is there already.
 template <class Native>
-[[nodiscard]] Native* with_parents(Native* made,
-                                   const lifetime_registry::noted_parents& parents) noexcept {
+[[nodiscard]] Native* with_parents(Native* made, std::span<const void* const> parents) noexcept {
   if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
   return made;
 }
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
                                    std::initializer_list<const void*> parents) noexcept {
-  if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
-  return made;
+  return with_parents(made, std::span{parents.begin(), parents.size()});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

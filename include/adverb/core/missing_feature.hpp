@@ -2,7 +2,6 @@
 // What a device lacks when it does not support a verb.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -23,7 +22,6 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_alloc_null_mr", "null memory regions"},
     optional_verb{"ibv_alloc_parent_domain", "parent domains"},
     optional_verb{"ibv_alloc_td", "thread domains"},
-    optional_verb{"ibv_attach_counters_point_flow", "counters of flows"},
     optional_verb{"ibv_attach_mcast", "multicast"},
     optional_verb{"ibv_bind_mw", "memory windows of type 1"},
     optional_verb{"ibv_create_counters", "counters"},
@@ -62,10 +60,9 @@ inline constexpr std::array optional_verbs{
 
 /// What a verb stands for; empty for one that every device has.
 [[nodiscard]] constexpr std::string_view feature_of(std::string_view verb) noexcept {
-  const auto* const found = std::lower_bound(
-      optional_verbs.begin(), optional_verbs.end(), verb,
-      [](const optional_verb& entry, std::string_view name) { return entry.verb < name; });
-  return found != optional_verbs.end() && found->verb == verb ? found->feature : "";
+  for (const optional_verb& each : optional_verbs)
+    if (each.verb == verb) return each.feature;
+  return {};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

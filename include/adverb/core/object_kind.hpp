@@ -6,29 +6,13 @@
 #include <cstdint>
 #include <string_view>
 
-#include <adverb/version.hpp>
+#include <adverb/fwd.hpp>
 
-struct ibv_context;
-struct ibv_pd;
-struct ibv_td;
-struct ibv_mr;
-struct ibv_mw;
-struct ibv_dm;
-struct ibv_comp_channel;
-struct ibv_cq;
-struct ibv_ah;
-struct ibv_xrcd;
-struct ibv_srq;
-struct ibv_wq;
-struct ibv_rwq_ind_table;
-struct ibv_counters;
-struct ibv_flow_action;
-struct ibv_flow;
-struct ibv_qp;
 struct ibv_cq_ex;
 
 namespace adverb::inline ADVERB_ABI {
 
+/// What an object is, in messages about its lifetime.
 enum class object_kind : std::uint8_t {
   context,
   protection_domain,

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <cstdint>
 #include <string_view>
 
 #include <adverb/core/text.hpp>
@@ -27,14 +26,6 @@ class problem_list {
   void add(std::string_view problem) {
     if (problem.empty()) return;
     add([&](text_writer& writer) { writer.put(problem); });
-  }
-
-  /// Adds a value that is over what the device allows, when it is.
-  void add_if_over(std::string_view name, std::uint64_t asked, std::uint64_t allowed) {
-    if (asked <= allowed) return;
-    add([&](text_writer& writer) {
-      writer.put(name).put(" is ").decimal(asked).put(", the device allows ").decimal(allowed);
-    });
   }
 
  private:

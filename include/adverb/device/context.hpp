@@ -117,7 +117,7 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
   static ibv_context* open(device_ref device, Policy&& policy) {
     const auto describe = [&](failure_description& description) {
       if (!device) {
-        description.explain("the device is empty: not found, or its list is gone");
+        description.explain("the device is empty: it was not found");
         return;
       }
       description.object([&](text_writer& writer) { writer.put(device.name()); });

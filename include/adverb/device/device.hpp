@@ -154,6 +154,7 @@ class [[nodiscard]] device_list {
   [[nodiscard]] iterator end() const noexcept { return iterator{devices_ + size_}; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// Unchecked: `index` is below `size()`.
   [[nodiscard]] device_ref operator[](std::size_t index) const noexcept { return devices_[index]; }
 
   /// The device of that name, or an empty reference.

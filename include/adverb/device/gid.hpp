@@ -2,11 +2,11 @@
 // Global identifiers: the addresses of ports, and the entries of a GID table.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ class gid {
   constexpr explicit gid(const std::array<std::uint8_t, 16>& bytes) noexcept : bytes_{bytes} {}
   template <std::same_as<ibv_gid> Native>
   explicit gid(const Native& native) noexcept {
-    std::copy_n(native.raw, 16, bytes_.begin());
+    std::memcpy(bytes_.data(), native.raw, bytes_.size());
   }
 
   /// The bytes in network order.
@@ -33,7 +33,7 @@ class gid {
   }
   [[nodiscard]] ibv_gid native() const noexcept {
     ibv_gid native;
-    std::copy_n(bytes_.begin(), 16, native.raw);
+    std::memcpy(native.raw, bytes_.data(), bytes_.size());
     return native;
   }
 
@@ -43,9 +43,9 @@ class gid {
   }
   /// True for ::ffff:a.b.c.d.
   [[nodiscard]] constexpr bool is_ipv4_mapped() const noexcept {
-    return std::all_of(bytes_.begin(), bytes_.begin() + 10,
-                       [](std::uint8_t byte) { return byte == 0; }) &&
-           bytes_[10] == 0xff && bytes_[11] == 0xff;
+    for (std::size_t index = 0; index < 10; ++index)
+      if (bytes_[index] != 0) return false;
+    return bytes_[10] == 0xff && bytes_[11] == 0xff;
   }
   /// True for the address of a multicast group: ff00::/8, or an IPv4 one from 224.0.0.0 to
   /// 239.255.255.255.
@@ -54,7 +54,9 @@ class gid {
   }
   /// True when both have the same subnet prefix (the upper 64 bits).
   [[nodiscard]] constexpr bool same_subnet(const gid& other) const noexcept {
-    return std::equal(bytes_.begin(), bytes_.begin() + 8, other.bytes_.begin());
+    for (std::size_t index = 0; index < 8; ++index)
+      if (bytes_[index] != other.bytes_[index]) return false;
+    return true;
   }
 
   friend constexpr bool operator==(const gid&, const gid&) noexcept = default;

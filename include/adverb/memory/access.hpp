@@ -55,6 +55,13 @@ inline constexpr access_rights remote_rights =
 /// The rights that change memory.
 inline constexpr access_rights writing_rights =
     access_right::local_write | access_right::remote_write | access_right::remote_atomic;
+
+/// Whether memory that begins there suits what the rights allow.
+[[nodiscard]] constexpr bool is_aligned_for(access_rights rights, std::uint64_t address) noexcept {
+  return !rights.contains(access_right::remote_atomic) || address % 8 == 0;
+}
+inline constexpr std::string_view unaligned_for_atomics =
+    "atomic operations need an address that is a multiple of 8";
 }  // namespace detail
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -2,9 +2,11 @@
 // Advice about on-demand memory: what the device will need soon.
 #pragma once
 
+#include <cerrno>
 #include <concepts>
 #include <cstdint>
 #include <iterator>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 

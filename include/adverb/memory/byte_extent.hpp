@@ -19,7 +19,10 @@ struct byte_extent {
   }
   /// "5 bytes from 60 are not inside the 64 bytes of the region".
   void put_outside(text_writer& writer, std::size_t size, std::string_view of_what) const noexcept {
-    writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
+    // The offset of an address before the memory has wrapped around.
+    const bool before = offset >> 63 != 0;
+    writer.decimal(length).put(" bytes from ").decimal(before ? 0 - offset : offset);
+    writer.put(before ? " before its start" : "").put(" are not inside the ");
     writer.decimal(size).put(" bytes of the ").put(of_what);
   }
 };

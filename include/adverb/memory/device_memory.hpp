@@ -8,13 +8,15 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/memory/byte_extent.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -150,6 +152,10 @@ struct device_memory_traits {
   static void describe(const ibv_dm* memory, text_writer& writer) noexcept {
     put_device_memory(writer, memory);
   }
+  static void explain_destroy(failure_description& description) noexcept {
+    if (description.code() == std::errc::device_or_resource_busy)
+      description.explain("a memory region of it is still registered: destroy that first");
+  }
 };
 
 }  // namespace detail
@@ -200,9 +206,13 @@ class [[nodiscard]] device_memory
         if (!aligned) problems.add("the alignment is not a power of two");
         if (size == 0) problems.add("there are no bytes to allocate");
         std::error_code unknown;
-        const std::uint64_t most = context.query_device(unknown).native().max_dm_size;
+        const device_attributes device = context.query_device(unknown);
+        const std::uint64_t most = device.max_device_memory_size();
         // A device without any says so by the code.
-        if (!unknown && most != 0) problems.add_if_over("the size", size, most);
+        if (most != 0)
+          detail::add_exceeded(
+              problems, device,
+              {detail::limit<&device_attributes::max_device_memory_size>("the size", size)});
         if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
           problems.add([&](text_writer& out) {
             out.put("the device has ").decimal(most).put(" bytes in all, for all its users");

@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <system_error>
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <adverb/core/lifetime.hpp>
-#include <adverb/core/problem_list.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/protection_domain.hpp>
 
@@ -34,39 +35,36 @@ struct registration_attempt {
 /// A right, and what the device has to have for it.
 struct right_and_feature {
   access_right right;
-  bool (*has)(const ibv_device_attr_ex& device) noexcept;
+  bool (*has)(const device_attributes& device) noexcept;
   std::string_view feature;
 };
 
+/// Whether a device has one of these capabilities.
+template <device_capabilities Capabilities>
+[[nodiscard]] bool has_any(const device_attributes& device) noexcept {
+  return device.capabilities().intersects(Capabilities);
+}
+
 inline constexpr std::array rights_and_features{
     right_and_feature{access_right::remote_atomic,
-                      [](const ibv_device_attr_ex& device) noexcept {
-                        return device.orig_attr.atomic_cap != IBV_ATOMIC_NONE;
+                      [](const device_attributes& device) noexcept {
+                        return device.atomicity() != atomicity::none;
                       },
                       "atomic operations"},
-    right_and_feature{access_right::window_bind,
-                      [](const ibv_device_attr_ex& device) noexcept {
-                        constexpr unsigned windows = IBV_DEVICE_MEM_WINDOW |
-                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2A |
-                                                     IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-                        return (device.orig_attr.device_cap_flags & windows) != 0;
-                      },
-                      "memory windows"},
+    right_and_feature{
+        access_right::window_bind,
+        has_any<device_capability::memory_windows | device_capability::memory_windows_type_2a |
+                device_capability::memory_windows_type_2b>,
+        "memory windows"},
     right_and_feature{access_right::on_demand,
-                      [](const ibv_device_attr_ex& device) noexcept {
-                        return (device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
+                      [](const device_attributes& device) noexcept {
+                        return device.on_demand_paging().features.contains(
+                            paging_feature::explicit_registration);
                       },
                       "on-demand paging"},
-    // IBV_DEVICE_FLUSH_GLOBAL and IBV_DEVICE_FLUSH_PERSISTENT, which rdma-core 44 lacks.
-    right_and_feature{access_right::flush_global,
-                      [](const ibv_device_attr_ex& device) noexcept {
-                        return (device.device_cap_flags_ex >> 38 & 1) != 0;
-                      },
+    right_and_feature{access_right::flush_global, has_any<device_capability::flush_global>,
                       "flushes to global visibility"},
-    right_and_feature{access_right::flush_persistent,
-                      [](const ibv_device_attr_ex& device) noexcept {
-                        return (device.device_cap_flags_ex >> 39 & 1) != 0;
-                      },
+    right_and_feature{access_right::flush_persistent, has_any<device_capability::flush_persistent>,
                       "flushes to persistence"},
 };
 
@@ -98,7 +96,7 @@ inline void explain_rights(problem_list& problems, const registration_attempt& a
 
 /// What the device lacks.
 inline void explain_device(problem_list& problems, const registration_attempt& attempt,
-                           const ibv_device_attr_ex& device) {
+                           const device_attributes& device) {
   const auto lacks = [&](std::string_view feature) {
     problems.add([&](text_writer& writer) {
       put_device(writer, attempt.domain.context().native_handle()).put(" has no ").put(feature);
@@ -106,24 +104,26 @@ inline void explain_device(problem_list& problems, const registration_attempt& a
   };
   for (const right_and_feature& each : rights_and_features)
     if (attempt.rights.contains(each.right) && !each.has(device)) lacks(each.feature);
+  const paging_features paging = device.on_demand_paging().features;
   if (!is_implicit(attempt))
-    problems.add_if_over("the length", attempt.length, device.orig_attr.max_mr_size);
-  else if ((device.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0 &&
-           (device.odp_caps.general_caps & IBV_ODP_SUPPORT_IMPLICIT) == 0)
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_memory_region_size>("the length", attempt.length)});
+  else if (paging.contains(paging_feature::explicit_registration) &&
+           !paging.contains(paging_feature::implicit_registration))
     lacks("on-demand paging of the whole address space");
 }
 
 /// Of a device that allows only so many regions: whether this domain alone has them all.
 inline void explain_regions(problem_list& problems, const registration_attempt& attempt,
-                            const ibv_device_attr_ex& device) {
+                            const device_attributes& device) {
   const child_counts children =
       lifetime_registry::instance().children_of(attempt.domain.native_handle());
   const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
-  if (device.orig_attr.max_mr > 0 && regions >= static_cast<std::uint32_t>(device.orig_attr.max_mr))
+  const std::uint32_t allowed = device.max_memory_regions();
+  if (allowed > 0 && regions >= allowed)
     problems.add([&](text_writer& writer) {
       writer.put("the domain has ").decimal(regions).put(" memory regions already, and ");
-      writer.put("the device allows ").decimal(static_cast<std::uint32_t>(device.orig_attr.max_mr));
-      writer.put(" in all");
+      writer.put("the device allows ").decimal(allowed).put(" in all");
     });
 }
 
@@ -149,7 +149,7 @@ inline void explain_registration(problem_list& problems, const std::error_code& 
   explain_rights(problems, attempt);
   if (attempt.domain) {
     std::error_code unknown;
-    const ibv_device_attr_ex device = attempt.domain.context().query_device(unknown).native();
+    const device_attributes device = attempt.domain.context().query_device(unknown);
     if (!unknown) explain_device(problems, attempt, device);
     if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
       explain_regions(problems, attempt, device);

@@ -88,7 +88,7 @@ class memory_region_operations : public Storage {
   [[nodiscard]] access_rights rights() const noexcept { return rights_; }
 
   /// `length` bytes from `offset`, to receive into or send from. Reports ERANGE when they are not
-  /// inside the region, are more than 32 bits can count, or may not be written.
+  /// inside the region or are more than 32 bits can count, EACCES when they may not be written.
   template <error_policy Policy = throwing>
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
                                      Policy&& policy = {}) const {
@@ -168,13 +168,12 @@ class memory_region_operations : public Storage {
                            });
       return {};
     }
-    if (Rights.contains(access_right::remote_atomic) && device_address_ % 8 != 0) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EINVAL, "memory_region::remote",
-          [&](failure_description& description) {
-            on_region()(description);
-            description.explain("atomic operations need an address that is a multiple of 8");
-          });
+    if (!detail::is_aligned_for(Rights, device_address_)) {
+      detail::report_errno(std::forward<Policy>(policy), EINVAL, "memory_region::remote",
+                           [&](failure_description& description) {
+                             on_region()(description);
+                             description.explain(detail::unaligned_for_atomics);
+                           });
       return {};
     }
     detail::clear(policy);
@@ -234,8 +233,8 @@ class memory_region_operations : public Storage {
       return {};
     const detail::slice_request request{{offset, length}, size(), writable};
     if (!request.valid()) [[unlikely]] {
-      detail::report_errno(std::forward<Policy>(policy), ERANGE, "memory_region::slice",
-                           [&](failure_description& description) {
+      detail::report_errno(std::forward<Policy>(policy), writable ? ERANGE : EACCES,
+                           "memory_region::slice", [&](failure_description& description) {
                              on_region()(description);
                              request.explain(description);
                            });

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -99,12 +100,11 @@ class remote_buffer {
   /// atomic operations and its address is not a multiple of 8, which these need.
   template <class Other, error_policy Policy = throwing>
   [[nodiscard]] constexpr remote_buffer<Other, Rights> as(Policy&& policy = {}) const {
-    if (Rights.contains(access_right::remote_atomic) && address_ % 8 != 0) [[unlikely]] {
-      detail::report_errno(
-          std::forward<Policy>(policy), EINVAL, "remote_buffer::as",
-          [&](failure_description& description) {
-            description.explain("atomic operations need an address that is a multiple of 8");
-          });
+    if (!detail::is_aligned_for(Rights, address_)) [[unlikely]] {
+      detail::report_errno(std::forward<Policy>(policy), EINVAL, "remote_buffer::as",
+                           [](failure_description& description) {
+                             description.explain(detail::unaligned_for_atomics);
+                           });
       return {};
     }
     detail::clear(policy);
@@ -146,11 +146,10 @@ class remote_buffer {
       return {};
     }
     const std::string_view defect =
-        length % sizeof(T) != 0      ? "the length is not a whole number of elements"
-        : address + length < address ? "the buffer wraps around the address space"
-        : Rights.contains(access_right::remote_atomic) && address % 8 != 0
-            ? "the address is not a multiple of 8, which atomic operations need"
-            : "";
+        length % sizeof(T) != 0                    ? "the length is not a whole number of elements"
+        : address + length < address               ? "the buffer wraps around the address space"
+        : !detail::is_aligned_for(Rights, address) ? detail::unaligned_for_atomics
+                                                   : "";
     if (!defect.empty()) {
       detail::report_errno(std::forward<Policy>(policy), EPROTO, "remote_buffer::decode",
                            [&](failure_description& description) { description.explain(defect); });

@@ -37,6 +37,12 @@ enum class window_type : std::uint32_t {
   return detail::name_or_number(name(), static_cast<std::uint32_t>(type));
 }
 
+namespace detail {
+/// The rights that a window can give a peer: fewer than a region can.
+inline constexpr access_rights window_rights =
+    access_right::remote_read | access_right::remote_write | access_right::remote_atomic;
+}  // namespace detail
+
 /// A memory window over a part of a region: its key, and what the peer may do with it, which is
 /// `remote()`. Made by `queue_pair.bind` for a window of type 1, which is then bound; made by
 /// `memory_window.prepare` for one of type 2, which is bound by posting `bind_window(…)`.
@@ -46,8 +52,8 @@ enum class window_type : std::uint32_t {
 template <window_type Type, class T = std::byte,
           access_rights Rights = access_right::remote_read | access_right::remote_write>
 class [[nodiscard]] window_binding {
-  static_assert(!(Rights & detail::remote_rights).empty() &&
-                    (detail::remote_rights | access_right::zero_based).contains(Rights),
+  static_assert(!(Rights & detail::window_rights).empty() &&
+                    (detail::window_rights | access_right::zero_based).contains(Rights),
                 "the rights of a window are some of remote_read, remote_write and remote_atomic, "
                 "and zero_based");
   static_assert(Type == window_type::two || !Rights.contains(access_right::zero_based),
@@ -127,15 +133,11 @@ struct window_request {
       });
     if (length == 0)
       found(EINVAL, [](text_writer& writer) { writer.put("a window needs at least one byte"); });
-    if (offset > region.size() || length > region.size() - offset)
-      found(ERANGE, [&](text_writer& writer) {
-        writer.decimal(length).put(" bytes from ").decimal(offset).put(" are not inside the ");
-        writer.decimal(region.size()).put(" bytes of the region");
-      });
-    if (rights.contains(access_right::remote_atomic) && address() % 8 != 0)
-      found(EINVAL, [](text_writer& writer) {
-        writer.put("atomic operations need an address that is a multiple of 8");
-      });
+    if (const byte_extent extent{offset, length}; !extent.is_inside(region.size()))
+      found(ERANGE,
+            [&](text_writer& writer) { extent.put_outside(writer, region.size(), "region"); });
+    if (!is_aligned_for(rights, address()))
+      found(EINVAL, [](text_writer& writer) { writer.put(unaligned_for_atomics); });
   }
 
   /// The errno of the first problem, or 0.

@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/explain_other_device.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
@@ -24,10 +24,11 @@ inline void explain_creation(failure_description& description, context_ref conte
     const device_attributes device = context.query_device(unknown);
     if (unknown) return;
     problem_list problems{writer};
-    problems.add_if_over("max_send_wr", options.max_send_wr, device.max_work_requests());
-    problems.add_if_over("max_recv_wr", options.max_recv_wr, device.max_work_requests());
-    problems.add_if_over("max_send_sge", options.max_send_sge, device.max_sge());
-    problems.add_if_over("max_recv_sge", options.max_recv_sge, device.max_sge());
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_work_requests>("max_send_wr", options.max_send_wr),
+                  limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
+                  limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
+                  limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
     explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
     explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
     explain_other_device(problems, "srq", options.srq.native_handle(), context);

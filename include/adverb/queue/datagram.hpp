@@ -2,7 +2,6 @@
 // What a datagram (UD) is received with: the header that it came with, and its payload.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -122,7 +121,8 @@ template <class Message>
   }
 [[nodiscard]] std::span<const std::byte> datagram_payload(std::span<const std::byte> buffer,
                                                           const Message& message) noexcept {
-  const std::size_t end = std::min<std::size_t>(message.length(), buffer.size());
+  const std::size_t length = message.length();
+  const std::size_t end = length < buffer.size() ? length : buffer.size();
   return end > grh_size ? buffer.first(end).subspan(grh_size) : std::span<const std::byte>{};
 }
 

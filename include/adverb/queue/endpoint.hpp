@@ -2,7 +2,6 @@
 // Endpoints: what the two sides of a connection tell each other.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -65,8 +64,8 @@ struct endpoint {
     store_little_endian(out.subspan<4, 4>(), static_cast<std::uint32_t>(number));
     store_little_endian(out.subspan<8, 4>(), sequence_number.value());
     store_little_endian(out.subspan<12, 4>(), static_cast<std::uint32_t>(queue_key));
-    std::transform(gid.bytes().begin(), gid.bytes().end(), bytes.begin() + 16,
-                   [](std::uint8_t byte) { return std::byte{byte}; });
+    for (std::size_t index = 0; index < 16; ++index)
+      out[16 + index] = std::byte{gid.bytes()[index]};
     out[32] = std::byte{max_destination_read_atomic};
     out[33] = std::byte{max_initiator_read_atomic};
     return bytes;
@@ -93,9 +92,8 @@ struct endpoint {
     }
     detail::clear(policy);
     std::array<std::uint8_t, 16> address{};
-    const auto gid_bytes = bytes.subspan<16, 16>();
-    std::transform(gid_bytes.begin(), gid_bytes.end(), address.begin(),
-                   [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+    for (std::size_t index = 0; index < 16; ++index)
+      address[index] = std::to_integer<std::uint8_t>(bytes[16 + index]);
     return {
         .number = static_cast<qp_number>(number),
         .sequence_number = packet_sequence_number{sequence},

@@ -6,8 +6,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -16,8 +16,10 @@ namespace adverb::inline ADVERB_ABI::detail {
 inline void add_size_problems(problem_list& problems, const device_attributes& device,
                               const shared_receive_queue_options& options) {
   if (options.max_wr == 0) problems.add("max_wr is 0: there would be no room for a receive");
-  problems.add_if_over("max_wr", options.max_wr, device.max_shared_receive_queue_requests());
-  problems.add_if_over("max_sge", options.max_sge, device.max_shared_receive_queue_sge());
+  add_exceeded(
+      problems, device,
+      {limit<&device_attributes::max_shared_receive_queue_requests>("max_wr", options.max_wr),
+       limit<&device_attributes::max_shared_receive_queue_sge>("max_sge", options.max_sge)});
 }
 
 /// Adds why a shared receive queue could not be made.

@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/queue/explain_address.hpp>
 #include <adverb/queue/transition_table.hpp>
 
@@ -52,12 +53,17 @@ inline void explain_values(problem_list& problems, context_ref context, const po
                            const ibv_qp_attr& values, qp_attributes mask) {
   std::error_code unknown;
   const device_attributes device = context.query_device(unknown);
-  if (mask.contains(qp_attribute::max_destination_read_atomic) && !unknown)
-    problems.add_if_over("max_destination_read_atomic", values.max_dest_rd_atomic,
-                         device.max_destination_read_atomic());
-  if (mask.contains(qp_attribute::max_initiator_read_atomic) && !unknown)
-    problems.add_if_over("max_initiator_read_atomic", values.max_rd_atomic,
-                         device.max_initiator_read_atomic());
+  const auto given = [&](qp_attribute attribute, std::uint8_t value) -> std::uint64_t {
+    return mask.contains(attribute) ? value : 0;
+  };
+  if (!unknown)
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_destination_read_atomic>(
+                      "max_destination_read_atomic",
+                      given(qp_attribute::max_destination_read_atomic, values.max_dest_rd_atomic)),
+                  limit<&device_attributes::max_initiator_read_atomic>(
+                      "max_initiator_read_atomic",
+                      given(qp_attribute::max_initiator_read_atomic, values.max_rd_atomic))});
   if (mask.contains(qp_attribute::pkey_index) && values.pkey_index >= port.pkey_table_length())
     problems.add([&](text_writer& writer) {
       writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");

@@ -2,7 +2,6 @@
 // Indirection tables: the work queues among which arriving packets are spread.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstddef>
@@ -15,8 +14,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/device_limit.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -64,11 +63,14 @@ inline void explain_table(failure_description& description, context_ref context,
                           std::size_t entries) {
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
-    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
+    const device_attributes device = context.query_device(unknown);
     // A device without such tables has no limits worth telling; that is explained elsewhere.
-    if (unknown || limits.max_indirection_tables == 0) return;
-    problem_list{writer}.add_if_over("the number of entries", static_cast<std::uint32_t>(entries),
-                                     limits.max_indirection_table_size);
+    if (unknown || device.receive_side_scaling().max_indirection_tables == 0) return;
+    problem_list problems{writer};
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::receive_side_scaling,
+                        &receive_side_scaling::max_indirection_table_size>("the number of entries",
+                                                                           entries)});
   });
 }
 
@@ -137,9 +139,12 @@ class [[nodiscard]] indirection_table
 
   /// Each queue once, so that it is told of one table, not of many.
   [[nodiscard]] static std::vector<const void*> distinct(const std::vector<ibv_wq*>& entries) {
-    std::vector<const void*> queues{entries.begin(), entries.end()};
-    std::sort(queues.begin(), queues.end());
-    queues.erase(std::unique(queues.begin(), queues.end()), queues.end());
+    std::vector<const void*> queues;
+    for (const ibv_wq* const entry : entries) {
+      bool known = false;
+      for (const void* const queue : queues) known = known || queue == entry;
+      if (!known) queues.push_back(entry);
+    }
     return queues;
   }
 };

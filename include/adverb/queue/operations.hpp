@@ -3,7 +3,6 @@
 // buffers, or (where data is sent) any number of inline_data.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -278,7 +277,7 @@ template <class... Payload>
   return send_request{
       detail::segmented_send{
           const_cast<std::byte*>(header.data()),
-          static_cast<std::uint16_t>(std::min<std::size_t>(header.size(), 65535)), segment_size},
+          static_cast<std::uint16_t>(header.size() < 65535 ? header.size() : 65535), segment_size},
       detail::gather(payload...)};
 }
 

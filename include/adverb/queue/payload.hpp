@@ -2,7 +2,6 @@
 // The local memory of a work request: what is gathered from, or scattered into.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -109,9 +108,9 @@ struct inline_elements {
 
 [[nodiscard]] inline ibv_sge inline_element(const inline_data& data) noexcept {
   // What does not fit into 32 bits is beyond every device, and has to be refused as such.
-  const std::size_t size = std::min(data.bytes().size(), max_buffer_size);
-  return {reinterpret_cast<std::uintptr_t>(data.bytes().data()), static_cast<std::uint32_t>(size),
-          0};
+  const std::size_t size = data.bytes().size();
+  return {reinterpret_cast<std::uintptr_t>(data.bytes().data()),
+          static_cast<std::uint32_t>(size < max_buffer_size ? size : max_buffer_size), 0};
 }
 
 template <class... Buffers>

@@ -11,6 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/queue/completing_receive_queue.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/tag_operations.hpp>
@@ -43,16 +44,18 @@ inline void explain_creation(problem_list& problems, context_ref context,
   std::error_code unknown;
   const device_attributes device = context.query_device(unknown);
   if (unknown) return;
-  const ibv_tm_caps& tags = device.native().tm_caps;
-  if (tags.max_num_tags == 0) {
+  if (device.tag_matching().max_tags == 0) {
     problems.add([&](text_writer& writer) {
       put_device(writer, context.native_handle()).put(" has no tag matching");
     });
     return;
   }
   add_size_problems(problems, device, options.unexpected());
-  problems.add_if_over("max_tags", options.max_tags, tags.max_num_tags);
-  problems.add_if_over("max_operations", options.max_operations, tags.max_ops);
+  add_exceeded(problems, device,
+               {limit<&device_attributes::tag_matching, &tag_matching_limits::max_tags>(
+                    "max_tags", options.max_tags),
+                limit<&device_attributes::tag_matching, &tag_matching_limits::max_operations>(
+                    "max_operations", options.max_operations)});
 }
 
 /// What posting operations on the list needs to know of it.

@@ -2,7 +2,6 @@
 // A transition as values: what the caller gave, and the defaults that complete it.
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -206,7 +205,12 @@ struct transition_defaults {
 }
 
 [[nodiscard]] inline std::uint8_t limit_to_byte(std::uint32_t number) noexcept {
-  return static_cast<std::uint8_t>(std::min<std::uint32_t>(number, 255));
+  return static_cast<std::uint8_t>(number < 255 ? number : 255);
+}
+
+template <class T>
+[[nodiscard]] constexpr T lower_of(T left, T right) noexcept {
+  return left < right ? left : right;
 }
 
 // Each of these fills in what the caller left out. False when the device could not be asked.
@@ -269,7 +273,7 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
   }
   if (needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu)) {
-    const mtu smaller = plan.peer ? std::min(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
+    const mtu smaller = plan.peer ? lower_of(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
     plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
   }
   if (needed.contains(qp_attribute::max_destination_read_atomic) &&
@@ -278,7 +282,7 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     if (failed(policy)) return false;
     const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
     plan.values.max_dest_rd_atomic =
-        plan.peer ? std::min(limit, plan.peer->max_initiator_read_atomic) : limit;
+        plan.peer ? lower_of(limit, plan.peer->max_initiator_read_atomic) : limit;
   }
   if (!plan.has(qp_attribute::receiver_not_ready_timer))
     plan.values.min_rnr_timer = transition_defaults::receiver_not_ready_timer_code;
@@ -299,7 +303,7 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
       !plan.has(qp_attribute::max_initiator_read_atomic)) {
     const device_attributes device = context.query_device(std::forward<Policy>(policy));
     if (failed(policy)) return false;
-    plan.values.max_rd_atomic = std::min(limit_to_byte(device.max_initiator_read_atomic()),
+    plan.values.max_rd_atomic = lower_of(limit_to_byte(device.max_initiator_read_atomic()),
                                          plan.announced.peer_read_atomic);
   }
   return true;

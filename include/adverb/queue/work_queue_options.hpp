@@ -11,7 +11,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/core/problem_list.hpp>
+#include <adverb/device/device_limit.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/explain_other_device.hpp>
 
@@ -131,8 +131,9 @@ inline void explain_work_queue(failure_description& description, context_ref con
     // A device without work queues has no limits worth telling; that is explained elsewhere.
     if (unknown || device.max_work_queues() == 0) return;
     problem_list problems{writer};
-    problems.add_if_over("max_wr", options.max_wr, device.max_work_requests());
-    problems.add_if_over("max_sge", options.max_sge, device.max_sge());
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_work_requests>("max_wr", options.max_wr),
+                  limit<&device_attributes::max_sge>("max_sge", options.max_sge)});
     add_missing_flags(problems, options.flags, device);
     explain_other_device(problems, "the completion queue", options.completion_queue.native_handle(),
                          context);

@@ -2,7 +2,6 @@
 // What the device does to the packets of an IPsec security association (ESP, RFC 4303).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +25,8 @@ class aes_gcm_key {
       : size_{Size}, salt_{salt} {
     static_assert(Size == 16 || Size == 24 || Size == 32,
                   "a key of AES has 16, 24 or 32 bytes, and its span says how many");
-    if constexpr (Size <= 32) std::copy_n(key.begin(), Size, bytes_.begin());
+    if constexpr (Size <= 32)
+      for (std::size_t index = 0; index < Size; ++index) bytes_[index] = key[index];
   }
   template <std::size_t Size>
   constexpr aes_gcm_key(const std::array<std::byte, Size>& key,
