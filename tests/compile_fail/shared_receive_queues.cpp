@@ -36,7 +36,7 @@ using namespace adverb;
   // expect: only receives can be posted here: receive(
   tags.post(delete_tag(handle)).check();
 #elif defined(ADVERB_EXPECT_TAG_FOR_CONST_MEMORY)
-  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   tags.post_operations(add_tag(1, readable)).check();
 #elif defined(ADVERB_EXPECT_RC_PAIR_IN_AN_XRC_DOMAIN)
   // expect: only XRC targets are made in an XRC domain: create(protection_domain, options)

@@ -49,16 +49,16 @@ using namespace adverb;
   // expect: an atomic operation needs a remote buffer of 64-bit integers
   (void)fetch_and_add(bytes, 1, buffer);
 #elif defined(ADVERB_EXPECT_RECEIVE_INTO_CONST)
-  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   (void)receive(constant);
 #elif defined(ADVERB_EXPECT_READ_INTO_CONST)
-  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   (void)read(readable, buffer, constant);
 #elif defined(ADVERB_EXPECT_RECEIVE_INTO_CONST_LIST)
-  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   (void)receive(constants);
 #elif defined(ADVERB_EXPECT_ATOMIC_RESULT_IN_CONST)
-  // expect: data is received into mutable buffers: a const_buffer can only be sent from
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   (void)fetch_and_add(counter, 1, constant);
 #elif defined(ADVERB_EXPECT_SEND_OF_A_NUMBER)
   // expect: no matching function for call to

@@ -65,8 +65,10 @@ TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
   CHECK(!queue_pair<transport::raw_packet>::create(
       pair.domain, {.send_cq = pair.near_end.queue, .recv_cq = pair.near_end.queue}, why));
   CHECK(why.verb() == "ibv_create_qp");
+  CHECK(why.explanation() == "rxe0 has no raw packet queue pairs");
   CHECK(
       !queue_pair<transport::xrc_send>::create(pair.domain, {.send_cq = pair.near_end.queue}, why));
+  CHECK(why.explanation() == "rxe0 has no XRC initiator queue pairs");
   CHECK(why.verb() == "ibv_create_qp");
 }
 

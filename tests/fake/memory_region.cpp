@@ -163,7 +163,8 @@ TEST_CASE_METHOD(fixture, "nothing is received into a region without the right t
   const adverb::failure why = reported([&](auto&&... policy) { (void)region.buffer(policy...); });
   CHECK(why.code() == std::errc::permission_denied);
   CHECK(why.explanation() ==
-        "the region was registered without local_write: nothing can be received into it");
+        "the region was registered without local_write: nothing can be received into it; "
+        "const_buffer() and const_slice() are there to send from it");
   CHECK(region.const_buffer().size() == 64);
 }
 

@@ -129,11 +129,11 @@ TEST_CASE("What a queue pair needs and is not given is reported without a call")
                        }).what()};
   };
   CHECK(said(bench.domain, {.send_cq = bench.queue}) ==
-        "ibv_create_qp: EINVAL (Invalid argument); the completion queue is empty: moved from, "
-        "closed, or never made");
+        "ibv_create_qp: EINVAL (Invalid argument); recv_cq is empty: moved from, closed, or never "
+        "given");
   CHECK(said(bench.domain, {.recv_cq = bench.queue}) ==
-        "ibv_create_qp: EINVAL (Invalid argument); the completion queue is empty: moved from, "
-        "closed, or never made");
+        "ibv_create_qp: EINVAL (Invalid argument); send_cq is empty: moved from, closed, or never "
+        "given");
   CHECK(said(no_domain, {.send_cq = bench.queue, .recv_cq = bench.queue}) ==
         "ibv_create_qp: EINVAL (Invalid argument); the protection domain is empty: moved from, "
         "closed, or never made");

@@ -95,7 +95,7 @@ TEST_CASE("An XRC initiator needs no queue for receives") {
   failure why;
   CHECK(!queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue}, why));
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "the completion queue is empty: moved from, closed, or never made");
+  CHECK(why.explanation() == "recv_cq is empty: moved from, closed, or never given");
 }
 
 TEST_CASE("A device without the extended calls says what it lacks") {
@@ -108,7 +108,7 @@ TEST_CASE("A device without the extended calls says what it lacks") {
   CHECK(why.verb() == "ibv_create_qp_ex");
   CHECK(why.code() == std::errc::operation_not_supported);
   constexpr std::string_view lacking =
-      "fake0 has no extended queue pairs, or not with these options";
+      "fake0 has no RC queue pairs, or not with extended calls for send";
   CHECK(why.explanation() == lacking);
 
   // Which may be too much, but is not what was refused.

@@ -100,6 +100,13 @@ static_assert(string_view{to_text(protection_domain_handle{7})} == "7");
 static_assert(string_view{to_text(memory_region_handle{8})} == "8");
 static_assert(string_view{to_text(device_memory_handle{9})} == "9");
 
+static_assert(string_view{to_text(completion_status_class::success)} == "success");
+static_assert(string_view{to_text(completion_status_class::local)} == "local");
+static_assert(string_view{to_text(completion_status_class::remote)} == "remote");
+static_assert(string_view{to_text(completion_status_class::transport)} == "transport");
+static_assert(string_view{to_text(completion_status_class::flushed)} == "flushed");
+static_assert(string_view{to_text(completion_status_class{9})} == "unknown (9)");
+
 static_assert(name_of(object_kind::context) == "context");
 static_assert(name_of(object_kind::protection_domain) == "protection domain");
 static_assert(name_of(object_kind::thread_domain) == "thread domain");

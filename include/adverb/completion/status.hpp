@@ -2,6 +2,7 @@
 // How a work request ended: an error category of its own, with a class and a hint for each status.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,6 +55,13 @@ enum class completion_status_class : std::uint8_t {
   flushed,
 };
 
+[[nodiscard]] constexpr text<48> to_text(completion_status_class kind) noexcept {
+  constexpr std::array<std::string_view, 5> names{"success", "local", "remote", "transport",
+                                                  "flushed"};
+  const auto number = static_cast<std::uint8_t>(kind);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
 namespace detail {
 
 struct completion_status_description {
@@ -102,8 +110,10 @@ struct completion_status_description {
           "the peer's queue pair does not allow this operation (allow(…) of its init()), or its "
           "receive is too short"};
     case remote_access_error:
-      return {"remote access error", kind::remote,
-              "the peer's memory does not grant it: wrong key, range, right or protection domain"};
+      return {
+          "remote access error", kind::remote,
+          "the peer's memory does not grant it: a wrong key, or one that was taken back, a wrong "
+          "range, right or protection domain"};
     case remote_operation_error:
       return {"remote operation error", kind::remote,
               "the peer could not complete the operation, for instance because its receive is too "

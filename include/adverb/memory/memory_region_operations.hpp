@@ -42,7 +42,7 @@ struct slice_request {
     description.explain([&](text_writer& writer) {
       if (!writable) {
         writer.put("the region was registered without local_write: nothing can be received into ");
-        writer.put("it");
+        writer.put("it; const_buffer() and const_slice() are there to send from it");
       } else if (!extent.is_inside(region_size)) {
         extent.put_outside(writer, region_size, "region");
       } else {

@@ -2,6 +2,7 @@
 // How a queue pair is made, and why it could not be.
 #pragma once
 
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -16,10 +17,29 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Adds what was asked for beyond a plain pair, which is what a device may lack.
+inline void put_beyond_plain(text_writer& writer, const queue_pair_options& options) {
+  std::string_view separator = ", or not with ";
+  const auto put = [&](std::string_view name, std::string_view value) {
+    writer.put(separator).put(name).put(value);
+    separator = ", ";
+  };
+  if (!options.send_operations.empty())
+    put("extended calls for ", to_text(options.send_operations));
+  if (!options.flags.empty()) put("", to_text(options.flags));
+  if (options.max_tso_header != 0) put("max_tso_header", "");
+  if (options.source_queue_pair) put("source_queue_pair", "");
+}
+
 /// Says why a queue pair could not be made.
 inline void explain_creation(failure_description& description, context_ref context,
-                             const queue_pair_options& options) {
+                             transport service, const queue_pair_options& options) {
   description.explain([&](text_writer& writer) {
+    if (description.code() == std::errc::operation_not_supported) {
+      put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
+      put_beyond_plain(writer, options);
+      return;
+    }
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
     if (unknown) return;
@@ -34,13 +54,24 @@ inline void explain_creation(failure_description& description, context_ref conte
     explain_other_device(problems, "srq", options.srq.native_handle(), context);
     if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
       problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
-    const bool unsupported = description.code() == std::errc::operation_not_supported;
-    if (problems.empty() && options.max_inline_data > 0 && !unsupported)
+    if (problems.empty() && options.max_inline_data > 0)
       problems.add([&](text_writer& out) {
         out.put("max_inline_data is ").decimal(options.max_inline_data);
         out.put(", which may be more than the device allows");
       });
   });
+}
+
+/// Reports (EINVAL) a completion queue that is not there, by its name in the options.
+template <error_policy Policy>
+bool check_queue(Policy&& policy, std::string_view verb, std::string_view name,
+                 completion_queue_ref queue) {
+  return check_returned(std::forward<Policy>(policy), verb, queue ? 0 : EINVAL,
+                        [&](failure_description& description) {
+                          description.explain([&](text_writer& writer) {
+                            writer.put(name).put(" is empty: moved from, closed, or never given");
+                          });
+                        });
 }
 
 /// Makes a pair in a protection domain. The extended call is used only where it is needed: not
@@ -52,8 +83,9 @@ template <error_policy Policy>
                                                                  Policy&& policy) {
   const bool extended = options.needs_extended_creation();
   const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
-  if (service != transport::xrc_send &&
-      !check_present(std::forward<Policy>(policy), verb, options.recv_cq.native_handle()))
+  const bool receives = service != transport::xrc_send;
+  if (!check_queue(std::forward<Policy>(policy), verb, "send_cq", options.send_cq) ||
+      (receives && !check_queue(std::forward<Policy>(policy), verb, "recv_cq", options.recv_cq)))
     return {};
   return make_handle<unique_handle<queue_pair_traits>>(
       std::forward<Policy>(policy), verb,
@@ -67,9 +99,9 @@ template <error_policy Policy>
       },
       [&](failure_description& description) {
         on_device(domain.native_handle()->context)(description);
-        explain_creation(description, domain.context(), options);
+        explain_creation(description, domain.context(), service, options);
       },
-      domain, options.send_cq);
+      domain);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -109,6 +109,8 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
         problem_list problems{writer};
         explain_attributes(problems, service, from, to, mask);
         explain_retries(problems, values);
+        if (from == qp_state::reset && to == qp_state::error)
+          problems.add("Linux puts no pair into ERR from RESET, where nothing is posted");
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         const std::optional<port_attributes> attributes = explain_port(problems, context, port);
         if (!attributes) return;

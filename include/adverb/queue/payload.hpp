@@ -145,8 +145,10 @@ template <class... Rest>
 /// The payload of a request that brings data: buffers, or one list of buffers, all mutable.
 template <class... Arguments>
 [[nodiscard]] constexpr auto scatter(const Arguments&... arguments) noexcept {
-  static_assert((std::same_as<Arguments, mutable_buffer> && ...),
-                "data is received into mutable buffers: a const_buffer can only be sent from");
+  static_assert(
+      (std::same_as<Arguments, mutable_buffer> && ...),
+      "data is received into mutable buffers, or into one std::span of them: a const_buffer "
+      "can only be sent from");
   return hold(arguments...);
 }
 template <class Buffer, std::size_t Extent>
