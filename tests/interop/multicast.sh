@@ -25,7 +25,7 @@ group_case() {
   rm -f "$scratch"/*.out
   for ((number = 1; number <= count; ++number)); do
     : >"$scratch/receiver$number.out"
-    "${limit[@]}" stdbuf -oL "${receiver[@]}" >"$scratch/receiver$number.out" 2>&1 &
+    "${limit[@]}" "${receiver[@]}" >"$scratch/receiver$number.out" 2>&1 &
     processes+=($!)
     wait_for_line "receiver$number" "$ready" $!
   done
@@ -56,9 +56,11 @@ group_case "ours sends to ours over IPv6" '^listening' 2 "${ours[@]}" -a -m ff0e
 prints receiver1 '^message of 100 bytes from fe80::'
 
 theirs=(mckey -m 239.1.2.3 -b "$own_address")
+# Ours print line by line without it, and it cannot be put before a program with sanitizers.
+line_by_line=(stdbuf -oL)
 group_case "theirs sends to ours" '^listening' 2 "${ours[@]}" -- "${theirs[@]}" -s
 prints receiver2 '^message of 100 bytes from'
-group_case "ours sends to theirs" 'joined' 1 "${theirs[@]}" -- "${ours[@]}" -s
+group_case "ours sends to theirs" 'joined' 1 "${line_by_line[@]}" "${theirs[@]}" -- "${ours[@]}" -s
 prints receiver1 'data transfers complete|receiving data transfers'
 
 problem=''
