@@ -16,7 +16,12 @@ std::vector<std::byte> bytes_at(const void* first, std::size_t size) {
 }
 
 ibv_flow* create_flow(ibv_qp* pair, ibv_flow_attr* rule) {
-  if (refused(called::create_flow{pair, *rule, bytes_at(rule, rule->size)})) return nullptr;
+  std::vector<std::byte> bytes = bytes_at(rule, rule->size);
+  // Between the port and the flags the C struct has padding, in which anything may stand.
+  constexpr std::size_t padding = offsetof(ibv_flow_attr, port) + sizeof rule->port;
+  for (std::size_t index = padding; index < offsetof(ibv_flow_attr, flags); ++index)
+    bytes[index] = std::byte{0};
+  if (refused(called::create_flow{pair, *rule, std::move(bytes)})) return nullptr;
   machine::state& state = current().internals();
   auto made = std::make_unique<ibv_flow>(ibv_flow{0, pair->context, ++state.last_handle});
   ibv_flow* const native = made.get();
