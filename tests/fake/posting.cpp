@@ -143,6 +143,15 @@ TEST_CASE("Each modifier sets its flag, and together all of theirs") {
         (IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED));
 }
 
+TEST_CASE("Whether a request is signaled can be said by a value, the last time it is said counts") {
+  posting_bench bench;
+  const auto asked = send(bench.first).solicited().signaled(true);
+  CHECK(asked.is_signaled());
+  CHECK(bench.posted(asked).wr.send_flags == (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED));
+  CHECK_FALSE(asked.signaled(false).is_signaled());
+  CHECK(bench.posted(asked.signaled(false)).wr.send_flags == IBV_SEND_SOLICITED);
+}
+
 TEST_CASE("An id is an integer or a pointer, and survives the modifiers") {
   posting_bench bench;
   CHECK(bench.posted(send(bench.first).id(0x1122334455667788).signaled()).wr.wr_id ==

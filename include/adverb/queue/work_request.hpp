@@ -62,9 +62,15 @@ class send_request {
   [[nodiscard]] constexpr send_request id(Id value) const noexcept {
     return {operation_, payload_, destination_, detail::request_id(value), flags_};
   }
-  /// Asks for a completion. Requests without one leave the queue only when a later signaled one
-  /// has completed.
-  [[nodiscard]] constexpr send_request signaled() const noexcept { return with(IBV_SEND_SIGNALED); }
+  /// Asks for a completion, or for none. Requests without one leave the queue only when a later
+  /// signaled one has completed.
+  [[nodiscard]] constexpr send_request signaled(bool wanted = true) const noexcept {
+    constexpr unsigned signal = IBV_SEND_SIGNALED;
+    return {operation_, payload_, destination_, id_, wanted ? flags_ | signal : flags_ & ~signal};
+  }
+  [[nodiscard]] constexpr bool is_signaled() const noexcept {
+    return (flags_ & IBV_SEND_SIGNALED) != 0;
+  }
   /// Waits until all earlier reads and atomics of this queue pair are done (RC).
   [[nodiscard]] constexpr auto fenced() const noexcept {
     return send_request<detail::fenced_operation<Operation>, Payload, Destination>{
