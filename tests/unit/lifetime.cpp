@@ -71,7 +71,7 @@ TEST_CASE("parents are noted apart from children, and taken once") {
   const int object = 0;
   const int first = 0;
   const int second = 0;
-  const lifetime_registry::noted_parents parents{&first, nullptr, &second};
+  const adverb::detail::noted_parents parents{&first, nullptr, &second};
   registry.note_parents(&object, parents);
   CHECK(registry.noted_parents_of(&object) == parents);
   CHECK(registry.children_of(&object).none());

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -24,11 +23,15 @@ namespace adverb::inline ADVERB_ABI {
 template <completion_fields Fields, class Policy>
 class [[nodiscard]] polled_completions {
  public:
+  /// What the loop compares with at its end.
+  struct sentinel {};
+
+  /// An input iterator, by what it can do. It names no tag, and a sentinel of its own is its end:
+  /// <iterator>, which has these, brings <streambuf> and takes a tenth of a second to compile.
   class iterator {
    public:
     using value_type = extended_completion<Fields>;
     using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
 
     iterator() noexcept = default;
     explicit iterator(polled_completions& range) noexcept : range_{&range} {}
@@ -39,9 +42,7 @@ class [[nodiscard]] polled_completions {
       return *this;
     }
     void operator++(int) { range_->advance(); }
-    [[nodiscard]] bool operator==(std::default_sentinel_t) const noexcept {
-      return !range_->has_entry_;
-    }
+    [[nodiscard]] bool operator==(sentinel) const noexcept { return !range_->has_entry_; }
 
    private:
     polled_completions* range_ = nullptr;
@@ -66,7 +67,7 @@ class [[nodiscard]] polled_completions {
   [[nodiscard]] iterator begin() & noexcept { return iterator{*this}; }
   /// The round of a temporary is over when its iterator is looked at.
   iterator begin() && = delete;
-  [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
+  [[nodiscard]] sentinel end() const noexcept { return {}; }
 
  private:
   void advance() {

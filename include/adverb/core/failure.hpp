@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cerrno>
-#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <span>
 #include <string_view>
 #include <system_error>
 
+#include <adverb/core/callable_ref.hpp>
 #include <adverb/core/missing_feature.hpp>
 #include <adverb/core/text.hpp>
 
@@ -78,8 +78,8 @@ class failure {
   failure() noexcept = default;
 
   /// A failure of `verb`. `describe` is called with a failure_description to fill in the rest.
-  template <class Describe>
-  failure(std::error_code code, std::string_view verb, const Describe& describe);
+  failure(std::error_code code, std::string_view verb,
+          detail::callable_ref<failure_description&> describe);
 
   /// True when something failed.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code_); }
@@ -131,8 +131,7 @@ class failure_description {
   }
 
   /// Names the object: `write` is called with a text_writer.
-  template <std::invocable<text_writer&> Write>
-  failure_description& object(const Write& write) noexcept {
+  failure_description& object(detail::callable_ref<text_writer&> write) noexcept {
     writer_.put(" on ");
     const std::size_t begin = writer_.size();
     write(writer_);
@@ -141,8 +140,7 @@ class failure_description {
   }
 
   /// Says why: `write` is called with a text_writer; nothing is said when it writes nothing.
-  template <std::invocable<text_writer&> Write>
-  failure_description& explain(const Write& write) noexcept {
+  failure_description& explain(detail::callable_ref<text_writer&> write) noexcept {
     put_code();
     const adverb::text<640> why{[&](text_writer& writer) { attempt([&] { write(writer); }); }};
     if (why.view().empty()) return *this;
@@ -227,8 +225,8 @@ class failure_description {
   bool code_written_ = false;
 };
 
-template <class Describe>
-failure::failure(std::error_code code, std::string_view verb, const Describe& describe)
+inline failure::failure(std::error_code code, std::string_view verb,
+                        detail::callable_ref<failure_description&> describe)
     : code_{code} {
   failure_description description{*this, verb};
   describe(description);

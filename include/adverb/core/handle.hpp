@@ -46,6 +46,21 @@ template <handle_traits Traits>
   };
 }
 
+/// Reports an object that cannot be destroyed, because others that were made from it live still.
+template <error_policy Policy>
+[[gnu::cold]] void report_children(Policy&& policy, std::string_view verb,
+                                   const child_counts& children,
+                                   callable_ref<failure_description&> describe) {
+  report_errno(std::forward<Policy>(policy), EBUSY, verb, [&](failure_description& description) {
+    describe(description);
+    description.explain([&](text_writer& writer) {
+      writer.put("still in use by ");
+      children.write_to(writer);
+      writer.put("; destroy these first");
+    });
+  });
+}
+
 }  // namespace detail
 
 /// Owns a C object and destroys it: move-only, the size of a pointer. Empty by default and after
@@ -99,15 +114,8 @@ class [[nodiscard]] unique_handle {
     const detail::child_counts children =
         detail::lifetime_registry::instance().children_of(object_);
     if (!children.none()) {
-      detail::report_errno(std::forward<Policy>(policy), EBUSY, Traits::destroy_verb,
-                           [&](failure_description& description) {
-                             detail::on_object<Traits>(object_)(description);
-                             description.explain([&](text_writer& writer) {
-                               writer.put("still in use by ");
-                               children.write_to(writer);
-                               writer.put("; destroy these first");
-                             });
-                           });
+      detail::report_children(std::forward<Policy>(policy), Traits::destroy_verb, children,
+                              detail::on_object<Traits>(object_));
       return;
     }
     unregister_from_parents();

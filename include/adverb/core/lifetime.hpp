@@ -4,45 +4,19 @@
 // object is made or destroyed, and nothing at any other time.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <new>
 #include <span>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <pthread.h>
 
+#include <adverb/core/known_objects.hpp>
 #include <adverb/core/object_kind.hpp>
-#include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
-
-/// How many live children an object has, by kind.
-struct child_counts {
-  std::array<std::uint32_t, object_kinds> of{};
-
-  [[nodiscard]] constexpr bool none() const noexcept {
-    for (const std::uint32_t count : of)
-      if (count != 0) return false;
-    return true;
-  }
-
-  /// "1 memory region, 2 queue pairs".
-  constexpr void write_to(text_writer& writer) const noexcept {
-    std::string_view separator;
-    for (std::size_t kind = 0; kind < object_kinds; ++kind) {
-      if (of[kind] == 0) continue;
-      writer.put(separator).decimal(of[kind]).put(" ").put(name_of(static_cast<object_kind>(kind)));
-      writer.put(of[kind] == 1 ? "" : "s");
-      separator = ", ";
-    }
-  }
-};
 
 /// The table. Thread safe. Running out of memory for an entry ends the program.
 class [[gnu::visibility("default")]] lifetime_registry {
@@ -56,47 +30,44 @@ class [[gnu::visibility("default")]] lifetime_registry {
 
   void add_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
-    ++objects_[parent].children.of[static_cast<std::size_t>(kind)];
+    ++objects_.find_or_add(parent).children.of[static_cast<std::size_t>(kind)];
   }
 
   void remove_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
-    const auto found = objects_.find(parent);
-    if (found == objects_.end()) return;
-    std::uint32_t& count = found->second.children.of[static_cast<std::size_t>(kind)];
+    known_object* const found = objects_.find(parent);
+    if (found == nullptr) return;
+    std::uint32_t& count = found->children.of[static_cast<std::size_t>(kind)];
     // Zero when C code has given the object another parent since it was counted.
     if (count == 0) return;
     --count;
-    if (found->second.empty()) objects_.erase(found);
+    if (found->empty()) objects_.remove(found);
   }
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept {
     const lock guard{*this};
-    const auto found = objects_.find(parent);
-    return found == objects_.end() ? child_counts{} : found->second.children;
+    const known_object* const found = objects_.find(parent);
+    return found == nullptr ? child_counts{} : found->children;
   }
-
-  /// The parents of an object whose C struct does not name them; null for none.
-  using noted_parents = std::vector<const void*>;
 
   /// Remembers them until they are noted anew or taken.
   void note_parents(const void* child, std::span<const void* const> parents) noexcept {
     if (parents.empty()) return;
     const lock guard{*this};
-    objects_[child].parents.assign(parents.begin(), parents.end());
+    objects_.find_or_add(child).parents.assign(parents.data(), parents.data() + parents.size());
   }
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
     const lock guard{*this};
-    const auto found = objects_.find(child);
-    return found == objects_.end() ? noted_parents{} : found->second.parents;
+    const known_object* const found = objects_.find(child);
+    return found == nullptr ? noted_parents{} : found->parents;
   }
   /// Hands out what was noted, and remembers it no more.
   noted_parents take_noted_parents(const void* child) noexcept {
     const lock guard{*this};
-    const auto found = objects_.find(child);
-    if (found == objects_.end()) return {};
-    noted_parents taken = std::exchange(found->second.parents, {});
-    if (found->second.empty()) objects_.erase(found);
+    known_object* const found = objects_.find(child);
+    if (found == nullptr) return {};
+    noted_parents taken = std::exchange(found->parents, {});
+    if (found->empty()) objects_.remove(found);
     return taken;
   }
 
@@ -114,15 +85,8 @@ class [[gnu::visibility("default")]] lifetime_registry {
     lifetime_registry& registry_;
   };
 
-  struct object {
-    child_counts children;
-    noted_parents parents;
-
-    [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
-  };
-
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  std::unordered_map<const void*, object> objects_;
+  known_objects objects_;
 };
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.

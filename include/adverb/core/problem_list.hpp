@@ -2,9 +2,9 @@
 // Several problems in one explanation.
 #pragma once
 
-#include <concepts>
 #include <string_view>
 
+#include <adverb/core/callable_ref.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -17,8 +17,7 @@ class problem_list {
   [[nodiscard]] bool empty() const noexcept { return empty_; }
 
   /// Adds one: `write` is called with the text_writer.
-  template <std::invocable<text_writer&> Write>
-  void add(const Write& write) {
+  void add(callable_ref<text_writer&> write) {
     writer_.put(empty_ ? "" : "; ");
     empty_ = false;
     write(writer_);

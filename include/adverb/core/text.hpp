@@ -3,7 +3,6 @@
 // <ostream>.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -73,8 +72,10 @@ template <std::size_t Capacity>
 class text {
  public:
   /// Fills the text by handing a `text_writer` to `write`.
-  template <std::invocable<text_writer&> Write>
-  constexpr explicit text(Write&& write) noexcept {
+  // Not std::invocable, which takes longer to compile than the texts themselves.
+  template <class Write>
+    requires requires(const Write& write, text_writer& writer) { write(writer); }
+  constexpr explicit text(const Write& write) noexcept {
     text_writer writer{std::span{characters_}.template first<Capacity>()};
     write(writer);
     size_ = writer.size();

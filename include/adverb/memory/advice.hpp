@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <concepts>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>

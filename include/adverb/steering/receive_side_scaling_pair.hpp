@@ -88,7 +88,7 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
   if (!made || !detail::check_kind(std::forward<Policy>(policy), made.native_handle(), Transport,
                                    qp_state::reset))
     return {};
-  const detail::lifetime_registry::noted_parents parents{table.native_handle()};
+  const detail::noted_parents parents{table.native_handle()};
   // Noted now, because a handle that is released forgets its parents.
   return {adopt, detail::with_parents(made.release(), parents), std::forward<Policy>(policy)};
 }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// What the lifetime checker knows of the verbs objects, by their addresses.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <adverb/core/object_kind.hpp>
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// How many live children an object has, by kind.
+struct child_counts {
+  std::array<std::uint32_t, object_kinds> of{};
+
+  [[nodiscard]] constexpr bool none() const noexcept {
+    for (const std::uint32_t count : of)
+      if (count != 0) return false;
+    return true;
+  }
+
+  /// "1 memory region, 2 queue pairs".
+  constexpr void write_to(text_writer& writer) const noexcept {
+    std::string_view separator;
+    for (std::size_t kind = 0; kind < object_kinds; ++kind) {
+      if (of[kind] == 0) continue;
+      writer.put(separator).decimal(of[kind]).put(" ").put(name_of(static_cast<object_kind>(kind)));
+      writer.put(of[kind] == 1 ? "" : "s");
+      separator = ", ";
+    }
+  }
+};
+
+/// The parents of an object whose C struct does not name them; null for none.
+using noted_parents = std::vector<const void*>;
+
+/// What is known of one object.
+struct known_object {
+  const void* address;
+  known_object* next_in_bucket;
+  child_counts children{};
+  noted_parents parents{};
+
+  [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
+};
+
+/// The objects of which something is known: a hash table. Of its own, because <unordered_map> would
+/// be a tenth of what the library costs to include. Lives as long as the program.
+class known_objects {
+ public:
+  /// Null for an object that is not there.
+  [[nodiscard]] known_object* find(const void* address) const noexcept {
+    known_object* object = bucket_of(address);
+    while (object != nullptr && object->address != address) object = object->next_in_bucket;
+    return object;
+  }
+
+  [[nodiscard]] known_object& find_or_add(const void* address) {
+    if (known_object* const found = find(address)) return *found;
+    if (size_ == bucket_count()) grow();
+    known_object*& bucket = bucket_of(address);
+    bucket = new known_object{address, bucket};
+    ++size_;
+    return *bucket;
+  }
+
+  void remove(known_object* object) noexcept {
+    known_object** link = &bucket_of(object->address);
+    while (*link != object) link = &(*link)->next_in_bucket;
+    *link = object->next_in_bucket;
+    delete object;
+    --size_;
+  }
+
+ private:
+  [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
+
+  [[nodiscard]] known_object*& bucket_of(const void* address) const noexcept {
+    // The multiplier is 2^64 divided by the golden ratio: it spreads addresses, of which the last
+    // bits are alike, over the first bits of the product.
+    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
+    return buckets_[spread >> (64 - bits_)];
+  }
+
+  void grow() {
+    known_object** const smaller = buckets_;
+    const std::size_t count = bucket_count();
+    buckets_ = new known_object*[2 * count]{};
+    ++bits_;
+    for (std::size_t index = 0; index < count; ++index) {
+      known_object* object = smaller[index];
+      while (object != nullptr) {
+        known_object* const next = object->next_in_bucket;
+        known_object*& bucket = bucket_of(object->address);
+        object->next_in_bucket = bucket;
+        bucket = object;
+        object = next;
+      }
+    }
+    delete[] smaller;
+  }
+
+  unsigned bits_ = 6;
+  std::size_t size_ = 0;
+  known_object** buckets_ = new known_object* [std::size_t{1} << 6] {};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
