@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The table of live children.
+#include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,6 +65,36 @@ TEST_CASE("children are counted from several threads at once") {
   CHECK(text_of(registry.children_of(&parent)) == "4000 memory regions");
   for (int i = 0; i < 4000; ++i) registry.remove_child(&parent, object_kind::memory_region);
   CHECK(registry.children_of(&parent).none());
+}
+
+TEST_CASE("many objects are known at once, each by its own children") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  constexpr std::size_t many = 1000;
+  const std::vector<int> parents(many);
+  const auto count = [&](std::size_t index) {
+    return registry.children_of(&parents[index])
+        .of[static_cast<std::size_t>(object_kind::queue_pair)];
+  };
+  for (std::size_t index = 0; index < many; ++index)
+    for (std::size_t children = 0; children <= index % 3; ++children)
+      registry.add_child(&parents[index], object_kind::queue_pair);
+  std::size_t wrong = 0;
+  for (std::size_t index = 0; index < many; ++index)
+    if (count(index) != index % 3 + 1) ++wrong;
+  CHECK(wrong == 0);
+
+  // Every other one goes, from the middle of the chains too.
+  for (std::size_t index = 0; index < many; index += 2)
+    for (std::size_t children = 0; children <= index % 3; ++children)
+      registry.remove_child(&parents[index], object_kind::queue_pair);
+  wrong = 0;
+  for (std::size_t index = 0; index < many; ++index)
+    if (count(index) != (index % 2 == 0 ? 0 : index % 3 + 1)) ++wrong;
+  CHECK(wrong == 0);
+  for (std::size_t index = 1; index < many; index += 2)
+    for (std::size_t children = 0; children <= index % 3; ++children)
+      registry.remove_child(&parents[index], object_kind::queue_pair);
+  CHECK(registry.children_of(&parents[1]).none());
 }
 
 TEST_CASE("parents are noted apart from children, and taken once") {
