@@ -27,7 +27,7 @@ class [[nodiscard]] polled_completions {
   struct sentinel {};
 
   /// An input iterator, by what it can do. It names no tag, and a sentinel of its own is its end:
-  /// <iterator>, which has these, brings <streambuf> and takes a tenth of a second to compile.
+  /// <iterator>, which has these, brings <streambuf>.
   class iterator {
    public:
     using value_type = extended_completion<Fields>;
