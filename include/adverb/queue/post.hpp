@@ -20,21 +20,19 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Sorts out how a post failed. Providers differ: some return negative numbers, some leave `bad`
-/// null although they failed, one returns 0 and still points `bad` at what it refused.
+/// null although they failed, one returns 0 and still points `bad` at what it refused. A call that
+/// the provider does not have leaves `bad` as it was.
 template <class Request>
 [[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const void* object, int result,
                                                                 const Request* first,
                                                                 const Request* bad,
                                                                 posted_to queue) noexcept {
-  std::uint32_t accepted = post_result::unknown;
-  if (bad != nullptr) {
-    accepted = 0;
-    for (const Request* request = first; request != nullptr && request != bad;
-         request = request->next)
-      ++accepted;
-  }
   const int error = result == 0 ? EIO : result < 0 ? -result : result;
-  return {object, error, accepted, queue};
+  if (error == EOPNOTSUPP) return {object, error, 0, queue};
+  std::uint32_t accepted = 0;
+  const Request* request = first;
+  for (; request != nullptr && request != bad; request = request->next) ++accepted;
+  return {object, error, request == nullptr ? post_result::unknown : accepted, queue};
 }
 
 // The functions of each queue, so that posting is written once.
@@ -73,7 +71,8 @@ template <class Queue, bool JustOne>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
     typename Queue::object_type* object, typename Queue::native_request* first,
     std::uint32_t count) noexcept {
-  typename Queue::native_request* bad = nullptr;
+  typename Queue::native_request* bad;
+  if constexpr (!JustOne) bad = nullptr;
   before_post_to(Queue::completes_on(object));
   const int result = Queue::post(object, first, &bad);
   if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]]
