@@ -27,6 +27,11 @@ void note_elements(std::size_t count, const ibv_sge* list) {
          list[index].lkey);
 }
 
+void note_inline(std::size_t count, const ibv_sge* list) {
+  for (std::size_t index = 0; index < count; ++index)
+    note("  inline 0x%llx, %u bytes", number(list[index].addr), list[index].length);
+}
+
 void note_operation(const ibv_send_wr& request) {
   switch (request.opcode) {
     case IBV_WR_SEND_WITH_IMM: note("  immediate 0x%x", request.imm_data); break;
@@ -54,7 +59,10 @@ int post_send(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr**) {
   for (; request != nullptr; request = request->next) {
     note(" id %llu, opcode %d, flags %u", number(request->wr_id), static_cast<int>(request->opcode),
          request->send_flags);
-    note_elements(static_cast<std::size_t>(request->num_sge), request->sg_list);
+    if ((request->send_flags & IBV_SEND_INLINE) != 0)
+      note_inline(static_cast<std::size_t>(request->num_sge), request->sg_list);
+    else
+      note_elements(static_cast<std::size_t>(request->num_sge), request->sg_list);
     note_operation(*request);
     if (pair->qp_type == IBV_QPT_UD)
       note("  to %p, qp 0x%x, key 0x%x", static_cast<void*>(request->wr.ud.ah),

@@ -92,10 +92,11 @@ template <class Queue, std::size_t... Index, class... Requests>
     (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
                    payloads),
      ...);
-    const post_result result = post_chain < Queue, count == 1 > (object, native, count);
+    constexpr bool just_one = count == 1;
+    const post_result result = post_chain<Queue, just_one>(object, native, count);
     (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
     return result;
-  }(requests.payload()...);
+  }(requests.payload().lowered()...);
 }
 
 template <class Queue, class Prepared>
