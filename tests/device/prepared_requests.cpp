@@ -15,8 +15,8 @@ constexpr std::size_t slot_size = 64;
 
 TEST_CASE("A prepared write goes to other places with other data, a thousand times",
           "[ibv_post_send]") {
-  const loopback<transport::rc> link;
-  auto& from = const_cast<loopback_end&>(link.near_end);
+  loopback<transport::rc> link;
+  loopback_end& from = link.near_end;
   const auto remote = link.far_end.remote();
   prepared_request request{
       write(remote.slice(0, slot_size), from.region.slice(0, slot_size)).signaled()};

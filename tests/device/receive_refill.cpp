@@ -92,13 +92,11 @@ TEST_CASE("A queue pair is kept filled from INIT on, over five thousand messages
 
 TEST_CASE("A shared receive queue is kept filled, whichever pair the messages arrive at",
           "[ibv_post_srq_recv]") {
-  loopback_options<transport::rc> unused;
   shared_loopback<transport::rc> link{3, {.max_wr = block_count, .max_sge = 1}};
   const blocks_of memory{link.domain};
   receive_refill receives{link.shared, memory.region.blocks(block_size)};
   CHECK(receives.fill().accepted() == block_count);
   std::array<completion, 16> batch;
-  std::uint64_t received = 0;
   for (std::uint64_t round = 0; round < 3000; ++round) {
     std::memcpy(link.near_end.bytes.data(), &round, sizeof round);
     link.near_pairs[round % 3].post(send(link.near_end.region.slice(0, 8)).signaled()).check();
@@ -107,9 +105,7 @@ TEST_CASE("A shared receive queue is kept filled, whichever pair the messages ar
     CHECK(each.queue_pair() == link.far_pairs[round % 3].number());
     REQUIRE(memory.number_in(each.id()) == round);
     receives.give_back(each).check();
-    ++received;
   }
-  CHECK(received == 3000);
   CHECK(link.far_end.queue.poll(batch).empty());
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("A post that is refused in part loses no block and posts none twice") 
   (void)bench.posted();
 
   // Others are posted meanwhile; what was refused is posted by filling.
-  for (const std::uint64_t each : {1, 2, 3}) receives.give_back(each).check();
+  for (const std::uint64_t each : numbers{1, 2, 3}) receives.give_back(each).check();
   CHECK(bench.posted() == std::vector<numbers>{{1, 2, 3}});
   receives.fill().check();
   CHECK(bench.posted() == std::vector<numbers>{{5, 6}});
