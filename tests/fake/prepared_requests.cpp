@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT
+// Prepared requests, batches and lists as they reach the C API: changed where they were told to be,
+// and nowhere else.
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <arpa/inet.h>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+struct prepared_bench : test_bench {
+  static constexpr access_rights every_remote_right =
+      access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
+  using remote_words = remote_buffer<std::uint64_t, every_remote_right>;
+
+  std::array<std::uint64_t, 8> memory{};
+  memory_region region{domain, memory, access_right::local_write};
+  queue_pair<transport::rc> pair = ready<transport::rc>();
+  remote_words remote{adopt, 0x1000, 8, rkey{0xaa}};
+  remote_words elsewhere{adopt, 0x2008, 1, rkey{0xbb}};
+  mutable_buffer first = region.slice(0, 8);
+  mutable_buffer second = region.slice(16, 24);
+  mutable_buffer third = region.slice(40, 4);
+
+  /// Posts to the pair, and returns what arrived in that one call.
+  template <class Prepared>
+  [[nodiscard]] std::vector<fake::posted<ibv_send_wr>> sent(const Prepared& prepared) {
+    machine.forget_calls();
+    pair.post(prepared).check();
+    const auto calls = machine.calls<called::post_send>();
+    REQUIRE(calls.size() == 1);
+    CHECK(calls[0].pair == pair.native_handle());
+    return calls[0].requests;
+  }
+  /// Checks that what is prepared and a plain request look the same to the device.
+  template <class Prepared, class Request>
+  void check_same(const Prepared& prepared, const Request& request) {
+    const auto mine = sent(prepared);
+    const auto plain = sent(request);
+    REQUIRE(mine.size() == 1);
+    const ibv_send_wr& a = mine[0].wr;
+    const ibv_send_wr& b = plain[0].wr;
+    CHECK(a.wr_id == b.wr_id);
+    CHECK(a.opcode == b.opcode);
+    CHECK(a.send_flags == b.send_flags);
+    if constexpr (requires { typename Request::operation_type::remote_type; }) {
+      if (a.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || a.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+        CHECK(a.wr.atomic.remote_addr == b.wr.atomic.remote_addr);
+        CHECK(a.wr.atomic.rkey == b.wr.atomic.rkey);
+        CHECK(a.wr.atomic.compare_add == b.wr.atomic.compare_add);
+        if (a.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) CHECK(a.wr.atomic.swap == b.wr.atomic.swap);
+      } else {
+        CHECK(a.wr.rdma.remote_addr == b.wr.rdma.remote_addr);
+        CHECK(a.wr.rdma.rkey == b.wr.rdma.rkey);
+      }
+    }
+    if (a.opcode == IBV_WR_SEND_WITH_IMM || a.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+      CHECK(a.imm_data == b.imm_data);
+    if (a.opcode == IBV_WR_SEND_WITH_INV || a.opcode == IBV_WR_LOCAL_INV)
+      CHECK(a.invalidate_rkey == b.invalidate_rkey);
+    check_same_elements(mine[0].elements, plain[0].elements);
+  }
+  static void check_same_elements(const std::vector<ibv_sge>& mine,
+                                  const std::vector<ibv_sge>& others) {
+    REQUIRE(mine.size() == others.size());
+    for (std::size_t index = 0; index < mine.size(); ++index) {
+      CHECK(mine[index].addr == others[index].addr);
+      CHECK(mine[index].length == others[index].length);
+      CHECK(mine[index].lkey == others[index].lkey);
+    }
+  }
+};
+
+[[nodiscard]] std::vector<std::uint64_t> ids(const auto& requests) {
+  std::vector<std::uint64_t> found;
+  for (const auto& each : requests) found.push_back(each.wr.wr_id);
+  return found;
+}
+
+using numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("A prepared request arrives as the one it was made from, each time", "[ibv_post_send]") {
+  prepared_bench bench;
+  const auto plain = write(bench.remote, bench.first, bench.second).id(7).signaled().fenced();
+  const prepared_request request{plain};
+  bench.check_same(request, plain);
+  bench.check_same(request, plain);
+  CHECK(bench.pair.post(request).accepted() == 1U);
+}
+
+TEST_CASE("A prepared write changes in what it is told, and in nothing else") {
+  prepared_bench bench;
+  prepared_request request{write(bench.remote, bench.first, bench.second).id(7).fenced()};
+  bench.check_same(request.id(9), write(bench.remote, bench.first, bench.second).id(9).fenced());
+  bench.check_same(request.signaled(),
+                   write(bench.remote, bench.first, bench.second).id(9).fenced().signaled());
+  bench.check_same(request.signaled(false),
+                   write(bench.remote, bench.first, bench.second).id(9).fenced());
+  bench.check_same(request.remote(bench.elsewhere),
+                   write(bench.elsewhere, bench.first, bench.second).id(9).fenced());
+  bench.check_same(request.payload<1>(bench.third),
+                   write(bench.elsewhere, bench.first, bench.third).id(9).fenced());
+  bench.check_same(request.payload(bench.region.const_slice(8, 3)),
+                   write(bench.elsewhere, bench.region.slice(8, 3), bench.third).id(9).fenced());
+  bench.check_same(
+      request.id(&bench),
+      write(bench.elsewhere, bench.region.slice(8, 3), bench.third).id(&bench).fenced());
+}
+
+TEST_CASE("Each operation changes in the fields that it has") {
+  prepared_bench bench;
+  prepared_request noted{send_with_immediate(immediate{1}, bench.first)};
+  bench.check_same(noted.immediate(immediate{0x11223344}),
+                   send_with_immediate(immediate{0x11223344}, bench.first));
+  CHECK(noted.native().imm_data == htonl(0x11223344));
+
+  prepared_request told{write_with_immediate(bench.remote, immediate{1}, bench.first)};
+  bench.check_same(told.immediate(immediate{5}).remote(bench.elsewhere),
+                   write_with_immediate(bench.elsewhere, immediate{5}, bench.first));
+
+  prepared_request got{read(bench.remote, bench.first)};
+  bench.check_same(got.remote(bench.elsewhere).payload(bench.second),
+                   read(bench.elsewhere, bench.second));
+
+  prepared_request swap{compare_and_swap(bench.remote, {.expected = 1, .desired = 2}, bench.first)};
+  bench.check_same(swap.values({.expected = 3, .desired = 4}),
+                   compare_and_swap(bench.remote, {.expected = 3, .desired = 4}, bench.first));
+  bench.check_same(swap.remote(bench.elsewhere),
+                   compare_and_swap(bench.elsewhere, {.expected = 3, .desired = 4}, bench.first));
+
+  prepared_request add{fetch_and_add(bench.remote, 1, bench.first)};
+  bench.check_same(add.addend(40), fetch_and_add(bench.remote, 40, bench.first));
+  bench.check_same(add.remote(bench.elsewhere).payload(bench.region.slice(8, 8)),
+                   fetch_and_add(bench.elsewhere, 40, bench.region.slice(8, 8)));
+
+  prepared_request ends{send_with_invalidate(rkey{1}, bench.first)};
+  bench.check_same(ends.invalidated_key(rkey{2}), send_with_invalidate(rkey{2}, bench.first));
+  prepared_request own{local_invalidate(rkey{1})};
+  bench.check_same(own.invalidated_key(rkey{3}), local_invalidate(rkey{3}));
+}
+
+TEST_CASE("Prepared inline data and lists refer to other memory when they are told") {
+  prepared_bench bench;
+  const std::array<std::uint32_t, 2> one{1, 2};
+  const std::array<std::uint32_t, 3> other{3, 4, 5};
+  prepared_request short_one{send(inline_data{std::span{one}}, inline_data{std::span{one}})};
+  bench.check_same(short_one.payload<1>(inline_data{std::span{other}}),
+                   send(inline_data{std::span{one}}, inline_data{std::span{other}}));
+
+  const std::array<mutable_buffer, 2> two{bench.first, bench.second};
+  const std::array<mutable_buffer, 3> three{bench.third, bench.first, bench.second};
+  prepared_request listed{send(std::span{two})};
+  bench.check_same(listed, send(std::span{two}));
+  bench.check_same(listed.payload(std::span{three}), send(std::span{three}));
+  const prepared_request copy{listed};
+  CHECK(copy.native().sg_list == listed.native().sg_list);
+}
+
+TEST_CASE("A prepared datagram changes its destination") {
+  prepared_bench bench;
+  const auto pair = bench.ready<transport::ud>();
+  const address_handle way{bench.domain,
+                           {.route = global_route{.destination = test_bench::peer.gid}}};
+  prepared_request request{send(bench.first).to({way, qp_number{1}, queue_key{2}})};
+  const auto arrived = [&] {
+    pair.post(request).check();
+    return bench.machine.calls<called::post_send>().back().requests.at(0).wr;
+  };
+  CHECK(arrived().wr.ud.remote_qpn == 1);
+  request.to({address_handle_ref{}, qp_number{3}, queue_key{4}});
+  CHECK(arrived().wr.ud.ah == nullptr);
+  CHECK(arrived().wr.ud.remote_qpn == 3);
+  CHECK(arrived().wr.ud.remote_qkey == 4);
+
+  prepared_request of_xrc{send(bench.first).to(shared_receive_queue_number{5})};
+  CHECK(of_xrc.native().qp_type.xrc.remote_srqn == 5);
+  of_xrc.to(shared_receive_queue_number{6});
+  CHECK(of_xrc.native().qp_type.xrc.remote_srqn == 6);
+}
+
+TEST_CASE("A copy of a prepared request has elements of its own") {
+  prepared_bench bench;
+  prepared_request request{write(bench.remote, bench.first, bench.second).id(1)};
+  prepared_request copy{request};
+  copy.id(2).payload(bench.third);
+  bench.check_same(request, write(bench.remote, bench.first, bench.second).id(1));
+  bench.check_same(copy, write(bench.remote, bench.third, bench.second).id(2));
+  request = copy;
+  copy.payload(bench.first);
+  bench.check_same(request, write(bench.remote, bench.third, bench.second).id(2));
+
+  std::vector many(3, request);
+  many.insert(many.begin(), copy);
+  for (std::size_t index = 1; index < many.size(); ++index)
+    bench.check_same(many[index], write(bench.remote, bench.third, bench.second).id(2));
+}
+
+TEST_CASE("A prepared batch goes down in one call, again and again, and keeps its links",
+          "[ibv_post_send]") {
+  prepared_bench bench;
+  prepared_batch batch{write(bench.remote, bench.first, bench.second).id(1),
+                       read(bench.remote, bench.third).id(2),
+                       send_with_immediate(immediate{5}, bench.first).id(3).signaled()};
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    batch.request<0>().id(round * 10).remote(bench.elsewhere);
+    batch.request<2>().immediate(adverb::immediate{static_cast<std::uint32_t>(round)});
+    const auto arrived = bench.sent(batch);
+    CHECK(ids(arrived) == numbers{round * 10, 2, 3});
+    CHECK(arrived[0].wr.opcode == IBV_WR_RDMA_WRITE);
+    CHECK(arrived[0].wr.wr.rdma.remote_addr == 0x2008);
+    CHECK(arrived[0].elements.size() == 2);
+    CHECK(arrived[1].wr.opcode == IBV_WR_RDMA_READ);
+    CHECK(arrived[1].elements.at(0).addr == bench.third.address());
+    CHECK(arrived[2].wr.imm_data == htonl(static_cast<std::uint32_t>(round)));
+    CHECK(arrived[2].wr.send_flags == IBV_SEND_SIGNALED);
+  }
+  CHECK(bench.pair.post(batch).accepted() == 3U);
+}
+
+TEST_CASE("A copy of a prepared batch is linked in itself") {
+  prepared_bench bench;
+  prepared_batch batch{send(bench.first).id(1), send(bench.second).id(2), send().id(3)};
+  {
+    prepared_batch copy{batch};
+    copy.request<1>().id(7).payload(bench.third);
+    CHECK(ids(bench.sent(copy)) == numbers{1, 7, 3});
+    CHECK(ids(bench.sent(batch)) == numbers{1, 2, 3});
+    batch = copy;
+    copy.request<1>().id(8).payload(bench.first);
+  }
+  const auto arrived = bench.sent(batch);
+  CHECK(ids(arrived) == numbers{1, 7, 3});
+  CHECK(arrived[1].elements.at(0).addr == bench.third.address());
+
+  batch.request<0>() = prepared_batch{send(bench.first).id(9)}.request<0>();
+  CHECK(ids(bench.sent(batch)) == numbers{9, 7, 3});
+  const prepared_batch alone{send(bench.first).id(4)};
+  CHECK(ids(bench.sent(alone)) == numbers{4});
+}
+
+TEST_CASE("A failed batch says how many requests were accepted, and a single one whether") {
+  prepared_bench bench;
+  const prepared_batch batch{send(), send(), send()};
+  bench.machine.answer_post({.result = ENOMEM, .bad_request = 2});
+  post_result result = bench.pair.post(batch);
+  CHECK(result.code() == std::errc::not_enough_memory);
+  CHECK(result.accepted() == 2U);
+  bench.machine.answer_post({.result = 0, .bad_request = 1});
+  result = bench.pair.post(batch);
+  CHECK(!result);
+  CHECK(result.accepted() == 1U);
+  const prepared_request request{send()};
+  bench.machine.answer_post({.result = -EINVAL, .bad_request = 0});
+  result = bench.pair.post(request);
+  CHECK(result.code() == std::errc::invalid_argument);
+  CHECK(result.accepted() == 0U);
+}
+
+TEST_CASE("A prepared list is posted whole or cut short, and mends itself", "[ibv_post_recv]") {
+  prepared_bench bench;
+  const auto waiting = bench.waiting<transport::rc>();
+  prepared_list list{receive(bench.first, bench.second), 5};
+  CHECK(list.size() == 5);
+  for (std::size_t index = 0; index < list.size(); ++index)
+    list[index].id(index).payload<1>(bench.region.slice(index * 8, 8));
+  const auto arrived = [&](const auto& what) {
+    bench.machine.forget_calls();
+    const post_result result = waiting.post(what);
+    result.check();
+    const auto calls = bench.machine.calls<called::post_recv>();
+    REQUIRE(calls.size() == 1);
+    CHECK(result.accepted() == calls[0].requests.size());
+    return calls[0].requests;
+  };
+  const auto all = arrived(list);
+  CHECK(ids(all) == numbers{0, 1, 2, 3, 4});
+  CHECK(all[3].elements.at(0).addr == bench.first.address());
+  CHECK(all[3].elements.at(1).addr == bench.region.slice(24, 8).address());
+  CHECK(ids(arrived(list.first(2))) == numbers{0, 1});
+  CHECK(ids(arrived(list.first(5))) == numbers{0, 1, 2, 3, 4});
+  CHECK(ids(arrived(list.first(1))) == numbers{0});
+  CHECK(ids(arrived(list)) == numbers{0, 1, 2, 3, 4});
+
+  bench.machine.forget_calls();
+  const post_result nothing = waiting.post(list.first(0));
+  CHECK(nothing);
+  CHECK(nothing.accepted() == 0U);
+  CHECK(bench.machine.count<called::post_recv>() == 0);
+  bench.machine.answer_post({.result = ENOMEM, .bad_request = 1});
+  CHECK(waiting.post(list.first(3)).accepted() == 1U);
+  CHECK(ids(arrived(list)) == numbers{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("Lists are values: a copy has requests of its own, and a move leaves nothing") {
+  prepared_bench bench;
+  prepared_list list{send(bench.first).id(1), 3};
+  prepared_list copy{list};
+  copy[1].id(2);
+  CHECK(ids(bench.sent(list)) == numbers{1, 1, 1});
+  CHECK(ids(bench.sent(copy)) == numbers{1, 2, 1});
+  prepared_list moved{std::move(copy)};
+  CHECK(ids(bench.sent(moved)) == numbers{1, 2, 1});
+  list = prepared_list{send(bench.second).id(5), 2};
+  CHECK(ids(bench.sent(list)) == numbers{5, 5});
+  list = moved;
+  moved[0].id(9);
+  CHECK(ids(bench.sent(list)) == numbers{1, 2, 1});
+  for (auto& each : list) each.id(4);
+  CHECK(ids(bench.sent(list)) == numbers{4, 4, 4});
+
+  prepared_list none{send(), 0};
+  bench.machine.forget_calls();
+  CHECK(bench.pair.post(none));
+  CHECK(bench.machine.count<called::post_send>() == 0);
+  try {
+    (void)none.first(1);
+    FAIL("more requests than there are");
+  } catch (const error& why) {
+    CHECK(why.code() == std::errc::result_out_of_range);
+    CHECK(std::string{why.what()}.ends_with("1 of 0 requests"));
+  }
+}
+
+TEST_CASE("Prepared receives are posted to shared receive queues and work queues too",
+          "[ibv_post_srq_recv][ibv_post_wq_recv]") {
+  prepared_bench bench;
+  const adverb::shared_receive_queue shared{bench.domain, {.max_wr = 16, .max_sge = 2}};
+  prepared_request request{receive(bench.first).id(1)};
+  shared.post(request.id(2)).check();
+  const prepared_batch batch{receive(bench.first).id(3), receive(bench.second).id(4)};
+  shared.post(batch).check();
+  const auto calls = bench.machine.calls<called::post_srq_recv>();
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].queue == shared.native_handle());
+  CHECK(ids(calls[0].requests) == numbers{2});
+  CHECK(ids(calls[1].requests) == numbers{3, 4});
+
+  auto fresh = work_queue<>::create(bench.domain, {.completion_queue = bench.queue, .max_wr = 8});
+  const auto ready = fresh.ready();
+  prepared_list list{receive(bench.first).id(5), 3};
+  ready.post(list.first(2)).check();
+  CHECK(ids(bench.machine.calls<called::post_wq_recv>().back().requests) == numbers{5, 5});
+}
