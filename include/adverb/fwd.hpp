@@ -124,6 +124,7 @@ template <class Storage>
 class common_completion_queue_operations;
 struct completion_queue_options;
 class completion;
+class completion_reservation;
 class received_message;
 class successful_completion;
 struct matched_tag;
@@ -166,6 +167,10 @@ template <class Payload>
 class receive_request;
 class inline_data;
 class post_result;
+template <class Engine>
+class send_window;
+class send_window_result;
+struct send_window_options;
 struct bind_options;
 struct compare_and_swap_values;
 
