@@ -38,6 +38,12 @@ std::string refusal_of(const std::array<std::byte, 24>& bytes, std::errc expecte
 
 }  // namespace
 
+TEST_CASE("an unchecked slice is what a checked one is") {
+  const numbers buffer{adopt, 0x1000, 8, rkey{1}};
+  CHECK(buffer.unchecked_slice(6, 2) == buffer.slice(6, 2));
+  CHECK(buffer.unchecked_slice(6, 2).address() == 0x1030);
+}
+
 TEST_CASE("a slice that is not inside is refused") {
   const numbers buffer{adopt, 0x1000, 8, rkey{1}};
   const adverb::failure why =

@@ -56,7 +56,7 @@ struct slice_request {
 
 /// What can be done with registered memory, whether it is owned, imported or referred to. The C
 /// struct knows neither where the device sees the memory begin nor the rights it was registered
-/// with: these are kept here.
+/// with: these are kept here, and the key too, so that a slice reads nothing from elsewhere.
 template <class Storage>
 class memory_region_operations : public Storage {
  public:
@@ -68,9 +68,7 @@ class memory_region_operations : public Storage {
   }
 
   /// The key for own work requests; every buffer of the region carries it.
-  [[nodiscard]] adverb::lkey lkey() const noexcept {
-    return static_cast<adverb::lkey>(this->native_handle()->lkey);
-  }
+  [[nodiscard]] adverb::lkey lkey() const noexcept { return lkey_; }
   /// The key for a peer's work requests; `remote` hands it out together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
     return static_cast<adverb::rkey>(this->native_handle()->rkey);
@@ -183,12 +181,15 @@ class memory_region_operations : public Storage {
  protected:
   memory_region_operations(Storage&& storage, std::uint64_t device_address,
                            access_rights rights) noexcept
-      : Storage{std::move(storage)}, device_address_{device_address}, rights_{rights} {}
+      : Storage{std::move(storage)} {
+    redescribe(device_address, rights);
+  }
 
-  /// Says anew what the C struct does not know.
+  /// Says anew what is kept here, after the region itself changed.
   void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
     device_address_ = device_address;
     rights_ = rights;
+    if (*this) lkey_ = static_cast<adverb::lkey>(this->native_handle()->lkey);
   }
 
   [[nodiscard]] auto on_region() const noexcept {
@@ -199,7 +200,7 @@ class memory_region_operations : public Storage {
 
  private:
   [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
-    return {device_address_ + offset, length, this->native_handle()->lkey};
+    return {device_address_ + offset, length, static_cast<std::uint32_t>(lkey_)};
   }
 
   /// Where in the region an address of the process is; beyond its end when it is not inside.
@@ -246,6 +247,7 @@ class memory_region_operations : public Storage {
 
   std::uint64_t device_address_ = 0;
   access_rights rights_;
+  adverb::lkey lkey_{};
 };
 
 /// Refers to registered memory that something else keeps alive; three words, to be passed by value.

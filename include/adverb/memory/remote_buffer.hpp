@@ -90,6 +90,12 @@ class remote_buffer {
     return {adopt, address_ + offset * sizeof(T), count, key_};
   }
 
+  /// A slice that nothing checks, for hot paths that have checked already.
+  [[nodiscard]] constexpr remote_buffer unchecked_slice(std::size_t offset,
+                                                        std::size_t count) const noexcept {
+    return {adopt, address_ + offset * sizeof(T), count, key_};
+  }
+
   /// One element. Reports ERANGE when it is not inside.
   template <error_policy Policy = throwing>
   [[nodiscard]] constexpr remote_buffer at(std::size_t index, Policy&& policy = {}) const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -32,12 +33,25 @@ class inline_data {
 
 namespace detail {
 
+// A payload has the list that the device reads: `first` and `count`. What a request holds is copied
+// for this (`lowered`), member by member: a struct that is copied whole has to be in memory first.
+
 /// Elements that the request itself holds.
 template <std::size_t Count>
 struct held_elements {
   static constexpr unsigned send_flags = 0;
   std::array<ibv_sge, Count> elements;
 
+  [[nodiscard]] held_elements lowered() const noexcept {
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      held_elements copy;
+      ((copy.elements[Index].addr = elements[Index].addr,
+        copy.elements[Index].length = elements[Index].length,
+        copy.elements[Index].lkey = elements[Index].lkey),
+       ...);
+      return copy;
+    }(std::make_index_sequence<Count>{});
+  }
   [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
   /// Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
@@ -53,6 +67,7 @@ template <>
 struct held_elements<0> {
   static constexpr unsigned send_flags = 0;
 
+  [[nodiscard]] constexpr held_elements lowered() const noexcept { return *this; }
   [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
   [[nodiscard]] static constexpr int count() noexcept { return 0; }
   static void build(ibv_qp_ex* sender) noexcept { ibv_wr_set_sge_list(sender, 0, nullptr); }
@@ -62,6 +77,7 @@ struct held_elements<0> {
 struct no_payload {
   static constexpr unsigned send_flags = 0;
 
+  [[nodiscard]] constexpr no_payload lowered() const noexcept { return *this; }
   [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
   [[nodiscard]] static constexpr int count() noexcept { return 0; }
   static constexpr void build(ibv_qp_ex*) noexcept {}
@@ -73,6 +89,7 @@ struct listed_elements {
   static constexpr unsigned send_flags = 0;
   std::span<const Buffer> buffers;
 
+  [[nodiscard]] constexpr listed_elements lowered() const noexcept { return *this; }
   [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
   void build(ibv_qp_ex* sender) const noexcept {
@@ -86,6 +103,16 @@ struct inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   std::array<ibv_sge, Count> elements;
 
+  /// Without the keys, which inline data has none of.
+  [[nodiscard]] inline_elements lowered() const noexcept {
+    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      inline_elements copy;
+      ((copy.elements[Index].addr = elements[Index].addr,
+        copy.elements[Index].length = elements[Index].length),
+       ...);
+      return copy;
+    }(std::make_index_sequence<Count>{});
+  }
   [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
   /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).

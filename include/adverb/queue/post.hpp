@@ -20,21 +20,19 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Sorts out how a post failed. Providers differ: some return negative numbers, some leave `bad`
-/// null although they failed, one returns 0 and still points `bad` at what it refused.
+/// null although they failed, one returns 0 and still points `bad` at what it refused. A call that
+/// the provider does not have leaves `bad` as it was.
 template <class Request>
 [[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const void* object, int result,
                                                                 const Request* first,
                                                                 const Request* bad,
                                                                 posted_to queue) noexcept {
-  std::uint32_t accepted = post_result::unknown;
-  if (bad != nullptr) {
-    accepted = 0;
-    for (const Request* request = first; request != nullptr && request != bad;
-         request = request->next)
-      ++accepted;
-  }
   const int error = result == 0 ? EIO : result < 0 ? -result : result;
-  return {object, error, accepted, queue};
+  if (error == EOPNOTSUPP) return {object, error, 0, queue};
+  std::uint32_t accepted = 0;
+  const Request* request = first;
+  for (; request != nullptr && request != bad; request = request->next) ++accepted;
+  return {object, error, request == nullptr ? post_result::unknown : accepted, queue};
 }
 
 // The functions of each queue, so that posting is written once.
@@ -77,10 +75,13 @@ template <class Queue, std::size_t... Index, class... Requests>
     (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
                    payloads),
      ...);
-    typename Queue::native_request* bad = nullptr;
+    // Only a later request can be refused by a call that returns 0 (siw's, which returns what its
+    // doorbell returned): for one request `bad` says nothing, unless the post failed.
+    typename Queue::native_request* bad;
+    if constexpr (count > 1) bad = nullptr;
     before_post_to(Queue::completes_on(object));
     const int result = Queue::post(object, native, &bad);
-    if (result != 0 || bad != nullptr) [[unlikely]] {
+    if (result != 0 || (count > 1 && bad != nullptr)) [[unlikely]] {
       const post_result failed =
           failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
       (tell_accepted(requests, native[Index], Index < failed.accepted().value_or(0)), ...);
@@ -88,7 +89,7 @@ template <class Queue, std::size_t... Index, class... Requests>
     }
     (tell_accepted(requests, native[Index]), ...);
     return {object, 0, count, Queue::kind};
-  }(requests.payload()...);
+  }(requests.payload().lowered()...);
 }
 
 /// Posts receives to a queue that has nothing else.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// How often this program has asked for memory and for locks. The functions of the C library that
+// give them are replaced by ones that count first.
+#pragma once
+
+#include <cstdint>
+
+namespace counters {
+
+struct counts {
+  std::uint64_t allocations = 0;
+  std::uint64_t locks = 0;
+};
+
+/// Since the program began.
+[[nodiscard]] counts so_far() noexcept;
+
+}  // namespace counters

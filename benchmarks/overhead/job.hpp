@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// A job: one thing that programs do with verbs, written three times under the same conditions.
+//
+// To add one, drop a file into jobs/ that defines three functions and registers them:
+//
+//     namespace {
+//
+//     std::uint64_t careful(overhead::c_objects c, std::uint64_t count) { … }
+//     std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) { … }
+//     std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) { … }
+//
+//     const overhead::listed_job listed{{.name = "write",
+//                                        .careful_bar = 1.00,
+//                                        .careful = careful,
+//                                        .ordinary = ordinary,
+//                                        .with_adverb = with_adverb}};
+//
+//     }  // namespace
+//
+// Each function does its work `count` times in a loop, and returns the sum of what it found or,
+// where there is nothing to find, how many times the work succeeded. Id, address and length are
+// made from the loop's counter; the return code of each call is checked, and the loop ends when one
+// fails.
+#pragma once
+
+#include <cstdint>
+
+#include <adverb/adverb.hpp>
+
+namespace overhead {
+
+// What the loops make of their counters: blocks of the region in turn, and their lengths.
+inline constexpr std::uint64_t block_count = 1024;
+inline constexpr std::uint64_t block_size = 256;
+[[nodiscard]] constexpr std::uint64_t offset_of(std::uint64_t index) noexcept {
+  return index % block_count * block_size;
+}
+[[nodiscard]] constexpr std::uint32_t length_of(std::uint64_t index) noexcept {
+  return static_cast<std::uint32_t>(index) % block_size;
+}
+
+/// How many completions there are at a time.
+inline constexpr std::size_t completions_a_round = 16;
+
+/// What the jobs in C work with: objects of one provider. A region has its address and keys here,
+/// because no loop asks the object for them again.
+struct c_objects {
+  ibv_qp* pair;         // RC
+  ibv_qp* datagrams;    // UD
+  ibv_qp_ex* sender;    // the extended calls of `pair`
+  ibv_cq* queue;        // every poll finds as many completions as there is room for
+  ibv_cq_ex* extended;  // every round finds `completions_a_round`
+  ibv_srq* shared;
+  ibv_ah* address;
+  std::uint64_t memory;
+  std::uint32_t local_key;
+  std::uint64_t remote_address;
+  std::uint32_t remote_key;
+};
+
+/// The same objects for the jobs with adverb.
+struct adverb_objects {
+  using remote_words =
+      adverb::remote_buffer<std::uint64_t, adverb::access_right::remote_read |
+                                               adverb::access_right::remote_write |
+                                               adverb::access_right::remote_atomic>;
+
+  adverb::queue_pair_ref<adverb::transport::rc> pair;
+  adverb::queue_pair_ref<adverb::transport::ud> datagrams;
+  adverb::extended_sender<adverb::transport::rc> sender;
+  adverb::completion_queue_ref queue;
+  adverb::extended_completion_queue_ref<> extended;
+  adverb::shared_receive_queue_ref shared;
+  adverb::address_handle_ref address;
+  adverb::memory_region_ref region;
+  remote_words remote;
+};
+
+struct job {
+  const char* name;
+  /// At most this many times the instructions of careful C may adverb need.
+  double careful_bar;
+  /// The same for ordinary C; 0 for no bar.
+  double ordinary_bar = 0;
+
+  std::uint64_t (*careful)(c_objects, std::uint64_t);
+  std::uint64_t (*ordinary)(c_objects, std::uint64_t);
+  std::uint64_t (*with_adverb)(adverb_objects, std::uint64_t);
+};
+
+/// A job that is on the list from its construction on.
+class listed_job {
+ public:
+  explicit listed_job(const overhead::job& what) noexcept : job{what}, next{newest} {
+    newest = this;
+  }
+
+  static inline const listed_job* newest = nullptr;
+
+  const overhead::job job;
+  /// The one that was constructed before.
+  const listed_job* const next;
+};
+
+}  // namespace overhead

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// One send of a list of elements that is there already.
+#include <array>
+#include <cstring>
+#include <span>
+
+#include "job.hpp"
+
+namespace {
+
+std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
+  ibv_sge list[8];
+  for (std::uint32_t each = 0; each < 8; ++each)
+    list[each] = {c.memory + overhead::offset_of(each), 64, c.local_key};
+  std::uint64_t index = 0;
+  for (; index < count; ++index) {
+    ibv_send_wr request;
+    request.wr_id = index;
+    request.next = nullptr;
+    request.sg_list = list + index % 4;
+    request.num_sge = static_cast<int>(1 + index % 4);
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad;
+    if (ibv_post_send(c.pair, &request, &bad) != 0) break;
+  }
+  return index;
+}
+
+std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) {
+  ibv_sge list[8];
+  for (std::uint32_t each = 0; each < 8; ++each)
+    list[each] = {c.memory + overhead::offset_of(each), 64, c.local_key};
+  std::uint64_t index = 0;
+  for (; index < count; ++index) {
+    ibv_send_wr request;
+    std::memset(&request, 0, sizeof request);
+    request.wr_id = index;
+    request.sg_list = list + index % 4;
+    request.num_sge = static_cast<int>(1 + index % 4);
+    request.opcode = IBV_WR_SEND;
+    request.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr* bad = nullptr;
+    if (ibv_post_send(c.pair, &request, &bad) != 0) break;
+  }
+  return index;
+}
+
+std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
+  std::array<adverb::mutable_buffer, 8> list;
+  for (std::size_t each = 0; each < 8; ++each)
+    list[each] = my.region.unchecked_slice(overhead::offset_of(each), 64);
+  std::uint64_t index = 0;
+  for (; index < count; ++index) {
+    const auto part = std::span{list}.subspan(index % 4, 1 + index % 4);
+    if (!my.pair.post(adverb::send(part).id(index).signaled())) break;
+  }
+  return index;
+}
+
+const overhead::listed_job listed{{.name = "send of a span",
+                                   .careful_bar = 1.00,
+                                   .careful = careful,
+                                   .ordinary = ordinary,
+                                   .with_adverb = with_adverb}};
+
+}  // namespace

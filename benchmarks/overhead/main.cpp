@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Runs the jobs; `run` makes the table of what this prints.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <pthread.h>
+#include <valgrind/callgrind.h>
+
+#include "counters.hpp"
+#include "job.hpp"
+#include "provider.hpp"
+
+namespace {
+
+using overhead::job;
+
+/// The objects of a provider as C has them, seen through adverb.
+[[nodiscard]] overhead::adverb_objects through_adverb(const overhead::c_objects& c) {
+  static ibv_mr region{};
+  region.context = c.pair->context;
+  region.addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.memory));
+  region.length = overhead::block_count * overhead::block_size;
+  region.lkey = c.local_key;
+  return {.pair{adverb::adopt, c.pair},
+          .datagrams{adverb::adopt, c.datagrams},
+          .sender{adverb::adopt, c.pair},
+          .queue{c.queue},
+          .extended{c.extended},
+          .shared{c.shared},
+          .address{c.address},
+          .region{adverb::adopt, &region, adverb::access_right::local_write, c.memory},
+          .remote{adverb::adopt, c.remote_address, region.length / sizeof(std::uint64_t),
+                  adverb::rkey{c.remote_key}}};
+}
+
+/// Calls `use` for each side of a job: with its name, where its function is, and something that
+/// runs it over a provider, so many times.
+template <class Use>
+void for_each_side(const job& each, const Use& use) {
+  const auto in_c = [](auto function) {
+    return [function](const overhead::c_objects& objects, std::uint64_t count) {
+      return function(objects, count);
+    };
+  };
+  const auto with_adverb = [&](const overhead::c_objects& objects, std::uint64_t count) {
+    return each.with_adverb(through_adverb(objects), count);
+  };
+  use("careful", reinterpret_cast<std::uintptr_t>(each.careful), in_c(each.careful));
+  use("ordinary", reinterpret_cast<std::uintptr_t>(each.ordinary), in_c(each.ordinary));
+  use("adverb", reinterpret_cast<std::uintptr_t>(each.with_adverb), with_adverb);
+}
+
+template <class Use>
+void for_each_job(const Use& use) {
+  for (auto each = overhead::listed_job::newest; each != nullptr; each = each->next) use(each->job);
+}
+
+[[nodiscard]] unsigned long long number(std::uint64_t value) { return value; }
+
+/// A line a job: name, bars, and where its functions are, separated by tabs.
+int list() {
+  for_each_job([](const job& each) {
+    std::printf("%s\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar);
+    for_each_side(each, [](const char*, std::uintptr_t where, const auto&) {
+      std::printf("\t%llx", number(where));
+    });
+    std::printf("\n");
+  });
+  return EXIT_SUCCESS;
+}
+
+/// Says where two records differ.
+void print_difference(const std::vector<std::string>& wanted,
+                      const std::vector<std::string>& done) {
+  std::size_t line = 0;
+  while (line < wanted.size() && line < done.size() && done[line] == wanted[line]) ++line;
+  const auto print = [&](const char* who, const std::vector<std::string>& record) {
+    std::printf("  %s: %s\n", who, line < record.size() ? record[line].c_str() : "nothing more");
+  };
+  print("careful C", wanted);
+  print("this side", done);
+}
+
+/// Whether the sides of each job hand the same to their provider, and return the same.
+int compare() {
+  bool same = true;
+  for_each_job([&](const job& each) {
+    std::vector<std::string> wanted;
+    for_each_side(each, [&](const char* name, std::uintptr_t, const auto& run) {
+      const std::uint64_t found = run(provider::recording(), 20);
+      std::vector<std::string> done = provider::take_record();
+      done.push_back("returned " + std::to_string(found));
+      if (wanted.empty()) wanted = done;
+      if (done == wanted) return;
+      same = false;
+      std::printf("%s: %s does something else than careful C\n", each.name, name);
+      print_difference(wanted, done);
+    });
+  });
+  return same ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/// Whether the counters see memory and locks that are asked for.
+[[nodiscard]] bool counters_count() {
+  const counters::counts before = counters::so_far();
+  // Compilers leave out memory that nothing is done with, unless they do not know who gives it.
+  void* (*volatile const allocate[])(std::size_t) = {std::malloc, ::operator new };
+  std::free(allocate[0](1));
+  ::operator delete(allocate[1](1));
+  const bool allocations_are_seen = counters::so_far().allocations == before.allocations + 2;
+  std::mutex mutex;
+  mutex.lock();
+  mutex.unlock();
+  pthread_spinlock_t spinning;
+  pthread_spin_init(&spinning, PTHREAD_PROCESS_PRIVATE);
+  pthread_spin_lock(&spinning);
+  pthread_spin_unlock(&spinning);
+  return allocations_are_seen && counters::so_far().locks == before.locks + 2;
+}
+
+/// A line a job: name, and how often adverb asked for memory and for locks.
+int audit() {
+  if (!counters_count()) {
+    std::printf("the counters of allocations and locks do not count\n");
+    return EXIT_FAILURE;
+  }
+  for_each_job([](const job& each) {
+    const overhead::adverb_objects objects = through_adverb(provider::idle());
+    const counters::counts before = counters::so_far();
+    each.with_adverb(objects, 1000);
+    const counters::counts after = counters::so_far();
+    std::printf("%s\t%llu\t%llu\n", each.name, number(after.allocations - before.allocations),
+                number(after.locks - before.locks));
+  });
+  return EXIT_SUCCESS;
+}
+
+/// Has callgrind write down what `run` takes. Not inline, so that what is around `run` takes the
+/// same each time.
+template <class Run>
+[[gnu::noinline]] void count_once(const char* label, const Run& run, std::uint64_t times) {
+  CALLGRIND_ZERO_STATS;
+  run(provider::idle(), times);
+  CALLGRIND_DUMP_STATS_AT(label);
+}
+
+/// Counts each side with two numbers of operations: what is around the loop is in both, and falls
+/// out of their difference.
+int count() {
+  for_each_job([](const job& each) {
+    for_each_side(each, [&](const char* name, std::uintptr_t, const auto& run) {
+      run(provider::idle(), 10);
+      for (const unsigned times : {1024U, 2048U}) {
+        char label[128];
+        std::snprintf(label, sizeof label, "%s\t%s\t%u", each.name, name, times);
+        count_once(label, run, times);
+      }
+    });
+  });
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const char* const wanted = argument_count == 2 ? arguments[1] : "";
+  if (std::strcmp(wanted, "list") == 0) return list();
+  if (std::strcmp(wanted, "compare") == 0) return compare();
+  if (std::strcmp(wanted, "audit") == 0) return audit();
+  if (std::strcmp(wanted, "count") == 0) return count();
+  std::fprintf(stderr, "usage: %s list|compare|audit|count\n", arguments[0]);
+  return EXIT_FAILURE;
+}
