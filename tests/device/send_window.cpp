@@ -73,17 +73,18 @@ void check_streams(shared_queue& bench, const MakeWindow& make) {
   std::uint64_t full = 0;
   for (std::uint64_t left = pairs * count; left != 0;) {
     for (std::size_t index = 0; index < pairs; ++index) {
-      if (posted[index] == count) continue;
       const auto source = bench.region.slice(2048, 8);
       const auto there = target.slice(index * 8, 8);
-      const auto result =
-          windows[index].second.post(write(there, source).signaled(posted[index] + 1 == count));
-      if (result) {
+      while (posted[index] != count) {
+        const bool is_last = posted[index] + 1 == count;
+        const auto result = windows[index].second.post(write(there, source).signaled(is_last));
+        if (result.full()) {
+          ++full;
+          break;
+        }
+        result.check();
         ++posted[index];
         --left;
-      } else {
-        if (!result.full()) result.check();
-        ++full;
       }
     }
     take_back(bench.near_queue, windows);

@@ -175,7 +175,7 @@ class [[nodiscard]] send_window {
                   "only requests that send go through a send window: post receives to the pair");
     if constexpr (count > 0 && all_sends) {
       if (!credits_.take_unsignaled<count>((requests.is_signaled() || ...))) [[unlikely]]
-        return post_completing<Requests...>(requests...);
+        return post_completing(requests.signaled(count == 1 || requests.is_signaled())...);
       const post_result posted = engine_.post(requests...);
       if (!posted) [[unlikely]]
         credits_.refused(std::array<bool, count>{}, posted.accepted());
@@ -214,19 +214,18 @@ class [[nodiscard]] send_window {
  private:
   static constexpr std::string_view verb = "send_window";
 
-  /// Posts what completes. The requests come by value, and so need not be in memory where they are
-  /// posted as they are.
+  /// Posts what completes: copies of the requests, so that they themselves need not be in memory. A
+  /// single one is signaled already.
   template <class... Requests>
-  [[gnu::noinline]] send_window_result post_completing(Requests... requests) noexcept {
+  [[gnu::always_inline]] send_window_result post_completing(const Requests&... requests) noexcept {
     constexpr std::size_t count = sizeof...(Requests);
     if (!credits_.fits(count)) [[unlikely]]
       return no_room(count);
     std::array<bool, count> signaled{requests.is_signaled()...};
-    // A single request is here because it is to be signaled.
-    const bool last = count == 1 || credits_.is_last_due(signaled);
-    signaled[count - 1] = last;
+    if constexpr (count > 1) signaled[count - 1] = credits_.is_last_due(signaled);
     credits_.take(count);
-    const post_result posted = hand_over(last, std::index_sequence_for<Requests...>{}, requests...);
+    const post_result posted =
+        hand_over(signaled[count - 1], std::index_sequence_for<Requests...>{}, requests...);
     if (!posted) [[unlikely]]
       credits_.refused(signaled, posted.accepted());
     else if constexpr (count == 1)
