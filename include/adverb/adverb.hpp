@@ -3,6 +3,7 @@
 #pragma once
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>
@@ -22,6 +23,7 @@
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/receive_refill.hpp>
 #include <adverb/queue/resolve_ethernet.hpp>
+#include <adverb/queue/send_window.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/window_operations.hpp>

@@ -124,6 +124,7 @@ template <class Storage>
 class common_completion_queue_operations;
 struct completion_queue_options;
 class completion;
+class completion_reservation;
 class received_message;
 class successful_completion;
 struct matched_tag;
@@ -176,6 +177,10 @@ class prepared_list_part;
 template <class Request>
 class linked_request;
 class post_result;
+template <class Engine>
+class send_window;
+class send_window_result;
+struct send_window_options;
 struct bind_options;
 struct compare_and_swap_values;
 

@@ -13,6 +13,7 @@
 
 #include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/explain_completion_queue.hpp>
+#include <adverb/completion/reserved_completions.hpp>
 #include <adverb/core/deadline.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 
@@ -67,6 +68,10 @@ class common_completion_queue_operations : public Storage {
   [[nodiscard]] std::size_t capacity() const noexcept {
     return static_cast<std::size_t>(this->native_handle()->cqe);
   }
+  /// How many of these are reserved, by send windows and by `completion_reservation`s.
+  [[nodiscard]] std::size_t reserved() const noexcept {
+    return detail::reserved_completions::instance().of(plain());
+  }
   /// The channel that it announces completions on; empty when it has none.
   [[nodiscard]] completion_channel_ref channel() const noexcept {
     return this->native_handle()->channel;
@@ -87,17 +92,22 @@ class common_completion_queue_operations : public Storage {
   }
 
   /// Gives it room for at least `capacity` completions, more or fewer than before; `capacity()`
-  /// tells what it got. What is in it stays in it, so it cannot become smaller than that. Not
-  /// while another thread polls. Wraps: ibv_resize_cq(3).
+  /// tells what it got. What is in it stays in it, so it cannot become smaller than that, and what
+  /// is reserved stays reserved: fewer are refused (EBUSY). Not while another thread polls.
+  /// Wraps: ibv_resize_cq(3).
   template <error_policy Policy = throwing>
   void resize(std::size_t capacity, Policy&& policy = {}) const {
     if (!detail::check_present(std::forward<Policy>(policy), "ibv_resize_cq",
                                this->native_handle()))
       return;
-    const int result = ibv_resize_cq(plain(), detail::entries_of(capacity));
+    const std::size_t needed = reserved();
+    const int result =
+        capacity < needed ? EBUSY : ibv_resize_cq(plain(), detail::entries_of(capacity));
     detail::check_returned(std::forward<Policy>(policy), "ibv_resize_cq", result,
                            [&](failure_description& description) {
                              on_queue()(description);
+                             if (capacity < needed)
+                               return detail::explain_reserved(description, needed);
                              if (description.code() != std::errc::invalid_argument) return;
                              description.explain([&](text_writer& writer) {
                                detail::explain_resize(writer, context(), this->capacity(),

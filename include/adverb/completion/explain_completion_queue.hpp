@@ -84,6 +84,13 @@ inline void explain_resize(text_writer& writer, context_ref context, std::size_t
     });
 }
 
+/// Why a queue cannot become smaller than what is reserved of it.
+inline void explain_reserved(failure_description& description, std::size_t reserved) {
+  description.explain([&](text_writer& writer) {
+    writer.decimal(reserved).put(reserved == 1 ? " entry is" : " entries are").put(" reserved");
+  });
+}
+
 /// Why a queue cannot be moderated so, by what the device tells.
 inline void explain_moderation(text_writer& writer, context_ref context, std::uint32_t completions,
                                std::uint32_t microseconds) {

@@ -7,27 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <new>
 #include <span>
 #include <utility>
 
-#include <pthread.h>
-
 #include <adverb/core/known_objects.hpp>
 #include <adverb/core/object_kind.hpp>
+#include <adverb/core/side_table.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// The table. Thread safe. Running out of memory for an entry ends the program.
-class [[gnu::visibility("default")]] lifetime_registry {
+class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifetime_registry> {
  public:
-  /// The one of this program. Never destroyed, so that objects of static storage may outlive main.
-  [[nodiscard]] static lifetime_registry& instance() noexcept {
-    alignas(lifetime_registry) static std::byte storage[sizeof(lifetime_registry)];
-    static lifetime_registry* const registry = new (storage) lifetime_registry;
-    return *registry;
-  }
-
   void add_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
     ++objects_.find_or_add(parent).children.of[static_cast<std::size_t>(kind)];
@@ -72,20 +63,6 @@ class [[gnu::visibility("default")]] lifetime_registry {
   }
 
  private:
-  class lock {
-   public:
-    explicit lock(lifetime_registry& registry) noexcept : registry_{registry} {
-      pthread_mutex_lock(&registry_.mutex_);
-    }
-    ~lock() { pthread_mutex_unlock(&registry_.mutex_); }
-    lock(const lock&) = delete;
-    lock& operator=(const lock&) = delete;
-
-   private:
-    lifetime_registry& registry_;
-  };
-
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   known_objects objects_;
 };
 

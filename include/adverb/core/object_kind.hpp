@@ -22,6 +22,7 @@ enum class object_kind : std::uint8_t {
   device_memory,
   completion_channel,
   completion_queue,
+  completion_reservation,
   address_handle,
   xrc_domain,
   shared_receive_queue,
@@ -49,6 +50,7 @@ inline constexpr std::size_t object_kinds =
     case object_kind::device_memory: return "device memory";
     case object_kind::completion_channel: return "completion channel";
     case object_kind::completion_queue: return "completion queue";
+    case object_kind::completion_reservation: return "completion reservation";
     case object_kind::address_handle: return "address handle";
     case object_kind::xrc_domain: return "XRC domain";
     case object_kind::shared_receive_queue: return "shared receive queue";

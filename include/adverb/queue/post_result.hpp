@@ -28,6 +28,10 @@ enum class posted_to : std::uint32_t {
   shared_receive_queue,
   work_queue,
   tag_list,
+  send_window,
+  /// Such a result has the requests in progress in place of the errno, and the size of the window
+  /// in place of the accepted ones.
+  full_send_window,
 };
 inline constexpr unsigned posted_to_bits = 3;
 
@@ -39,6 +43,8 @@ inline constexpr unsigned posted_to_bits = 3;
     case posted_to::shared_receive_queue: return "ibv_post_srq_recv";
     case posted_to::work_queue: return "ibv_post_wq_recv";
     case posted_to::tag_list: return "ibv_post_srq_ops";
+    case posted_to::send_window:
+    case posted_to::full_send_window: return "send_window::post";
   }
   return "post";
 }
@@ -49,6 +55,8 @@ inline void put_posted_to(text_writer& writer, posted_to queue, const void* obje
     case posted_to::send_queue:
     case posted_to::extended_send_queue:
     case posted_to::receive_queue:
+    case posted_to::send_window:
+    case posted_to::full_send_window:
       return queue_pair_traits::describe(static_cast<const ibv_qp*>(object), writer);
     case posted_to::shared_receive_queue:
     case posted_to::tag_list:
@@ -64,6 +72,9 @@ inline void put_posted_to(text_writer& writer, posted_to queue, const void* obje
   if (queue == posted_to::tag_list)
     return "the list is full, or too many operations are in progress, or the next one has too many "
            "elements";
+  if (queue == posted_to::send_window)
+    return "no completion will make room for it: the chain is longer than the window, or nothing "
+           "that is in progress is signaled";
   if (queue == posted_to::receive_queue && static_cast<const ibv_qp*>(object)->srq != nullptr)
     return "the pair has no receive queue of its own: post to its shared receive queue";
   return "the queue is full, or the next request has too many elements, too much inline data, or a "
@@ -115,6 +126,8 @@ class [[nodiscard]] post_result {
       std::numeric_limits<std::uint32_t>::max() >> detail::posted_to_bits;
 
  private:
+  friend class send_window_result;
+
   static constexpr unsigned queue_bits = detail::posted_to_bits;
 
   [[nodiscard]] constexpr std::uint32_t accepted_or_unknown() const noexcept {

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Room in a completion queue that several share.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/reserved_completions.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// Keeps entries of a completion queue free for one of those who share it, so that it never
+/// overflows: whoever may have n requests in progress reserves n entries. Send windows do so by
+/// themselves, programs do it for their receives:
+///
+///     const completion_reservation for_receives{queue, 64};
+///
+/// It counts, and nothing else: nothing is checked when something is posted or polled. All
+/// reservations of one queue are seen, whichever part of the program made them. The queue has to
+/// outlive it. Made and destroyed from any thread.
+class [[nodiscard]] completion_reservation {
+ public:
+  /// Empty: of no queue.
+  completion_reservation() noexcept = default;
+
+  /// Reports ENOBUFS when fewer entries are left of the capacity that the queue has now.
+  template <error_policy Policy = throwing>
+  completion_reservation(completion_queue_ref queue, std::size_t entries, Policy&& policy = {})
+      : completion_reservation{queue, entries, "completion_reservation",
+                               std::forward<Policy>(policy)} {}
+
+  completion_reservation(completion_reservation&& other) noexcept
+      : queue_{std::exchange(other.queue_, nullptr)}, entries_{std::exchange(other.entries_, 0)} {}
+  completion_reservation& operator=(completion_reservation&& other) noexcept {
+    if (this != &other) {
+      give_back();
+      queue_ = std::exchange(other.queue_, nullptr);
+      entries_ = std::exchange(other.entries_, 0);
+    }
+    return *this;
+  }
+  ~completion_reservation() { give_back(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+  [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
+
+ private:
+  template <class Engine>
+  friend class send_window;
+
+  /// For `verb`, in whose name a failure is reported.
+  template <error_policy Policy>
+  completion_reservation(completion_queue_ref queue, std::size_t entries, std::string_view verb,
+                         Policy&& policy) {
+    if (!detail::check_present(std::forward<Policy>(policy), verb, queue.native_handle())) return;
+    const std::size_t capacity = queue.capacity();
+    const auto [fits, reserved] =
+        detail::reserved_completions::instance().add(queue.native_handle(), entries, capacity);
+    const auto explain = [&, before = reserved](failure_description& description) {
+      detail::on_object<detail::completion_queue_traits>(queue.native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        writer.decimal(entries).put(entries == 1 ? " entry does" : " entries do");
+        writer.put(" not fit: ").decimal(before).put(" of ").decimal(capacity);
+        writer.put(" are reserved");
+      });
+    };
+    if (!detail::check_returned(std::forward<Policy>(policy), verb, fits ? 0 : ENOBUFS, explain))
+      return;
+    queue_ = queue.native_handle();
+    entries_ = entries;
+    detail::lifetime_registry::instance().add_child(queue_, object_kind::completion_reservation);
+  }
+
+  void give_back() noexcept {
+    if (queue_ == nullptr) return;
+    detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
+    detail::reserved_completions::instance().remove(queue_, entries_);
+  }
+
+  ibv_cq* queue_ = nullptr;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+// A send window: counts the requests in progress, signals every n-th, and says when it is full.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion.hpp>
+#include <adverb/completion/completion_reservation.hpp>
+#include <adverb/completion/extended_completion.hpp>
+#include <adverb/queue/extended_sender.hpp>
+#include <adverb/queue/queue_pair_ref.hpp>
+#include <adverb/queue/send_credits.hpp>
+#include <adverb/queue/send_window_result.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// How a send window is made.
+struct send_window_options {
+  /// How many requests may be in progress; as many as the send queue holds unless it is said.
+  std::optional<std::uint32_t> size{};
+  /// How many requests follow each other before one is signaled; a quarter of the size unless it is
+  /// said.
+  std::optional<std::uint32_t> signal_every{};
+};
+
+namespace detail {
+
+/// The pair that an engine posts to.
+template <transport Transport, qp_state State>
+[[nodiscard]] ibv_qp* posting_pair(const queue_pair_ref<Transport, State>& pair) noexcept {
+  return pair.native_handle();
+}
+template <transport Transport, send_operations Operations>
+[[nodiscard]] ibv_qp* posting_pair(const extended_sender<Transport, Operations>& sender) noexcept {
+  ibv_qp_ex* const native = sender.native_handle();
+  return native == nullptr ? nullptr : &native->qp_base;
+}
+
+/// Says in a sentence over what no window can be made.
+template <class Engine>
+consteval void check_window_engine() noexcept {
+  if constexpr (requires { Engine::state_of; })
+    if constexpr (check_known<Engine::state_of>())
+      static_assert(can_send_in(Engine::state_of),
+                    "a send window is made over a queue pair that is ready to send: finish rts() "
+                    "first");
+}
+
+/// A request of a chain as it is posted: the last one is signaled or not, as the window says.
+template <bool IsLast, class Request>
+[[nodiscard]] constexpr decltype(auto) in_window(const Request& request,
+                                                 [[maybe_unused]] bool signaled) noexcept {
+  if constexpr (IsLast)
+    return request.signaled(signaled);
+  else
+    return (request);
+}
+
+}  // namespace detail
+
+/// Posts sends to a queue pair so that neither its send queue nor the completion queue overflows,
+/// although few of them are signaled:
+///
+///     send_window window{pair};
+///     while (…) {
+///       const auto posted = window.post(write(remote, buffer).id(n));
+///       if (posted.full())
+///         for (const completion& each : queue.poll(batch)) window.completed(each);
+///       else
+///         posted.check();
+///     }
+///
+/// It counts credits, one a request; signals every n-th request and the one that takes the last
+/// credit, besides those that ask for it; and takes the credits back when it is told of a
+/// completion. Of the completion queue it reserves an entry for each request, because one that is
+/// not signaled completes too when it fails.
+///
+/// All sends of the pair go through its one window, and all their completions come back to it. Over
+/// the classic engine (`send_window{pair}`) or the extended one (`send_window{pair.extended()}`).
+/// Allocates when it is made, and never again. The pair has to outlive it. By one thread at a time.
+template <class Engine>
+class [[nodiscard]] send_window {
+ public:
+  using engine_type = Engine;
+
+  /// Empty: for nothing, not even one request.
+  send_window() noexcept = default;
+
+  /// Reports EINVAL for a size that is zero or more than the send queue holds, and for every zeroth
+  /// request; ENOBUFS when the completion queue has not that many entries left to reserve; and what
+  /// keeps the pair from being queried. Wraps: ibv_query_qp(3).
+  template <error_policy Policy = throwing>
+  explicit send_window(const Engine& engine, const send_window_options& options = {},
+                       Policy&& policy = {}) {
+    detail::check_window_engine<Engine>();
+    ibv_qp* const pair = detail::posting_pair(engine);
+    if (!detail::check_present(std::forward<Policy>(policy), verb, pair)) return;
+    const queue_pair_ref<Engine::transport_of, qp_state::any> any{adopt, pair,
+                                                                  std::forward<Policy>(policy)};
+    if (detail::failed(policy)) return;
+    const queue_pair_attributes attributes = any.query(std::forward<Policy>(policy));
+    if (detail::failed(policy)) return;
+    const std::uint32_t size = options.size.value_or(attributes.max_send_wr());
+    const std::uint32_t every = options.signal_every.value_or(size < 4 ? 1 : size / 4);
+    if (!check_numbers(std::forward<Policy>(policy), pair, size, every, attributes.max_send_wr()))
+      return;
+    reservation_ = {any.send_completion_queue(), size, verb, std::forward<Policy>(policy)};
+    if (detail::failed(policy)) return;
+    const bool all_complete = attributes.signals_all_sends();
+    credits_ = {size, all_complete ? 1 : every < size ? every : size, all_complete};
+    engine_ = engine;
+    number_ = any.number();
+  }
+  template <error_policy Policy>
+  send_window(const Engine& engine, Policy&& policy)
+      : send_window{engine, send_window_options{}, std::forward<Policy>(policy)} {}
+
+  send_window(send_window&& other) noexcept
+      : credits_{std::exchange(other.credits_, {})},
+        engine_{std::exchange(other.engine_, {})},
+        number_{std::exchange(other.number_, {})},
+        reservation_{std::move(other.reservation_)} {}
+  send_window& operator=(send_window&& other) noexcept {
+    credits_ = std::exchange(other.credits_, {});
+    engine_ = std::exchange(other.engine_, {});
+    number_ = std::exchange(other.number_, {});
+    reservation_ = std::move(other.reservation_);
+    return *this;
+  }
+  ~send_window() = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return size() != 0; }
+
+  /// How many requests may be in progress.
+  [[nodiscard]] std::uint32_t size() const noexcept { return credits_.size(); }
+  /// Every n-th request is signaled, or an earlier one; 1 for a pair that signals all sends.
+  [[nodiscard]] std::uint32_t signal_every() const noexcept { return credits_.signal_every(); }
+  /// How many requests are in progress, as far as the completions that were handed in tell.
+  [[nodiscard]] std::uint32_t outstanding() const noexcept { return credits_.outstanding(); }
+  /// How many requests may be posted now.
+  [[nodiscard]] std::uint32_t available() const noexcept { return credits_.available(); }
+  /// How many of the last requests have no completion to come: they are done, as far as the window
+  /// can tell, when a later one is. To wait for all, see that the last request is signaled, by
+  /// itself (`window.post(request.signaled())`) or by an empty one behind it.
+  [[nodiscard]] std::uint32_t unsignaled() const noexcept { return credits_.unsignaled(); }
+  /// True from the first failed completion on, and after a post of which it is unknown what was
+  /// accepted. The pair is then in ERR, or has to be brought to RESET; `outstanding()` is an upper
+  /// bound from then on, because it cannot be told which requests before the failed one succeeded
+  /// without a completion. What is posted is flushed, and its completion comes last of all: post
+  /// one signaled request to know when everything before it has come back. See `restart`.
+  [[nodiscard]] bool broken() const noexcept { return credits_.broken(); }
+
+  /// Posts requests in their order and with one doorbell, or none when there are fewer credits
+  /// left. The last one is signaled when one is due. A chain of at most size() - signal_every() + 1
+  /// requests always finds room in the end; a longer one is refused (EINVAL) when it does not fit
+  /// and no request that completes is in progress, so that there is nothing to wait for. What a
+  /// failed post has accepted is counted: there is room for the rest. Allocates nothing. Wraps:
+  /// ibv_post_send(3), ibv_wr_complete(3).
+  // Always inline: a call would take the requests through memory.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
+    constexpr std::size_t count = sizeof...(Requests);
+    constexpr bool all_sends = (detail::is_send_request<Requests> && ...);
+    static_assert(count > 0, "there is nothing to post");
+    static_assert(all_sends,
+                  "only requests that send go through a send window: post receives to the pair");
+    if constexpr (count > 0 && all_sends) {
+      if (!credits_.take_unsignaled<count>((requests.is_signaled() || ...))) [[unlikely]]
+        return post_completing(requests.signaled(count == 1 || requests.is_signaled())...);
+      const post_result posted = engine_.post(requests...);
+      if (!posted) [[unlikely]]
+        credits_.refused(std::array<bool, count>{}, posted.accepted());
+      return posted;
+    }
+  }
+
+  /// Takes back the credits of a request that has completed, and of all before it. To be told of
+  /// every completion of the pair's sends, failed ones too, in the order in which they were polled,
+  /// and of no other.
+  ///
+  /// Reports EINVAL for one of another pair, one of a receive that succeeded, and one when no
+  /// request that completes is in progress. A receive that failed looks like a send that failed:
+  /// the program tells them apart by their ids.
+  template <error_policy Policy = throwing>
+  void completed(const completion& each, Policy&& policy = {}) {
+    const bool is_success = each.status() == completion_status::success;
+    const bool is_other = each.queue_pair() != number_;
+    const bool is_receive = is_success && each.success().receive();
+    if (is_other || is_receive) [[unlikely]]
+      return report_foreign(std::forward<Policy>(policy), each.queue_pair(), is_other);
+    retire(is_success, std::forward<Policy>(policy));
+  }
+  /// The same for the extended engine, where it is not checked whose completion it is: to read that
+  /// would be two calls of the provider.
+  template <completion_fields Fields, error_policy Policy = throwing>
+  void completed(const extended_completion<Fields>& each, Policy&& policy = {}) {
+    retire(each.status() == completion_status::success, std::forward<Policy>(policy));
+  }
+
+  /// Starts anew, with all credits. For a pair that was brought to RESET, which forgets what is in
+  /// progress, after which the completion queue was polled until it was empty: a completion of
+  /// before that must not be handed in later.
+  void restart() noexcept { credits_.restart(); }
+
+ private:
+  static constexpr std::string_view verb = "send_window";
+
+  /// Posts what completes: copies of the requests, so that they themselves need not be in memory. A
+  /// single one is signaled already.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post_completing(const Requests&... requests) noexcept {
+    constexpr std::size_t count = sizeof...(Requests);
+    if (!credits_.fits(count)) [[unlikely]]
+      return no_room(count);
+    std::array<bool, count> signaled{requests.is_signaled()...};
+    if constexpr (count > 1) signaled[count - 1] = credits_.is_last_due(signaled);
+    credits_.take(count);
+    const post_result posted =
+        hand_over(signaled[count - 1], std::index_sequence_for<Requests...>{}, requests...);
+    if (!posted) [[unlikely]]
+      credits_.refused(signaled, posted.accepted());
+    else if constexpr (count == 1)
+      credits_.accepted();
+    else
+      credits_.accepted(signaled);
+    return posted;
+  }
+  template <std::size_t... Index, class... Requests>
+  [[nodiscard]] post_result hand_over(bool signaled, std::index_sequence<Index...>,
+                                      const Requests&... requests) const noexcept {
+    return engine_.post(detail::in_window < Index + 1 ==
+                        sizeof...(Requests) > (requests, signaled)...);
+  }
+
+  /// Where no completion can make room, it is an error: to wait would be for ever.
+  [[nodiscard, gnu::cold, gnu::noinline]] send_window_result no_room(
+      std::size_t count) const noexcept {
+    const ibv_qp* const pair = detail::posting_pair(engine_);
+    if (count > size() || !credits_.makes_room())
+      return post_result{pair, EINVAL, 0, detail::posted_to::send_window};
+    return send_window_result::full(pair, outstanding(), size());
+  }
+
+  template <error_policy Policy>
+  void retire(bool is_success, Policy&& policy) {
+    const bool known = is_success ? credits_.succeeded() : credits_.failed();
+    if (known) [[likely]]
+      return detail::clear(policy);
+    report_completion(std::forward<Policy>(policy), [](text_writer& writer) {
+      writer.put("no request that completes is in progress");
+    });
+  }
+
+  template <error_policy Policy>
+  [[gnu::cold, gnu::noinline]] void report_foreign(Policy&& policy, qp_number pair,
+                                                   bool is_other) const {
+    report_completion(std::forward<Policy>(policy), [&](text_writer& writer) {
+      if (is_other)
+        writer.put("the completion is of qp ").put(pair);
+      else
+        writer.put("the completion is of a receive");
+    });
+  }
+  template <error_policy Policy, class Explain>
+  void report_completion(Policy&& policy, const Explain& explain) const {
+    detail::report_errno(std::forward<Policy>(policy), EINVAL, "send_window::completed",
+                         [&](failure_description& description) {
+                           on_pair(description);
+                           description.explain(explain);
+                         });
+  }
+
+  /// Reports a window that cannot be.
+  template <error_policy Policy>
+  static bool check_numbers(Policy&& policy, const ibv_qp* pair, std::uint32_t size,
+                            std::uint32_t every, std::uint32_t room) {
+    const bool possible = size != 0 && size <= room && every != 0;
+    return detail::check_returned(
+        std::forward<Policy>(policy), verb, possible ? 0 : EINVAL,
+        [&](failure_description& description) {
+          detail::on_object<detail::queue_pair_traits>(pair)(description);
+          description.explain([&](text_writer& writer) {
+            if (size > room)
+              writer.decimal(size).put(" requests do not fit: the send queue holds ").decimal(room);
+            else if (size == 0)
+              writer.put("a window needs room for at least one request");
+            else
+              writer.put("every request may be signaled (1) or fewer, but not every 0th");
+          });
+        });
+  }
+
+  void on_pair(failure_description& description) const noexcept {
+    if (const ibv_qp* const pair = detail::posting_pair(engine_))
+      detail::on_object<detail::queue_pair_traits>(pair)(description);
+  }
+
+  detail::send_credits credits_;
+  Engine engine_{};
+  qp_number number_{};
+  completion_reservation reservation_;
+};
+
+template <transport Transport, qp_state State, error_policy Policy = throwing>
+send_window(const queue_pair<Transport, State>&, const send_window_options& = {}, Policy&& = {})
+    -> send_window<queue_pair_ref<Transport, State>>;
+template <transport Transport, qp_state State, error_policy Policy>
+send_window(const queue_pair<Transport, State>&, Policy&&)
+    -> send_window<queue_pair_ref<Transport, State>>;
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// What became of a post through a send window.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/check.hpp>
+#include <adverb/queue/post_result.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// What became of a post through a send window: everything was accepted, or the window had no room
+/// for it and nothing was posted, or the post failed.
+class [[nodiscard]] send_window_result {
+ public:
+  constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
+
+  /// Of a window of `size` requests, so many of which are in progress.
+  [[nodiscard]] static constexpr send_window_result full(const ibv_qp* pair,
+                                                         std::uint32_t outstanding,
+                                                         std::uint32_t size) noexcept {
+    return post_result{pair, static_cast<int>(outstanding), size,
+                       detail::posted_to::full_send_window};
+  }
+
+  /// True when all requests were accepted.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept {
+    return static_cast<bool>(posted_);
+  }
+  /// True when nothing was posted because too few credits are left: some come back with the
+  /// completions that are handed to `completed`.
+  [[nodiscard]] constexpr bool full() const noexcept {
+    return posted_.queue() == detail::posted_to::full_send_window;
+  }
+  /// EAGAIN when the window was full.
+  [[nodiscard]] std::error_code code() const noexcept {
+    return full() ? detail::errno_code(EAGAIN) : posted_.code();
+  }
+  /// The same as that of `post_result`; 0 when the window was full.
+  [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
+    if (full()) return 0;
+    return posted_.accepted();
+  }
+
+  /// Reports a post that was not accepted whole; a full window as EAGAIN.
+  template <error_policy Policy = throwing>
+  void check(Policy&& policy = {}) const {
+    if (posted_) [[likely]]
+      return detail::clear(policy);
+    report(*this, std::forward<Policy>(policy));
+  }
+
+ private:
+  // By value: so that the result never has to be in memory.
+  template <error_policy Policy>
+  [[gnu::cold, gnu::noinline]] static void report(send_window_result result, Policy&& policy) {
+    if (!result.full()) return result.posted_.check(std::forward<Policy>(policy));
+    detail::report_errno(
+        std::forward<Policy>(policy), EAGAIN, detail::verb_of(result.posted_.queue()),
+        [&](failure_description& description) { result.describe_full(description); });
+  }
+
+  void describe_full(failure_description& description) const noexcept {
+    description
+        .object([&](text_writer& writer) {
+          detail::put_posted_to(writer, posted_.queue(), posted_.object_);
+        })
+        .explain([&](text_writer& writer) {
+          writer.put("the window is full: ").decimal(static_cast<unsigned>(posted_.error_));
+          writer.put(" of ").decimal(posted_.accepted_or_unknown());
+          writer.put(" requests are in progress; hand their completions to completed()");
+        });
+  }
+
+  post_result posted_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Over what no send window can be made, and what does not go through one.
+#include <cstddef>
+
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void use(const queue_pair<transport::rc>& rc,
+                                 const queue_pair<transport::rc, qp_state::init>& waiting,
+                                 const queue_pair<transport::rc, qp_state::any>& any,
+                                 const queue_pair<transport::ud>& ud,
+                                 remote_buffer<std::byte, access_right::remote_write> remote,
+                                 mutable_buffer buffer) {
+  send_window window{rc};
+  window.post(write(remote, buffer), send(buffer)).check();
+  (void)waiting;
+  (void)any;
+  (void)ud;
+#if defined(ADVERB_EXPECT_BEFORE_RTS)
+  // expect: a send window is made over a queue pair that is ready to send: finish rts() first
+  (void)send_window{waiting};
+#elif defined(ADVERB_EXPECT_IN_ANY_STATE)
+  // expect: say which state the queue pair is in: .as<qp_state::
+  (void)send_window{any};
+#elif defined(ADVERB_EXPECT_TEMPORARY)
+  // expect(gcc): use of deleted function
+  // expect(clang): deleted
+  (void)send_window{queue_pair<transport::rc>{}};
+#elif defined(ADVERB_EXPECT_RECEIVE)
+  // expect: only requests that send go through a send window: post receives to the pair
+  window.post(receive(buffer)).check();
+#elif defined(ADVERB_EXPECT_NOTHING)
+  // expect: there is nothing to post
+  window.post().check();
+#elif defined(ADVERB_EXPECT_NO_DESTINATION)
+  // expect: a datagram needs its destination: add .to(destination)
+  send_window datagrams{ud};
+  datagrams.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_IGNORED)
+  // expect: ignoring return
+  window.post(send(buffer));
+#endif
+}

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+// Send windows over the fake: what reaches the provider, when a window is full, and what becomes of
+// posts and requests that fail.
+#include <array>
+#include <cerrno>
+#include <deque>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+using fake::called::post_send;
+
+namespace {
+
+struct window_bench : test_bench {
+  queue_pair<transport::rc> pair = make({.max_send_wr = 16});
+  std::array<completion, 16> batch;
+
+  [[nodiscard]] queue_pair<transport::rc> make(queue_pair_options options) const {
+    options.send_cq = queue;
+    options.recv_cq = queue;
+    auto fresh = queue_pair<transport::rc>::create(domain, options);
+    auto waiting = fresh.init().port(port_number{1}).apply();
+    return waiting.connect(peer);
+  }
+
+  /// Which of the requests that reached the provider were signaled.
+  [[nodiscard]] std::vector<bool> signaled() const {
+    std::vector<bool> found;
+    for (const auto& call : machine.calls<post_send>())
+      for (const auto& request : call.requests)
+        found.push_back((request.wr.send_flags & IBV_SEND_SIGNALED) != 0);
+    return found;
+  }
+
+  /// A completion of the pair's sends, as it is polled.
+  [[nodiscard]] completion done(std::uint64_t id, ibv_wc_status status = IBV_WC_SUCCESS,
+                                ibv_wc_opcode opcode = IBV_WC_SEND) {
+    ibv_wc native{};
+    native.wr_id = id;
+    native.status = status;
+    native.opcode = opcode;
+    native.qp_num = static_cast<std::uint32_t>(pair.number());
+    machine.complete(queue.native_handle(), native);
+    return queue.poll(batch).front();
+  }
+};
+
+std::string explained(const send_window_result& result) {
+  return reported([&](auto&&... policy) { result.check(policy...); }).what();
+}
+
+}  // namespace
+
+TEST_CASE("A window is as large as the send queue, and signals every fourth part of it") {
+  window_bench bench;
+  send_window window{bench.pair};
+  CHECK(window.size() == 16);
+  CHECK(window.signal_every() == 4);
+  CHECK(window.available() == 16);
+  CHECK(window.outstanding() == 0);
+  CHECK(bench.queue.reserved() == 16);
+  for (int index = 0; index < 16; ++index) CHECK(window.post(send()));
+  std::vector<bool> expected;
+  for (int index = 1; index <= 16; ++index) expected.push_back(index % 4 == 0);
+  CHECK(bench.signaled() == expected);
+
+  const auto full = window.post(send());
+  CHECK(!full);
+  CHECK(full.full());
+  CHECK(full.accepted() == 0U);
+  CHECK(full.code() == std::errc::resource_unavailable_try_again);
+  CHECK(bench.machine.count<post_send>() == 16);
+  CHECK(explained(full) ==
+        "send_window::post on fake0 qp 0x11: EAGAIN (Resource temporarily unavailable); the window "
+        "is full: 16 of 16 requests are in progress; hand their completions to completed()");
+}
+
+TEST_CASE("Completions give back the credits of all requests up to theirs") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 3}};
+  for (std::uint64_t id = 1; id <= 8; ++id) CHECK(window.post(send().id(id)));
+  CHECK(bench.signaled() == std::vector{false, false, true, false, false, true, false, true});
+  CHECK(window.post(send()).full());
+  window.completed(bench.done(3));
+  CHECK(window.available() == 3);
+  window.completed(bench.done(6));
+  CHECK(window.available() == 6);
+  CHECK(window.post(send().id(9)));
+  CHECK(window.unsignaled() == 1);
+  CHECK(window.post(send().id(10).signaled()));
+  CHECK(window.unsignaled() == 0);
+  window.completed(bench.done(8));
+  window.completed(bench.done(10));
+  CHECK(window.outstanding() == 0);
+}
+
+TEST_CASE("A chain takes its credits or nothing, and only its last request is signaled for it") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 4}};
+  CHECK(window.post(send(), send(), send()));
+  CHECK(window.post(send(), send().signaled(), send(), send()));
+  CHECK(bench.signaled() == std::vector{false, false, false, false, true, false, false});
+  const auto full = window.post(send(), send());
+  CHECK(full.full());
+  CHECK(explained(full).find("7 of 8 requests") != std::string::npos);
+  CHECK(window.post(send()));
+  CHECK(bench.signaled().back());
+  CHECK(bench.machine.calls<post_send>().at(1).requests.size() == 4);
+}
+
+TEST_CASE("A chain that is longer than its window is an error, not a matter of waiting") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 2}};
+  const auto never = window.post(send(), send(), send());
+  CHECK(!never);
+  CHECK(!never.full());
+  CHECK(explained(never) ==
+        "send_window::post on fake0 qp 0x11: EINVAL (Invalid argument); 0 requests were accepted; "
+        "no completion will make room for it: the chain is longer than the window, or nothing that "
+        "is in progress is signaled");
+  CHECK(window.outstanding() == 0);
+  CHECK(bench.machine.count<post_send>() == 0);
+}
+
+TEST_CASE("A chain that would wait for ever, because nothing completes, is an error") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 4, .signal_every = 3}};
+  CHECK(window.post(send(), send()));
+  const auto never = window.post(send(), send(), send());
+  CHECK(!never.full());
+  CHECK(never.code() == std::errc::invalid_argument);
+  CHECK(window.post(send().id(1)));
+  CHECK(window.post(send(), send()).full());
+  window.completed(bench.done(1));
+  CHECK(window.post(send(), send(), send()));
+}
+
+TEST_CASE("In a window of one each request is signaled") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 1}};
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    CHECK(window.post(send().id(id)));
+    CHECK(window.post(send()).full());
+    window.completed(bench.done(id));
+  }
+  CHECK(bench.signaled() == std::vector{true, true, true});
+}
+
+TEST_CASE("The other modifiers of a request stay when the window signals it") {
+  window_bench bench;
+  send_window window{bench.pair, {.signal_every = 1}};
+  CHECK(window.post(send().solicited().id(7)));
+  const auto request = bench.machine.calls<post_send>().at(0).requests.at(0).wr;
+  CHECK(request.send_flags == (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED));
+  CHECK(request.wr_id == 7);
+}
+
+TEST_CASE("Of a pair that signals all sends, each completion counts one") {
+  window_bench bench;
+  bench.pair = bench.make({.max_send_wr = 8, .signal_all_sends = true});
+  send_window window{bench.pair, {.signal_every = 4}};
+  CHECK(window.signal_every() == 1);
+  CHECK(window.post(send().id(0), send().id(1), send().id(2)));
+  for (std::uint32_t id = 0; id < 3; ++id) {
+    CHECK(window.outstanding() == 3 - id);
+    window.completed(bench.done(id));
+  }
+  CHECK(window.outstanding() == 0);
+}
+
+TEST_CASE("What a failed post has accepted is counted") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 2}};
+  bench.machine.answer_post({.result = ENOMEM, .bad_request = 2});
+  const auto failed = window.post(send(), send(), send());
+  CHECK(!failed);
+  CHECK(!failed.full());
+  CHECK(failed.accepted() == 2U);
+  CHECK(failed.code() == std::errc::not_enough_memory);
+  CHECK(window.outstanding() == 2);
+  CHECK(!window.broken());
+  // The one that was to be signaled is not there: the next one is.
+  CHECK(window.unsignaled() == 2);
+  CHECK(window.post(send().id(3)));
+  CHECK(bench.signaled().back());
+  window.completed(bench.done(3));
+  CHECK(window.outstanding() == 0);
+
+  bench.machine.answer_post({.result = EINVAL, .bad_request = 0});
+  CHECK(window.post(send()).accepted() == 0U);
+  CHECK(window.outstanding() == 0);
+}
+
+TEST_CASE("Where a provider does not say what it accepted, all counts, and the window is broken") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 2}};
+  bench.machine.answer_post({.result = EIO});
+  CHECK(!window.post(send(), send()).accepted());
+  CHECK(window.broken());
+  CHECK(window.outstanding() == 2);
+  window.completed(bench.done(0));
+  CHECK(window.outstanding() == 0);
+  window.restart();
+  CHECK(!window.broken());
+}
+
+TEST_CASE("A failed request breaks the window, and every completion behind it counts one") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 4}};
+  for (int index = 0; index < 8; ++index) CHECK(window.post(send()));
+  window.completed(bench.done(4));
+  CHECK(!window.broken());
+  // The second of the second four: the window cannot know that the first of them succeeded.
+  window.completed(bench.done(6, IBV_WC_REM_ACCESS_ERR));
+  CHECK(window.broken());
+  CHECK(window.outstanding() == 3);
+  window.completed(bench.done(7, IBV_WC_WR_FLUSH_ERR));
+  window.completed(bench.done(8, IBV_WC_WR_FLUSH_ERR));
+  CHECK(window.outstanding() == 1);
+  // A last request tells that everything has come back.
+  CHECK(window.post(send().signaled().id(99)));
+  window.completed(bench.done(99, IBV_WC_WR_FLUSH_ERR));
+  CHECK(window.outstanding() == 1);
+
+  window.restart();
+  CHECK(!window.broken());
+  CHECK(window.available() == 8);
+  for (int index = 1; index <= 8; ++index) {
+    CHECK(window.post(send()));
+    CHECK(bench.signaled().back() == (index % 4 == 0));
+  }
+}
+
+TEST_CASE("Completions that are none of the window are refused") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 2}};
+  const auto why = [&](const completion& each) {
+    return std::string{
+        reported([&](auto&&... policy) { window.completed(each, policy...); }).what()};
+  };
+  const std::string begin = "send_window::completed on fake0 qp 0x11: EINVAL (Invalid argument); ";
+  CHECK(why(bench.done(0)) == begin + "no request that completes is in progress");
+  CHECK(why(bench.done(0, IBV_WC_WR_FLUSH_ERR)) ==
+        begin + "no request that completes is in progress");
+  CHECK(!window.broken());
+  CHECK(window.post(send(), send()));
+  CHECK(why(bench.done(0, IBV_WC_SUCCESS, IBV_WC_RECV)) ==
+        begin + "the completion is of a receive");
+  ibv_wc other{};
+  other.qp_num = 0x12;
+  CHECK(why(completion{other}) == begin + "the completion is of qp 0x12");
+  CHECK(window.outstanding() == 2);
+}
+
+TEST_CASE("A window that cannot be made says why") {
+  window_bench bench;
+  const auto why = [&](const send_window_options& options) {
+    return std::string{reported([&](auto&&... policy) {
+                         (void)send_window{bench.pair, options, policy...};
+                       }).what()};
+  };
+  const std::string begin = "send_window on fake0 qp 0x11: EINVAL (Invalid argument); ";
+  CHECK(why({.size = 17}) == begin + "17 requests do not fit: the send queue holds 16");
+  CHECK(why({.size = 0}) == begin + "a window needs room for at least one request");
+  CHECK(why({.signal_every = 0}) ==
+        begin + "every request may be signaled (1) or fewer, but not every 0th");
+  CHECK(bench.queue.reserved() == 0);
+
+  const auto query = reported([&] { bench.machine.fail<fake::called::query_qp>(EIO); },
+                              [&](auto&&... policy) { (void)send_window{bench.pair, policy...}; });
+  CHECK(query.verb() == "ibv_query_qp");
+
+  failure none;
+  (void)send_window{queue_pair_ref<transport::rc>{}, none};
+  CHECK(none.explanation() == "the queue pair is empty: moved from, closed, or never made");
+}
+
+TEST_CASE("Windows and receives share a completion queue that cannot overflow") {
+  window_bench bench;  // Its queue has 16 entries.
+  const completion_reservation receives{bench.queue, 4};
+  CHECK(receives);
+  CHECK(receives.entries() == 4);
+  const auto why = [&](const send_window_options& options) {
+    return std::string{reported([&](auto&&... policy) {
+                         (void)send_window{bench.pair, options, policy...};
+                       }).what()};
+  };
+  const std::string queue = "fake0 cq " + std::to_string(bench.queue.native_handle()->handle);
+  CHECK(why({}) == "send_window on " + queue +
+                       ": ENOBUFS (No buffer space available); 16 entries do not fit: 4 of 16 are "
+                       "reserved");
+  const send_window window{bench.pair, {.size = 12}};
+  CHECK(bench.queue.reserved() == 16);
+  CHECK(std::string{reported([&](auto&&... policy) {
+                      (void)completion_reservation{bench.queue, 1, policy...};
+                    }).what()} ==
+        "completion_reservation on " + queue +
+            ": ENOBUFS (No buffer space available); 1 entry does not fit: 16 of 16 are reserved");
+
+  bench.queue.resize(32);
+  const completion_reservation more{bench.queue, 16};
+  CHECK(bench.queue.reserved() == 32);
+  CHECK(reported([&](auto&&... policy) { bench.queue.resize(16, policy...); }).explanation() ==
+        "32 entries are reserved");
+  CHECK(bench.queue.capacity() == 32);
+}
+
+TEST_CASE("A reservation is given back when it ends, and moves with its owner") {
+  window_bench bench;
+  {
+    completion_reservation first{bench.queue, 5};
+    completion_reservation second{std::move(first)};
+    CHECK(!first);
+    CHECK(bench.queue.reserved() == 5);
+    second = completion_reservation{bench.queue, 6};
+    CHECK(bench.queue.reserved() == 6);
+    second = completion_reservation{};
+    CHECK(bench.queue.reserved() == 0);
+  }
+  const completion_reservation nothing{bench.queue, 0};
+  CHECK(bench.queue.reserved() == 0);
+  failure empty;
+  (void)completion_reservation{completion_queue_ref{}, 1, empty};
+  CHECK(empty.explanation() == "the completion queue is empty: moved from, closed, or never made");
+}
+
+TEST_CASE("A queue of which something is reserved is not destroyed") {
+  const fake::machine machine;
+  const context device = open_device();
+  completion_queue queue{device, 16};
+  {
+    const completion_reservation some{queue, 1};
+    CHECK(reported([&](auto&&... policy) { queue.close(policy...); }).explanation() ==
+          "still in use by 1 completion reservation; destroy these first");
+  }
+  queue.close();
+}
+
+TEST_CASE("A moved window takes its counts along and leaves nothing") {
+  window_bench bench;
+  send_window first{bench.pair, {.size = 8}};
+  CHECK(first.post(send().signaled().id(1)));
+  send_window second{std::move(first)};
+  CHECK(!first);
+  CHECK(second.outstanding() == 1);
+  CHECK(bench.queue.reserved() == 8);
+  const auto empty = first.post(send());
+  CHECK(!empty.full());
+  CHECK(empty.code() == std::errc::invalid_argument);
+  std::error_code code;
+  first.completed(bench.done(1), code);
+  CHECK(code == std::errc::invalid_argument);
+  second = send_window<queue_pair_ref<transport::rc>>{};
+  CHECK(bench.queue.reserved() == 0);
+}
+
+TEST_CASE("A window over the extended engine signals and counts alike") {
+  window_bench bench;
+  extended_completion_queue<> queue{bench.context, 16};
+  auto fresh = queue_pair<transport::rc>::create(
+      bench.domain, {.send_cq = queue,
+                     .recv_cq = queue,
+                     .max_send_wr = 8,
+                     .send_operations = basic_operations(transport::rc)});
+  auto waiting = fresh.init().port(port_number{1}).apply();
+  const auto pair = waiting.connect(test_bench::peer);
+  send_window window{pair.extended(), {.signal_every = 3}};
+  CHECK(queue.reserved() == 8);
+  for (std::uint64_t id = 1; id <= 4; ++id) CHECK(window.post(send().id(id), send().id(id)));
+  CHECK(window.post(send()).full());
+  std::vector<bool> signaled;
+  for (const auto& call : bench.machine.calls<fake::called::wr_complete>())
+    for (const auto& request : call.requests)
+      signaled.push_back((request.flags & IBV_SEND_SIGNALED) != 0);
+  CHECK(signaled == std::vector{false, false, false, true, false, false, false, true});
+
+  ibv_wc done{};
+  bench.machine.complete(queue.native_handle(), done);
+  done.status = IBV_WC_RETRY_EXC_ERR;
+  bench.machine.complete(queue.native_handle(), done);
+  for (const auto& each : queue.poll(2)) window.completed(each);
+  CHECK(window.outstanding() == 3);
+  CHECK(window.broken());
+
+  window.restart();
+  bench.machine.fail<fake::called::wr_complete>(ENOMEM);
+  const auto failed = window.post(send(), send().signaled());
+  CHECK(failed.accepted() == 0U);
+  CHECK(window.outstanding() == 0);
+}
+
+TEST_CASE("The provider's queues never overflow, whatever is posted and completed") {
+  const std::uint32_t size = GENERATE(1U, 3U, 8U, 15U);
+  const std::uint32_t every = GENERATE(1U, 2U, 5U);
+  window_bench bench;
+  send_window window{bench.pair, {.size = size, .signal_every = every}};
+  std::mt19937 random{size * 100 + every};
+  std::deque<std::pair<std::uint64_t, bool>> in_progress;
+  std::uint64_t id = 0;
+  for (int step = 0; step < 400; ++step) {
+    const bool asks = random() % 8 == 0;
+    const std::size_t seen = bench.signaled().size();
+    const auto posted = random() % 2 == 0
+                            ? window.post(send().id(id).signaled(asks))
+                            : window.post(send().id(id).signaled(asks), send().id(id + 1));
+    const std::vector<bool> all = bench.signaled();
+    for (std::size_t index = seen; index < all.size(); ++index)
+      in_progress.emplace_back(id++, all[index]);
+    REQUIRE(in_progress.size() <= size);
+    REQUIRE(window.outstanding() == in_progress.size());
+    if (!posted && !posted.full()) REQUIRE(posted.code() == std::errc::invalid_argument);
+    if (!posted.full() || random() % 2 == 0) continue;
+    // Something that completes is always there.
+    while (!in_progress.front().second) in_progress.pop_front();
+    window.completed(bench.done(in_progress.front().first));
+    in_progress.pop_front();
+  }
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// What send windows and reservations are, by their types.
+#include <type_traits>
+
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+static_assert(std::is_same_v<decltype(send_window{queue_pair_ref<transport::rc>{}}),
+                             send_window<queue_pair_ref<transport::rc>>>);
+static_assert(
+    std::is_same_v<decltype(send_window{std::declval<const queue_pair<transport::ud>&>()}),
+                   send_window<queue_pair_ref<transport::ud>>>);
+static_assert(std::is_same_v<decltype(send_window{extended_sender<transport::rc>{}}),
+                             send_window<extended_sender<transport::rc>>>);
+static_assert(!std::is_copy_constructible_v<send_window<queue_pair_ref<transport::rc>>>);
+static_assert(std::is_nothrow_move_constructible_v<send_window<queue_pair_ref<transport::rc>>>);
+static_assert(!std::is_copy_constructible_v<completion_reservation>);
+static_assert(std::is_nothrow_move_constructible_v<completion_reservation>);
+// Returned in registers.
+static_assert(sizeof(send_window_result) == 16 && std::is_trivially_copyable_v<send_window_result>);
