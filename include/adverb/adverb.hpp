@@ -15,6 +15,7 @@
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/parent_domain.hpp>
 #include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/flush_operations.hpp>
 #include <adverb/queue/multicast.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/prepared_batch.hpp>

@@ -11,13 +11,21 @@ using namespace adverb;
     const queue_pair<transport::rc>& rc, const queue_pair<transport::rc, qp_state::init>& waiting,
     extended_sender<transport::rc> sender, extended_sender<transport::ud> datagrams,
     extended_sender<transport::rc, send_operation::send | send_operation::atomic_write> words,
+    const queue_pair<transport::uc>& uc, const queue_pair<transport::ud>& ud,
+    const queue_pair<transport::raw_packet>& raw, const queue_pair<transport::xrc_recv>& target,
     const datagram_destination& somebody,
+    remote_buffer<std::byte, access_right::flush_global> flushable,
     remote_buffer<std::uint64_t, access_right::remote_write> remote,
     remote_buffer<std::uint64_t, access_right::remote_read> readable, mutable_buffer buffer) {
   sender.post(send(buffer), write(remote, buffer)).check();
   datagrams.post(send(buffer).to(somebody)).check();
   words.post(atomic_write(remote, 7)).check();
   (void)rc.extended();
+  (void)uc.extended();
+  (void)ud.extended<send_operation::send | send_operation::tcp_segmentation>();
+  (void)raw.extended<send_operation::send | send_operation::tcp_segmentation>();
+  (void)target;
+  (void)flush(flushable, placement::global);
   (void)waiting;
   (void)readable;
 #if defined(ADVERB_EXPECT_RECEIVE)
@@ -47,6 +55,39 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_ATOMIC_WRITE_BY_POST)
   // expect: this operation exists only in the extended calls: post it through extended()
   rc.post(atomic_write(remote, 7)).check();
+#elif defined(ADVERB_EXPECT_FLUSH_BY_POST)
+  // expect: this operation exists only in the extended calls: post it through extended()
+  rc.post(flush(flushable, placement::global)).check();
+#elif defined(ADVERB_EXPECT_FLUSH_NOT_NAMED)
+  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  sender.post(flush(flushable, placement::global)).check();
+#elif defined(ADVERB_EXPECT_FLUSH_WITHOUT_RIGHT)
+  // expect: placement::global needs a remote buffer with the right flush_global
+  (void)flush(remote, placement::global);
+#elif defined(ADVERB_EXPECT_PERSISTENT_FLUSH_WITHOUT_RIGHT)
+  // expect: placement::persistent needs a remote buffer with the right flush_persistent
+  (void)flush_region(flushable, placement::global | placement::persistent);
+#elif defined(ADVERB_EXPECT_FLUSH_OF_UC)
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
+  (void)uc.extended<send_operation::flush>();
+#elif defined(ADVERB_EXPECT_READS_OF_UC)
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
+  (void)uc.extended<basic_operations(transport::rc)>();
+#elif defined(ADVERB_EXPECT_SEGMENTATION_OF_RC)
+  // expect: only datagrams (UD) and raw packets can be sent segmented
+  (void)rc.extended<send_operation::send | send_operation::tcp_segmentation>();
+#elif defined(ADVERB_EXPECT_SEGMENTATION_OF_UC)
+  // expect: only datagrams (UD) and raw packets can be sent segmented
+  (void)uc.extended<send_operation::tcp_segmentation>();
+#elif defined(ADVERB_EXPECT_WINDOWS_OF_UD)
+  // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
+  (void)ud.extended<send_operation::bind_window>();
+#elif defined(ADVERB_EXPECT_IMMEDIATES_OF_RAW_PACKETS)
+  // expect: a raw packet queue pair can only send packets as they are, or segmented
+  (void)raw.extended<send_operation::send_with_immediate>();
+#elif defined(ADVERB_EXPECT_SENDS_OF_A_TARGET)
+  // expect: an XRC target sends nothing: its peer's initiator does
+  (void)target.extended<send_operation::send>();
 #elif defined(ADVERB_EXPECT_ATOMIC_WRITE_READ_ONLY)
   // expect: a write needs a remote buffer with the right remote_write
   (void)atomic_write(readable, 7);

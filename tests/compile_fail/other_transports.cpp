@@ -23,6 +23,7 @@ using namespace adverb;
   constexpr shared_receive_queue_number there{7};
   raw.post(send(buffer), send_segmented(header, 1000, buffer)).check();
   initiator.post(send(buffer).to(there), write(remote, buffer).to(there)).check();
+  initiator.post(local_invalidate(rkey{1})).check();
   (void)driver.init().port(port_number{1}).path_mtu(mtu::bytes_1024).apply();
   rc.change().allow(access_right::remote_read).apply();
   (void)rc.drain().notify_when_drained().apply();
@@ -54,6 +55,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_DRAIN_OF_RAW_PACKETS)
   // expect: raw packet queue pairs have no state SQD
   (void)sending_raw.drain();
+#elif defined(ADVERB_EXPECT_INVALIDATION_WITH_DESTINATION)
+  // expect: windows are bound and keys invalidated on this side: that has no destination
+  initiator.post(local_invalidate(rkey{1}).to(there)).check();
 #elif defined(ADVERB_EXPECT_XRC_WITHOUT_DESTINATION)
   // expect: an XRC request needs the number of the peer's shared receive queue: add .to(number)
   initiator.post(send(buffer)).check();

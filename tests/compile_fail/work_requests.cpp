@@ -16,6 +16,8 @@ using namespace adverb;
                                   remote_buffer<std::byte, access_right::remote_atomic> bytes,
                                   mutable_buffer buffer, const_buffer constant,
                                   std::span<const const_buffer> constants,
+                                  std::span<const inline_data> pieces, int number,
+                                  const protection_domain& owner,
                                   const datagram_destination& somebody) {
   (void)read(readable, buffer);
   (void)write(writable, constant);
@@ -24,6 +26,9 @@ using namespace adverb;
   (void)fetch_and_add(bytes.as<std::uint64_t>(), 1, buffer);
   (void)send(constant, buffer).solicited();
   (void)send(constants).to(somebody);
+  (void)send(pieces).to(somebody);
+  (void)write(writable, inline_data{number}, inline_data{readable.encode()});
+  (void)owner;
   const std::array both{buffer, buffer};
   (void)receive(std::span{both});
   // The functions of POSIX that have these names stay what they are.
@@ -76,6 +81,32 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_INLINE_WITH_BUFFER)
   // expect: a request sends buffers, one std::span of buffers, or inline_data
   (void)send(inline_data{std::span<const std::byte>{}}, buffer);
+#elif defined(ADVERB_EXPECT_INLINE_LIST_IN_A_CONTAINER)
+  // expect: a request sends buffers, one std::span of buffers, or inline_data or one std::span of
+  // it
+  (void)send(std::array{inline_data{buffer.size()}});
+#elif defined(ADVERB_EXPECT_INLINE_LIST_AND_PIECE)
+  // expect: a request sends buffers, one std::span of buffers, or inline_data or one std::span of
+  // it
+  (void)send(pieces, inline_data{number});
+#elif defined(ADVERB_EXPECT_RECEIVE_INTO_INLINE_LIST)
+  // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
+  (void)receive(pieces);
+#elif defined(ADVERB_EXPECT_INLINE_BUFFER)
+  // expect: a buffer is sent as it is: only what is not registered has to be inline
+  (void)send(inline_data{buffer});
+#elif defined(ADVERB_EXPECT_INLINE_REMOTE_BUFFER)
+  // expect: this type is sent in its wire format: inline_data{object.encode()}
+  (void)send(inline_data{readable});
+#elif defined(ADVERB_EXPECT_INLINE_DATA_OF_A_LIST)
+  // expect: a list of inline data is sent as it is: send(std::span{list})
+  (void)send(inline_data{pieces});
+#elif defined(ADVERB_EXPECT_INLINE_DATA_THAT_IS_NOT_BYTES)
+  // expect: the device copies bytes: inline data is of trivially copyable types
+  (void)send(inline_data{owner});
+#elif defined(ADVERB_EXPECT_INLINE_POINTER)
+  // expect: no matching
+  (void)send(inline_data{&number});
 #elif defined(ADVERB_EXPECT_SOLICITED_WRITE)
   // expect: only requests that complete a receive of the peer can be solicited
   (void)write(writable, buffer).solicited();

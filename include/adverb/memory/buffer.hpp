@@ -70,11 +70,10 @@ static_assert(is_element<const_buffer> && is_element<mutable_buffer>);
 
 /// A list of buffers as the C API takes it. Each buffer is pointer-interconvertible with its one
 /// member, so an array of them is read as an array of elements. The one such cast.
-[[nodiscard]] inline ibv_sge* native_elements(const const_buffer* first) noexcept {
-  return reinterpret_cast<ibv_sge*>(const_cast<const_buffer*>(first));
-}
-[[nodiscard]] inline ibv_sge* native_elements(const mutable_buffer* first) noexcept {
-  return reinterpret_cast<ibv_sge*>(const_cast<mutable_buffer*>(first));
+template <class Buffer>
+[[nodiscard]] ibv_sge* native_elements(const Buffer* first) noexcept {
+  static_assert(is_element<Buffer>);
+  return reinterpret_cast<ibv_sge*>(const_cast<Buffer*>(first));
 }
 
 }  // namespace detail

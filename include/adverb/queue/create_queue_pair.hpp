@@ -35,6 +35,12 @@ inline void put_beyond_plain(text_writer& writer, const queue_pair_options& opti
 inline void explain_creation(failure_description& description, context_ref context,
                              transport service, const queue_pair_options& options) {
   description.explain([&](text_writer& writer) {
+    const send_operations others = options.send_operations - operations_carried_by(service);
+    if (!others.empty()) {
+      writer.put(service).put(" queue pairs do not carry ").put(others);
+      writer.put(", which send_operations names");
+      return;
+    }
     if (description.code() == std::errc::operation_not_supported) {
       put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
       put_beyond_plain(writer, options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,32 @@
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
+
+/// Whether the headers that the program is compiled with declare the call of an operation, where
+/// not every rdma-core has it. `Sender` is what `ibv_qp_ex` is.
+template <class Operation, class Sender>
+[[nodiscard]] consteval bool is_call_declared() noexcept {
+  if constexpr (requires { Operation::template is_declared<Sender>; })
+    return Operation::template is_declared<Sender>;
+  else
+    return true;
+}
+
+template <transport Transport, send_operations Operations, class Request>
+[[nodiscard]] consteval bool is_buildable() noexcept {
+  if constexpr (is_send_request<Request>) {
+    using operation = typename Request::operation_type;
+    return suits<Transport, Request>() && Operations.contains(operation::extended) &&
+           is_call_declared<operation, ibv_qp_ex>();
+  } else {
+    return false;
+  }
+}
+
+template <class Sender, class Request>
+  requires requires { Sender::operations; }
+inline constexpr bool takes<Sender, Request> =
+    is_buildable<Sender::transport_of, Sender::operations, Request>();
 
 template <transport Transport, send_operations Operations, class Request>
 constexpr void check_extended() noexcept {
@@ -31,7 +58,21 @@ constexpr void check_extended() noexcept {
     static_assert(Operations.contains(Request::operation_type::extended),
                   "the extended sender was not made for this operation: name it in "
                   "extended<operations>()");
+    using operation = typename Request::operation_type;
+    constexpr bool declared = is_call_declared<operation, ibv_qp_ex>();
+    static_assert(operation::extended != send_operation::atomic_write || declared,
+                  "an atomic write (ibv_wr_atomic_write) needs headers of rdma-core 44 or later");
+    static_assert(operation::extended != send_operation::flush || declared,
+                  "a flush (ibv_wr_flush) needs headers of rdma-core 45 or later");
   }
+}
+
+/// Says in a sentence why a transport does not carry all of these operations.
+template <transport Transport, send_operations Operations>
+constexpr void check_all_carried() noexcept {
+  constexpr std::uint64_t others = (Operations - operations_carried_by(Transport)).bits();
+  constexpr auto first = static_cast<send_operation>(others & (~others + 1));
+  if constexpr (others != 0) check_carried<Transport, service_of(first)>();
 }
 
 /// Tells a request that was built that it was refused, if it wants to know.
@@ -66,6 +107,8 @@ template <class Sender>
   send_operations found = operations_of(sender);
   if constexpr (requires { sender.wr_atomic_write; })
     if (sender.wr_atomic_write != nullptr) found |= send_operation::atomic_write;
+  if constexpr (requires { sender.wr_flush; })
+    if (sender.wr_flush != nullptr) found |= send_operation::flush;
   return found;
 }
 
@@ -135,6 +178,7 @@ class extended_sender {
   /// Wraps: ibv_qp_to_qp_ex(3).
   template <error_policy Policy = throwing>
   extended_sender(adopt_t, ibv_qp* pair, Policy&& policy = {}) {
+    detail::check_all_carried<Transport, Operations>();
     constexpr std::string_view verb = "ibv_qp_to_qp_ex";
     if (!detail::check_present(std::forward<Policy>(policy), verb, pair)) return;
     ibv_qp_ex* const sender = ibv_qp_to_qp_ex(pair);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The functions that make work requests. A payload is any number of buffers, one std::span of
-// buffers, or (where data is sent) any number of inline_data.
+// buffers, or (where data is sent) any number of inline_data, or one std::span of them.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,6 @@ constexpr void check_atomic() noexcept {
 struct plain_send {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
   static constexpr send_operation extended = send_operation::send;
-  static constexpr service_class needs = service_class::message;
   static constexpr bool completes_receive = true;
 
   static constexpr void fill(ibv_send_wr&) noexcept {}
@@ -60,7 +59,6 @@ struct immediate_field {
 struct immediate_send : immediate_field {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_IMM;
   static constexpr send_operation extended = send_operation::send_with_immediate;
-  static constexpr service_class needs = service_class::message_with_immediate;
   static constexpr bool completes_receive = true;
 
   /// Wraps: ibv_wr_send_imm(3).
@@ -82,7 +80,6 @@ struct remote_fields {
 struct plain_write : remote_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
   static constexpr send_operation extended = send_operation::write;
-  static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = false;
 
   template <class T, access_rights Rights>
@@ -96,7 +93,6 @@ struct plain_write : remote_fields {
 struct immediate_write : remote_fields, immediate_field {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   static constexpr send_operation extended = send_operation::write_with_immediate;
-  static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = true;
 
   template <class T, access_rights Rights>
@@ -116,7 +112,6 @@ struct immediate_write : remote_fields, immediate_field {
 struct plain_read : remote_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_READ;
   static constexpr send_operation extended = send_operation::read;
-  static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
   static constexpr bool brings_data = true;
 
@@ -130,7 +125,6 @@ struct plain_read : remote_fields {
 
 struct atomic_fields {
   using remote_type = atomic_fields;
-  static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
   static constexpr bool brings_data = true;
 
@@ -194,24 +188,25 @@ struct plain_fetch_and_add : atomic_fields, addend_field {
 /// Eight bytes that arrive as one. Only the extended sender has it.
 struct eight_byte_write : remote_fields {
   static constexpr send_operation extended = send_operation::atomic_write;
-  static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
   static constexpr bool only_extended = true;
+  template <class Sender>
+  static constexpr bool is_declared = requires(Sender* sender, const void* written) {
+    ibv_wr_atomic_write(sender, std::uint32_t{}, std::uint64_t{}, written);
+  };
 
   std::uint64_t value;
 
   /// Wraps: ibv_wr_atomic_write(3).
   template <class Sender>
   void build(Sender* sender) const noexcept {
-    if constexpr (requires { ibv_wr_atomic_write(sender, key, address, &value); })
-      ibv_wr_atomic_write(sender, key, address, &value);
+    if constexpr (is_declared<Sender>) ibv_wr_atomic_write(sender, key, address, &value);
   }
 };
 
 struct segmented_send {
   static constexpr ibv_wr_opcode opcode = IBV_WR_TSO;
   static constexpr send_operation extended = send_operation::tcp_segmentation;
-  static constexpr service_class needs = service_class::segmentation;
   static constexpr bool completes_receive = true;
 
   void* header;

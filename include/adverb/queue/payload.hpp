@@ -5,7 +5,6 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -13,23 +12,9 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/memory/buffer.hpp>
+#include <adverb/queue/inline_data.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-/// Bytes that are copied into the work request itself when it is posted: they need no registered
-/// memory and may be reused at once. At most `max_inline_data` of the queue pair.
-class inline_data {
- public:
-  constexpr explicit inline_data(std::span<const std::byte> bytes) noexcept : bytes_{bytes} {}
-  template <class T, std::size_t Extent>
-    requires std::is_trivially_copyable_v<T>
-  explicit inline_data(std::span<T, Extent> elements) noexcept : bytes_{std::as_bytes(elements)} {}
-
-  [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept { return bytes_; }
-
- private:
-  std::span<const std::byte> bytes_;
-};
 
 namespace detail {
 
@@ -118,27 +103,34 @@ struct inline_elements {
   /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
     if constexpr (Count == 1) {
-      ibv_wr_set_inline_data(sender, memory_of(elements[0]), elements[0].length);
+      ibv_wr_set_inline_data(sender, inline_memory(elements[0]), inline_size(elements[0]));
     } else {
       std::array<ibv_data_buf, Count> list;
       for (std::size_t index = 0; index < Count; ++index)
-        list[index] = {memory_of(elements[index]), elements[index].length};
+        list[index] = {inline_memory(elements[index]), inline_size(elements[index])};
       ibv_wr_set_inline_data_list(sender, Count, list.data());
     }
   }
-
- private:
-  [[nodiscard]] static void* memory_of(const ibv_sge& element) noexcept {
-    return reinterpret_cast<void*>(static_cast<std::uintptr_t>(element.addr));
-  }
 };
 
-[[nodiscard]] inline ibv_sge inline_element(const inline_data& data) noexcept {
-  // What does not fit into 32 bits is beyond every device, and has to be refused as such.
-  const std::size_t size = data.bytes().size();
-  return {reinterpret_cast<std::uintptr_t>(data.bytes().data()),
-          static_cast<std::uint32_t>(size < max_buffer_size ? size : max_buffer_size), 0};
-}
+/// The same, where the caller has the list.
+struct listed_inline_elements {
+  static constexpr unsigned send_flags = IBV_SEND_INLINE;
+  std::span<const inline_data> pieces;
+
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(pieces.data()); }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(pieces.size()); }
+  /// Wraps: ibv_wr_set_inline_data_list(3).
+  template <class Sender>
+  void build(Sender* sender) const noexcept {
+    static_assert(sizeof(Sender) == 0 || elements_are_data_buffers,
+                  "a list of inline data cannot be posted through the extended sender on this "
+                  "machine (32 bits, or big-endian) without copying it: post it by the queue pair, "
+                  "or name its pieces one by one");
+    ibv_wr_set_inline_data_list(sender, pieces.size(),
+                                reinterpret_cast<const ibv_data_buf*>(first()));
+  }
+};
 
 template <class... Buffers>
 [[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
@@ -150,11 +142,12 @@ template <class... Buffers>
 // A list is a span, and nothing that converts to one: a request that is kept must not refer to a
 // container that was a temporary.
 
-/// The payload of a request that sends: buffers, one list of buffers, or inline data.
+/// The payload of a request that sends: buffers or inline data, or one list of either.
 template <class... Arguments>
 [[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
   static_assert((std::convertible_to<const Arguments&, const_buffer> && ...),
-                "a request sends buffers, one std::span of buffers, or inline_data");
+                "a request sends buffers, one std::span of buffers, or inline_data or one "
+                "std::span of it");
   return hold(arguments...);
 }
 template <class Buffer, std::size_t Extent>
@@ -166,7 +159,12 @@ template <class... Rest>
   requires(std::same_as<Rest, inline_data> && ...)
 [[nodiscard]] inline_elements<1 + sizeof...(Rest)> gather(const inline_data& first,
                                                           const Rest&... rest) noexcept {
-  return {{inline_element(first), inline_element(rest)...}};
+  return {{first.native(), rest.native()...}};
+}
+template <class Piece, std::size_t Extent>
+  requires std::same_as<std::remove_const_t<Piece>, inline_data>
+[[nodiscard]] constexpr listed_inline_elements gather(std::span<Piece, Extent> list) noexcept {
+  return {list};
 }
 
 /// The payload of a request that brings data: buffers, or one list of buffers, all mutable.

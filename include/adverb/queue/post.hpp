@@ -157,14 +157,38 @@ template <class Queue, class... Requests>
          can_send_in(state);
 }
 
+/// What a request needs of the transport: a fence waits for reads and atomics, which only RC has.
+template <class Request>
+[[nodiscard]] consteval service_class service_needed() noexcept {
+  using operation = typename Request::operation_type;
+  if constexpr (requires { operation::is_fenced; })
+    return service_class::reliable_connection;
+  else
+    return service_of(operation::extended);
+}
+
+/// True of what is done on this side alone: the peer is not told, whichever it is.
+template <class Request>
+[[nodiscard]] consteval bool stays_here() noexcept {
+  return requires { Request::operation_type::stays_here; };
+}
+
 /// Whether a request says of its destination what the transport wants to be told.
 template <transport Transport, class Request>
 inline constexpr bool has_right_destination =
-    Transport == transport::driver || Request::destination == destination_of(Transport);
+    Transport == transport::driver ||
+    Request::destination ==
+        (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
 
 template <class Request>
 [[nodiscard]] consteval bool needs_extended_sender() noexcept {
   return requires { Request::operation_type::only_extended; };
+}
+
+/// Whether a request suits a transport, whichever way it is posted.
+template <transport Transport, class Request>
+[[nodiscard]] consteval bool suits() noexcept {
+  return carries(Transport, service_needed<Request>()) && has_right_destination<Transport, Request>;
 }
 
 template <transport Transport, qp_state State, class Request>
@@ -172,8 +196,7 @@ template <transport Transport, qp_state State, class Request>
   if constexpr (is_receive_request<Request>)
     return can_receive_in(State) && receives(Transport);
   else if constexpr (is_send_request<Request>)
-    return can_send_in(State) && carries(Transport, Request::operation_type::needs) &&
-           has_right_destination<Transport, Request> && !needs_extended_sender<Request>();
+    return can_send_in(State) && suits<Transport, Request>() && !needs_extended_sender<Request>();
   else
     return false;
 }
@@ -187,30 +210,48 @@ template <transport Transport, qp_state State, class Posted>
   return are_postable<Transport, State>(requests_of<Posted>{});
 }
 
-/// Says in a sentence why a request cannot be sent.
-template <transport Transport, qp_state State, class Request>
-constexpr void check_sendable() noexcept {
-  constexpr bool carried = carries(Transport, Request::operation_type::needs);
-  static_assert(can_send_in(State),
-                "sends can be posted when the queue pair is ready to send: finish rts() first");
+/// Whether something takes a request: a queue pair here, other senders where they are.
+template <class Sender, class Request>
+inline constexpr bool takes = false;
+template <class Pair, class Request>
+  requires requires { Pair::state_of; }
+inline constexpr bool takes<Pair, Request> =
+    is_postable<Pair::transport_of, Pair::state_of, Request>();
+
+/// Says in a sentence why a transport does not carry what needs this of it.
+template <transport Transport, service_class Needed>
+constexpr void check_carried() noexcept {
+  constexpr bool segmented = Needed == service_class::segmentation;
+  constexpr bool carried = carries(Transport, Needed);
+  static_assert(Transport == transport::xrc_recv || !segmented || carried,
+                "only datagrams (UD) and raw packets can be sent segmented");
   static_assert(Transport != transport::ud || carried,
                 "a UD queue pair can only send: writes need UC or RC, reads, "
                 "atomics and fences need RC");
-  static_assert(Transport != transport::uc || carried,
+  static_assert(Transport != transport::uc || segmented || carried,
                 "a UC queue pair can send and write: reads, atomics and fences need RC");
   static_assert(Transport != transport::raw_packet || carried,
                 "a raw packet queue pair can only send packets as they are, or segmented");
-  static_assert((Transport != transport::rc && Transport != transport::xrc_send) || carried,
-                "only datagrams (UD) and raw packets can be sent segmented");
   static_assert(Transport != transport::xrc_recv || carried,
                 "an XRC target sends nothing: its peer's initiator does");
-  static_assert(Transport != transport::ud || has_right_destination<Transport, Request>,
+}
+
+/// Says in a sentence why a request cannot be sent.
+template <transport Transport, qp_state State, class Request>
+constexpr void check_sendable() noexcept {
+  constexpr bool right_destination = has_right_destination<Transport, Request>;
+  static_assert(can_send_in(State),
+                "sends can be posted when the queue pair is ready to send: finish rts() first");
+  check_carried<Transport, service_needed<Request>()>();
+  static_assert(Transport != transport::ud || right_destination,
                 "a datagram needs its destination: add .to(destination)");
-  static_assert(Transport != transport::xrc_send || has_right_destination<Transport, Request>,
+  static_assert(Transport != transport::xrc_send || stays_here<Request>() || right_destination,
                 "an XRC request needs the number of the peer's shared receive queue: add "
                 ".to(number)");
-  static_assert(destination_of(Transport) != destination_kind::none ||
-                    has_right_destination<Transport, Request>,
+  static_assert(!stays_here<Request>() || right_destination,
+                "windows are bound and keys invalidated on this side: that has no destination");
+  static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request>() ||
+                    right_destination,
                 "only datagrams (UD) and XRC requests have a destination: this queue pair is "
                 "connected to one");
 }
@@ -270,4 +311,10 @@ template <transport Transport, qp_state State, class... Requests>
 }
 
 }  // namespace detail
+
+/// Whether `sender.post(request)` compiles, of a queue pair or of an extended sender: for generic
+/// code.
+template <class Sender, class Request>
+concept can_post = detail::takes<Sender, Request>;
+
 }  // namespace adverb::inline ADVERB_ABI

@@ -179,8 +179,4 @@ class queue_pair_operations : public Storage {
   }
 };
 
-/// Whether `pair.post(request)` compiles: for generic code.
-template <class Pair, class Request>
-concept can_post = detail::is_postable<Pair::transport_of, Pair::state_of, Request>();
-
 }  // namespace adverb::inline ADVERB_ABI

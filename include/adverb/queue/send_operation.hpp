@@ -52,6 +52,39 @@ using send_operations = flags<send_operation>;
   return {};
 }
 
+namespace detail {
+
+/// What an operation needs of the transport.
+[[nodiscard]] constexpr service_class service_of(send_operation operation) noexcept {
+  switch (operation) {
+    case send_operation::send: return service_class::message;
+    case send_operation::send_with_immediate: return service_class::message_with_immediate;
+    case send_operation::tcp_segmentation: return service_class::segmentation;
+    case send_operation::write:
+    case send_operation::write_with_immediate:
+    case send_operation::send_with_invalidate:
+    case send_operation::local_invalidate:
+    case send_operation::bind_window: return service_class::connection;
+    case send_operation::read:
+    case send_operation::compare_and_swap:
+    case send_operation::fetch_and_add:
+    case send_operation::flush:
+    case send_operation::atomic_write: break;
+  }
+  return service_class::reliable_connection;
+}
+
+/// All operations that a transport carries, whether or not a device has them.
+[[nodiscard]] constexpr send_operations operations_carried_by(transport service) noexcept {
+  send_operations carried;
+  for (auto operation = send_operation::write; !flag_name(operation).empty();
+       operation = static_cast<send_operation>(static_cast<std::uint64_t>(operation) << 1))
+    if (carries(service, service_of(operation))) carried |= operation;
+  return carried;
+}
+
+}  // namespace detail
+
 /// The operations of a transport that every device with the transport has.
 [[nodiscard]] constexpr send_operations basic_operations(transport service) noexcept {
   using enum send_operation;

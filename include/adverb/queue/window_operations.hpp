@@ -21,7 +21,7 @@ namespace detail {
 struct bind_window_operation {
   static constexpr ibv_wr_opcode opcode = IBV_WR_BIND_MW;
   static constexpr send_operation extended = send_operation::bind_window;
-  static constexpr service_class needs = service_class::connection;
+  static constexpr bool stays_here = true;
   static constexpr bool completes_receive = false;
 
   ibv_mw* window;
@@ -64,7 +64,7 @@ struct invalidate_fields {
 struct local_invalidate_operation : invalidate_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_LOCAL_INV;
   static constexpr send_operation extended = send_operation::local_invalidate;
-  static constexpr service_class needs = service_class::connection;
+  static constexpr bool stays_here = true;
   static constexpr bool completes_receive = false;
 
   /// Wraps: ibv_wr_local_inv(3).
@@ -74,7 +74,6 @@ struct local_invalidate_operation : invalidate_fields {
 struct send_with_invalidate_operation : invalidate_fields {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_INV;
   static constexpr send_operation extended = send_operation::send_with_invalidate;
-  static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = true;
 
   /// Wraps: ibv_wr_send_inv(3).

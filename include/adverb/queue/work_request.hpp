@@ -34,7 +34,7 @@ template <request_id_type Id>
 /// An operation that waits for all earlier reads and atomics, which only RC has.
 template <class Operation>
 struct fenced_operation : Operation {
-  static constexpr service_class needs = service_class::reliable_connection;
+  static constexpr bool is_fenced = true;
 };
 
 }  // namespace detail

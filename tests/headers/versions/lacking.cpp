@@ -88,6 +88,6 @@ void check(int since, std::string_view verb, const Call& call) {
 TEST_CASE("What the headers have is called, and what they lack is explained") {
   check(44, "ibv_wr_atomic_write",
         [](ibv_qp_ex& pair, auto&... policy) { return atomic_write(pair, policy...); });
-  check(65, "ibv_wr_flush",
+  check(45, "ibv_wr_flush",
         [](ibv_qp_ex& pair, auto&... policy) { return flush(pair, policy...); });
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// The functions that make flushes: what was written to a peer is to have arrived, in its memory or
+// in what survives a power failure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/memory/access.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+#include <adverb/queue/operations.hpp>
+#include <adverb/queue/send_operation.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+/// How far a flush brings what was written: a value whose type says what it needs of the remote
+/// buffer. Two are joined by `|`.
+template <access_rights Needed>
+struct flush_placement {
+  static constexpr access_rights needed = Needed;
+
+  template <access_rights Other>
+  friend constexpr flush_placement<Needed | Other> operator|(flush_placement,
+                                                             flush_placement<Other>) noexcept {
+    return {};
+  }
+};
+
+namespace placement {
+/// Everybody at the peer sees it: its processors and its other devices.
+inline constexpr flush_placement<access_right::flush_global> global{};
+/// It outlives a power failure of the peer.
+inline constexpr flush_placement<access_right::flush_persistent> persistent{};
+}  // namespace placement
+
+namespace detail {
+
+/// What is flushed, as `level` of ibv_wr_flush.
+enum class flush_extent : std::uint8_t {
+  range = 0,   // IBV_FLUSH_RANGE, of later rdma-core
+  region = 1,  // IBV_FLUSH_MR, likewise
+};
+
+/// `type` of ibv_wr_flush: IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, of later rdma-core.
+[[nodiscard]] constexpr std::uint8_t flush_type(access_rights rights) noexcept {
+  return static_cast<std::uint8_t>((rights.contains(access_right::flush_global) ? 1U : 0U) |
+                                   (rights.contains(access_right::flush_persistent) ? 2U : 0U));
+}
+
+/// Only the extended sender has it.
+struct flush_operation : remote_fields {
+  static constexpr send_operation extended = send_operation::flush;
+  static constexpr bool completes_receive = false;
+  static constexpr bool only_extended = true;
+  template <class Sender>
+  static constexpr bool is_declared = requires(Sender* sender) {
+    ibv_wr_flush(sender, std::uint32_t{}, std::uint64_t{}, std::size_t{}, std::uint8_t{},
+                 std::uint8_t{});
+  };
+
+  std::size_t length;
+  std::uint8_t type;
+  flush_extent extent;
+
+  /// Wraps: ibv_wr_flush(3).
+  template <class Sender>
+  void build(Sender* sender) const noexcept {
+    if constexpr (is_declared<Sender>)
+      ibv_wr_flush(sender, key, address, length, type, static_cast<std::uint8_t>(extent));
+  }
+};
+
+template <class T, access_rights Rights, access_rights Needed>
+[[nodiscard]] constexpr auto make_flush(const remote_buffer<T, Rights>& remote,
+                                        flush_extent extent) noexcept {
+  static_assert(
+      !Needed.contains(access_right::flush_global) || Rights.contains(access_right::flush_global),
+      "placement::global needs a remote buffer with the right flush_global");
+  static_assert(!Needed.contains(access_right::flush_persistent) ||
+                    Rights.contains(access_right::flush_persistent),
+                "placement::persistent needs a remote buffer with the right flush_persistent");
+  return send_request{
+      flush_operation{fields_of(remote), remote.size_bytes(), flush_type(Needed), extent},
+      no_payload{}};
+}
+
+}  // namespace detail
+
+/// Brings what was written to the peer's memory before, through this queue pair, to its place
+/// there: when it has completed, the data is there. The peer's program is not told. A buffer that
+/// 32 bits cannot measure is flushed with the whole region, since requests carry no longer ranges.
+///
+/// Only through the extended sender of a queue pair; region and queue pair of the peer both need
+/// the right for the placement.
+template <class T, access_rights Rights, access_rights Needed>
+[[nodiscard]] constexpr auto flush(const remote_buffer<T, Rights>& remote,
+                                   flush_placement<Needed>) noexcept {
+  const bool fits = remote.size_bytes() <= std::numeric_limits<std::uint32_t>::max();
+  return detail::make_flush<T, Rights, Needed>(
+      remote, fits ? detail::flush_extent::range : detail::flush_extent::region);
+}
+
+/// The same for all memory of the peer that the buffer's key gives access to.
+template <class T, access_rights Rights, access_rights Needed>
+[[nodiscard]] constexpr auto flush_region(const remote_buffer<T, Rights>& remote,
+                                          flush_placement<Needed>) noexcept {
+  return detail::make_flush<T, Rights, Needed>(remote, detail::flush_extent::region);
+}
+
+}  // namespace adverb::inline ADVERB_ABI
