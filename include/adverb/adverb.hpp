@@ -4,6 +4,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/completion_reservation.hpp>
+#include <adverb/completion/either_completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/choose_gid.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Traffic, events and failures over classic and over extended completion queues, on the real
 // device: one body for both engines.
+#include <atomic>
 #include <cstdint>
 #include <system_error>
 #include <thread>
@@ -208,13 +209,8 @@ TEMPLATE_TEST_CASE("UD: an event comes for a datagram, and names its queue",
 TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue armed",
                    "[ibv_req_notify_cq]", completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
-  const auto wait = [&](auto timeout) -> std::size_t {
-    if constexpr (std::same_as<TestType, completion_queue>) {
-      std::array<completion, 1> found;
-      return link.far.queue.wait(found, timeout).size();
-    } else {
-      return link.far.queue.wait(1, [](const auto& each) { each.check(); }, timeout);
-    }
+  const auto wait = [&](auto timeout) {
+    return link.far.queue.wait(up_to<1>, [](const auto& each) { each.check(); }, timeout);
   };
   const auto start = std::chrono::steady_clock::now();
   CHECK(wait(std::chrono::milliseconds{30}) == 0);
@@ -224,6 +220,68 @@ TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue a
   take_success(link.near.queue);
   CHECK(link.far.channel.next_event());
   CHECK(wait(std::chrono::seconds{0}) == 1);
+}
+
+TEMPLATE_TEST_CASE("RC: a loop takes what comes from another thread until it is stopped", "",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  constexpr std::uint64_t messages = 200;
+  for (std::uint64_t id = 1; id <= 16; ++id) link.far_pair.post(receive().id(id)).check();
+  std::atomic<bool> stopped = false;
+  const auto serve = [&](const auto& loop) {
+    std::uint64_t served = 0;
+    const std::size_t count = loop([&](const auto& received) {
+      received.check();
+      CHECK(received.id() == served % 16 + 1);
+      link.far_pair.post(receive().id(received.id())).check();
+      if (++served == messages) stopped = true;
+    });
+    CHECK(served == messages);
+    CHECK(count == messages);
+  };
+  const auto send_all = [&] {
+    for (std::uint64_t message = 0; message < messages; ++message) {
+      link.near_pair.post(send().signaled()).check();
+      take_success(link.near.queue);
+    }
+  };
+  const auto stop = [&] { return stopped.load(); };
+  SECTION("spinning") {
+    std::thread sender{send_all};
+    serve([&](const auto& note) { return link.far.queue.poll_until(up_to<1>, note, stop); });
+    sender.join();
+  }
+  SECTION("asleep") {
+    std::thread sender{send_all};
+    serve([&](const auto& note) {
+      return link.far.queue.wait_until(up_to<1>, note, stop, long_enough);
+    });
+    sender.join();
+  }
+}
+
+TEMPLATE_TEST_CASE("RC: what a stopped loop has not taken is there afterwards", "",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    link.far_pair.post(receive().id(id)).check();
+    link.near_pair.post(send().signaled()).check();
+    take_success(link.near.queue);
+  }
+  std::uint64_t last = 0;
+  const auto note = [&](const auto& received) { last = received.id(); };
+  CHECK(link.far.queue.poll_until(up_to<1>, note, [&] { return last == 2; }) == 2);
+  CHECK(link.far.queue.wait_until(up_to<1>, note, [&] { return last == 2; }, long_enough) == 0);
+  take(link.far.queue, [](const auto& received) { CHECK(received.id() == 3); });
+}
+
+TEMPLATE_TEST_CASE("A loop asleep that nothing comes to is stopped by its interval", "",
+                   completion_queue, extended) {
+  queue_link<transport::rc, TestType> link;
+  int asked = 0;
+  CHECK(link.far.queue.wait_until(
+            up_to<1>, [](const auto& each) { each.check(); }, [&] { return ++asked == 3; },
+            std::chrono::milliseconds{5}) == 0);
 }
 
 TEMPLATE_TEST_CASE("A queue that was made single threaded carries traffic", "[ibv_create_cq_ex]",

@@ -3,7 +3,6 @@
 // for both.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <vector>
@@ -14,45 +13,30 @@
 
 inline constexpr std::chrono::seconds long_enough{10};
 
+// Completions are taken one at a time: see loses_its_place of extended_completion_queue.cpp.
+
 /// Calls `look` with the next completion of a queue; fails the test when none comes.
-template <class Look>
-void take(const adverb::completion_queue& queue, const Look& look) {
-  std::array<adverb::completion, 1> found;
-  REQUIRE(queue.busy_poll(found, long_enough).size() == 1);
-  look(found[0]);
-}
-template <adverb::completion_fields Fields, class Look>
-void take(const adverb::extended_completion_queue<Fields>& queue, const Look& look) {
-  REQUIRE(queue.busy_poll(1, look, long_enough) == 1);
+template <adverb::completion_source Queue, class Look>
+void take(const Queue& queue, const Look& look) {
+  REQUIRE(queue.busy_poll(adverb::up_to<1>, look, long_enough) == 1);
 }
 
 /// The same for a request that must succeed, of which nothing else matters.
-template <class Queue>
+template <adverb::completion_source Queue>
 void take_success(const Queue& queue) {
   take(queue, [](const auto& completion) { completion.check(); });
 }
 
 /// Waits for the next completion on the channel of the queue.
-template <class Look>
-void wait_for(const adverb::completion_queue& queue, const Look& look) {
-  std::array<adverb::completion, 1> found;
-  REQUIRE(queue.wait(found, long_enough).size() == 1);
-  look(found[0]);
-}
-template <adverb::completion_fields Fields, class Look>
-void wait_for(const adverb::extended_completion_queue<Fields>& queue, const Look& look) {
-  REQUIRE(queue.wait(1, look, long_enough) == 1);
+template <adverb::completion_source Queue, class Look>
+void wait_for(const Queue& queue, const Look& look) {
+  REQUIRE(queue.wait(adverb::up_to<1>, look, long_enough) == 1);
 }
 
 /// Empties a queue and arms it, one completion at a time.
-template <class Look>
-void arm_and_take_all(const adverb::completion_queue& queue, const Look& look) {
-  std::array<adverb::completion, 1> batch;
-  queue.arm_and_drain(batch, [&](const auto& found) { look(found[0]); });
-}
-template <adverb::completion_fields Fields, class Look>
-void arm_and_take_all(const adverb::extended_completion_queue<Fields>& queue, const Look& look) {
-  queue.arm_and_drain(1, look);
+template <adverb::completion_source Queue, class Look>
+void arm_and_take_all(const Queue& queue, const Look& look) {
+  queue.arm_and_drain(adverb::up_to<1>, look);
 }
 
 /// Two pairs that talk to each other, each with a queue and a channel of its own.
@@ -77,10 +61,13 @@ class queue_link {
     adverb::memory_region region;
   };
 
-  explicit queue_link(adverb::completion_queue_options options = {}) : options_{options} {}
+  explicit queue_link(adverb::completion_queue_options options = {},
+                      adverb::queue_pair_options pair = {.max_send_wr = 32, .max_recv_wr = 32})
+      : options_{options}, pair_options_{pair} {}
 
  private:
   adverb::completion_queue_options options_;
+  adverb::queue_pair_options pair_options_;
 
  public:
   adverb::context context = adverb::open_device();
@@ -92,8 +79,10 @@ class queue_link {
   using waiting = adverb::queue_pair<Transport, adverb::qp_state::init>;
 
   [[nodiscard]] waiting make(const end& of) const {
-    auto fresh = adverb::queue_pair<Transport>::create(
-        domain, {.send_cq = of.queue, .recv_cq = of.queue, .max_send_wr = 32, .max_recv_wr = 32});
+    adverb::queue_pair_options options = pair_options_;
+    options.send_cq = of.queue;
+    options.recv_cq = of.queue;
+    auto fresh = adverb::queue_pair<Transport>::create(domain, options);
     return initialised(fresh);
   }
   [[nodiscard]] static adverb::queue_pair<Transport> connect(waiting& pair,

@@ -2,7 +2,9 @@
 // Sending through the extended calls of the provider.
 #include <array>
 #include <cstring>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "support.hpp"
 
@@ -205,6 +207,47 @@ TEST_CASE("A batch is sent in its order, and an aborted one not at all", "[ibv_w
   }
 }
 
+TEST_CASE("However a batch is dropped, nothing of it is sent, and the next one is whole",
+          "[ibv_wr_abort]") {
+  loopback<transport::rc> pair{extended_options<transport::rc>()};
+  const auto sender = pair.near_pair.extended();
+  const auto of_length = [&](std::size_t length) {
+    return send(pair.near_end.region.slice(0, length)).id(length).signaled();
+  };
+  for (std::uint64_t id = 0; id < 4; ++id)
+    pair.far_pair.post(receive(pair.far_end.region.slice(0, 64)).id(id)).check();
+
+  try {
+    auto batch = sender.start();
+    batch.add(of_length(60)).add(of_length(61));
+    throw std::runtime_error{"in the middle"};
+  } catch (const std::runtime_error&) {
+  }
+  const auto leave_early = [&](bool early) {
+    auto batch = sender.start();
+    batch.add(of_length(early ? 62 : 1));
+    if (!early) batch.commit().check();
+  };
+  leave_early(true);
+  leave_early(false);
+  {
+    auto batch = sender.start();
+    batch.add(of_length(63));
+    const auto taken = std::move(batch);
+  }
+  {
+    auto batch = sender.start();
+    batch.add(of_length(2));
+    auto taken = std::move(batch);
+    taken.add(of_length(3)).commit().check();
+  }
+  sender.post(of_length(4)).check();
+  for (std::uint32_t length = 1; length <= 4; ++length) {
+    CHECK(next_success(pair.near_end.queue).id() == length);
+    CHECK(next_success(pair.far_end.queue).success().receive().length() == length);
+  }
+}
+
 TEST_CASE("Classic and extended posts alternate on one pair") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   const auto sender = pair.near_pair.extended();
@@ -272,7 +315,8 @@ TEST_CASE("A device that lacks an operation refuses a pair for it", "[optional]"
   CHECK(why.verb() == "ibv_create_qp_ex");
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.explanation() ==
-        "rxe0 has no UD queue pairs, or not with extended calls for tcp_segmentation");
+        "rxe0 has no UD queue pairs, or not with extended calls for tcp_segmentation; "
+        "fall_back_to_classic makes a pair without extended calls, which sends by post(…)");
 }
 
 TEST_CASE("A list that is too long makes the whole batch fail") {

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <support/catch.hpp>
 
@@ -211,6 +214,66 @@ TEST_CASE("A batch is carried out by commit, and aborted without one", "[ibv_wr_
   CHECK(bench.machine.count<fake::called::wr_complete>() == 1);
 }
 
+TEST_CASE("A batch is aborted once, however it is dropped", "[ibv_wr_abort]") {
+  extended_bench<transport::rc> bench;
+  const auto sender = bench.pair.extended();
+  const auto aborted = [&] {
+    std::vector<std::uint64_t> first_ids;
+    for (const auto& call : bench.machine.calls<fake::called::wr_abort>())
+      first_ids.push_back(call.requests.empty() ? 0 : call.requests[0].id);
+    bench.machine.forget_calls();
+    return first_ids;
+  };
+  using ids = std::vector<std::uint64_t>;
+
+  try {
+    auto batch = sender.start();
+    batch.add(send(bench.region.buffer()).id(1));
+    throw std::runtime_error{"in the middle"};
+  } catch (const std::runtime_error&) {
+  }
+  CHECK(aborted() == ids{1});
+
+  const auto leave_early = [&](bool early) {
+    auto batch = sender.start();
+    batch.add(send(bench.region.buffer()).id(2));
+    if (early) return false;
+    batch.commit().check();
+    return true;
+  };
+  CHECK(!leave_early(true));
+  CHECK(aborted() == ids{2});
+  CHECK(leave_early(false));
+  CHECK(aborted().empty());
+
+  {
+    auto batch = sender.start();
+    batch.add(send(bench.region.buffer()).id(3));
+    auto taken = std::move(batch);
+    const auto taken_again = std::move(taken);
+  }
+  CHECK(aborted() == ids{3});
+  {
+    auto batch = sender.start();
+    batch.add(send(bench.region.buffer()).id(4));
+    auto taken = std::move(batch);
+    CHECK(taken.add(send(bench.region.buffer()).id(5)).commit().accepted() == 2);
+  }
+  CHECK(aborted().empty());
+
+  // One that was refused is over: there is nothing left to abort.
+  bench.machine.fail<fake::called::wr_complete>(ENOMEM);
+  {
+    auto batch = sender.start();
+    CHECK(!batch.add(send(bench.region.buffer()).id(6)).commit());
+  }
+  CHECK(aborted().empty());
+  {
+    auto empty = sender.start();
+  }
+  CHECK(aborted() == ids{0});
+}
+
 TEST_CASE("A batch that is refused was refused whole") {
   extended_bench<transport::rc> bench;
   const auto sender = bench.pair.extended();
@@ -238,7 +301,8 @@ TEST_CASE("A pair that was not made for extended sending says so") {
   CHECK(why.verb() == "ibv_qp_to_qp_ex");
   CHECK(why.explanation().starts_with("the queue pair was not made for "));
   CHECK(why.explanation().ends_with(
-      "by extended calls: name them in queue_pair_options::send_operations"));
+      "by extended calls: name them in queue_pair_options::send_operations, or use post(…) of the "
+      "pair itself"));
 }
 
 TEST_CASE("An operation that the pair was not made for is named") {
@@ -253,7 +317,7 @@ TEST_CASE("An operation that the pair was not made for is named") {
         send_operation::flush > (why));
   CHECK(why.explanation() ==
         "the queue pair was not made for read|flush by extended calls: name them in "
-        "queue_pair_options::send_operations");
+        "queue_pair_options::send_operations, or use post(…) of the pair itself");
   const queue_pair<transport::rc> empty;
   CHECK(!empty.extended(why));
   CHECK(why.code() == std::errc::invalid_argument);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <adverb/completion/either_completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/fork.hpp>
@@ -272,10 +273,30 @@ void call_any_queue(const Queue& queue, Policy&... policy) {
   queue.moderate(16, std::chrono::microseconds{10}, policy...);
 }
 
+/// What code that takes either engine calls.
+template <completion_source Queue, class... Policy>
+void call_either_queue(const Queue& queue, Policy&... policy) {
+  const auto consume = [](const auto& done) { use(done.id()); };
+  const auto stop = [] { return true; };
+  const std::chrono::seconds second{1};
+  use(Queue::fields, queue.poll(up_to<4>, consume, policy...));
+  use(queue.wait(up_to<4>, consume, policy...));
+  use(queue.wait(up_to<4>, consume, second, policy...));
+  use(queue.busy_poll(up_to<4>, consume, second, policy...));
+  queue.arm_and_drain(up_to<4>, consume, policy...);
+  use(queue.poll_until(up_to<4>, consume, stop, policy...));
+  use(queue.wait_until(up_to<4>, consume, stop, second, policy...));
+}
+
 template <class Queue, class... Policy>
 void call_queue(const Queue& queue, Policy&... policy) {
   std::array<completion, 4> batch;
   call_any_queue(queue, policy...);
+  call_either_queue(queue, policy...);
+  const auto consume = [](std::span<completion> found) { use(found); };
+  const auto stop = [] { return true; };
+  use(queue.poll_until(batch, consume, stop, policy...));
+  use(queue.wait_until(batch, consume, stop, std::chrono::seconds{1}, policy...));
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
   use(queue.wait(batch, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
@@ -351,6 +372,7 @@ constexpr completion_fields every_field =
 template <class Queue, class... Policy>
 void call_extended_queue(const Queue& queue, Policy&... policy) {
   call_any_queue(queue, policy...);
+  call_either_queue(queue, policy...);
   const completion_queue_ref any = queue;
   use(any, Queue::fields);
   const auto consume = [](const extended_completion<every_field>& done) { use(done); };
@@ -429,6 +451,12 @@ void call_everything_with(Policy&... policy) {
 
   call_owner<extended_completion_queue<every_field>, extended_completion_queue_ref<>>(extended);
   call_owner<completion_queue, completion_queue_ref>(queue);
+  either_completion_queue<every_field> either{opened, 16, {.vector = 1}, policy...};
+  either = either_completion_queue<every_field>{opened, 16, policy...};
+  either.visit([&](const auto& any) { call_either_queue(any, policy...); });
+  use(static_cast<bool>(either), either.is_extended(), either.native_handle());
+  use(completion_queue_ref{either});
+  either.close(policy...);
   call_owner<completion_channel, completion_channel_ref>(channel);
   call_owner<protection_domain, protection_domain_ref>(domain);
   call_owner<context, context_ref>(opened);

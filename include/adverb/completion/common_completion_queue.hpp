@@ -5,16 +5,19 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/completion/check_loop.hpp>
 #include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/explain_completion_queue.hpp>
 #include <adverb/completion/reserved_completions.hpp>
 #include <adverb/core/deadline.hpp>
+#include <adverb/core/pause.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -169,14 +172,44 @@ class common_completion_queue_operations : public Storage {
     }
   }
 
-  /// Polls until `poll` takes something, or until the deadline.
-  template <class Poll, error_policy Policy>
-  std::size_t busy_poll_with(const Poll& poll, const detail::deadline& deadline,
-                             Policy&& policy) const {
-    while (true) {
+  /// Polls until `poll` takes something, for at most this long. `fits` tells (and reports) whether
+  /// anything can be taken at all. All that is done when nothing was there is apart, and there is
+  /// one call of `poll`, so that it can be inlined.
+  template <class Poll, class Fits, class Timeout, error_policy Policy>
+  std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout, Policy&& policy) const {
+    std::optional<detail::spin_deadline> deadline;
+    while (this->native_handle() != nullptr) {
       const std::size_t count = poll(std::forward<Policy>(policy));
-      if (count != 0 || detail::failed(policy) || deadline.passed()) return count;
+      if (count != 0 || detail::failed(policy)) [[likely]]
+        return count;
+      if (!goes_on(deadline, fits, timeout, std::forward<Policy>(policy))) return 0;
     }
+    fits(std::forward<Policy>(policy));
+    return 0;
+  }
+
+  /// Polls without sleeping until `stop` says so, and returns how many completions there were.
+  template <class Poll, class Stop, error_policy Policy>
+  std::size_t poll_until_with(const Poll& poll, Stop& stop, Policy&& policy) const {
+    return repeat_until(
+        [&](auto&& policy_of_step) {
+          const std::size_t count = poll(std::forward<decltype(policy_of_step)>(policy_of_step));
+          if (count == 0) detail::pause_processor();
+          return count;
+        },
+        stop, std::forward<Policy>(policy));
+  }
+
+  /// The same asleep, for at most `interval` at a time.
+  template <class Poll, class Stop, class Interval, error_policy Policy>
+  std::size_t wait_until_with(const Poll& poll, Stop& stop, const Interval& interval,
+                              Policy&& policy) const {
+    return repeat_until(
+        [&](auto&& policy_of_step) {
+          return wait_with(poll, detail::deadline{interval},
+                           std::forward<decltype(policy_of_step)>(policy_of_step));
+        },
+        stop, std::forward<Policy>(policy));
   }
 
   /// Empties the queue, arms it, and empties it again.
@@ -208,6 +241,30 @@ class common_completion_queue_operations : public Storage {
  private:
   [[nodiscard]] ibv_cq* plain() const noexcept {
     return detail::plain_queue(this->native_handle());
+  }
+
+  /// The part of busy_poll_with that is done when nothing was there: false when it is to end.
+  template <class Fits, class Timeout, error_policy Policy>
+  [[gnu::noinline]] static bool goes_on(std::optional<detail::spin_deadline>& deadline, Fits fits,
+                                        Timeout timeout, Policy&& policy) {
+    if (!deadline) {
+      if (!fits(std::forward<Policy>(policy))) return false;
+      deadline.emplace(timeout);
+    }
+    if (deadline->passed()) return false;
+    detail::pause_processor();
+    return true;
+  }
+
+  /// Calls `take`, which returns how many completions it took, until `stop` says so or it fails.
+  template <class Take, class Stop, error_policy Policy>
+  static std::size_t repeat_until(const Take& take, Stop& stop, Policy&& policy) {
+    std::size_t total = 0;
+    while (!stop()) {
+      total += take(std::forward<Policy>(policy));
+      if (detail::failed(policy)) break;
+    }
+    return total;
   }
 
   /// Takes an event off the channel, which has to be one of this queue. False when there is none.

@@ -2,6 +2,7 @@
 // Completion queues, polled and waited on.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <adverb/completion/common_completion_queue.hpp>
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_queue_options.hpp>
+#include <adverb/completion/up_to.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -22,6 +24,9 @@ template <class Storage>
 class completion_queue_operations : public common_completion_queue_operations<Storage> {
  public:
   using common_completion_queue_operations<Storage>::common_completion_queue_operations;
+
+  /// What it tells of a completion, in the terms of the extended queue.
+  static constexpr completion_fields fields = standard_completion_fields;
 
   /// Takes completions off the queue, as many as are there and `out` has room for, and returns
   /// them. Thread safe. Wraps: ibv_poll_cq(3).
@@ -42,15 +47,9 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// span that it did not look at, and leaves the queue unarmed.
   template <class Consume, error_policy Policy = throwing>
   void arm_and_drain(std::span<completion> batch, Consume&& consume, Policy&& policy = {}) const {
-    if (!fits(batch, "completion_queue::arm_and_drain", std::forward<Policy>(policy))) return;
-    this->arm_and_drain_with(
-        [&](auto&& policy_of_step) {
-          const std::span<completion> found =
-              poll(batch, std::forward<decltype(policy_of_step)>(policy_of_step));
-          if (!found.empty()) consume(found);
-          return found.size();
-        },
-        std::forward<Policy>(policy));
+    if constexpr (detail::takes_spans<Consume>())
+      if (fits(batch, "completion_queue::arm_and_drain", std::forward<Policy>(policy)))
+        this->arm_and_drain_with(hand_to(consume, batch), std::forward<Policy>(policy));
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
@@ -60,25 +59,106 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// thread at a time.
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, Policy&& policy = {}) const {
-    return wait_until(out, detail::deadline{}, std::forward<Policy>(policy));
+    return wait_for(out, detail::deadline{}, std::forward<Policy>(policy));
   }
 
   /// The same for at most this long, which is any duration: returns none, and leaves the queue
   /// armed, when none came in time.
-  template <duration_like Duration, error_policy Policy = throwing>
-  [[nodiscard]] std::span<completion> wait(std::span<completion> out, const Duration& timeout,
+  template <class Timeout, error_policy Policy = throwing>
+  [[nodiscard]] std::span<completion> wait(std::span<completion> out, const Timeout& timeout,
                                            Policy&& policy = {}) const {
-    return wait_until(out, detail::deadline{timeout}, std::forward<Policy>(policy));
+    return wait_for(out, detail::deadline{timeout}, std::forward<Policy>(policy));
   }
 
   /// Polls without sleeping until there are completions, for at most this long, and returns them:
-  /// for latencies below those of an event. Needs no channel.
-  template <duration_like Duration, error_policy Policy = throwing>
-  [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Duration& timeout,
+  /// for latencies below those of an event. Needs no channel. Completions that are there already
+  /// cost what `poll` costs; otherwise it pauses the processor between polls, and returns late by
+  /// at most about a microsecond, or by a poll where that takes longer.
+  template <class Timeout, error_policy Policy = throwing>
+  [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
                                                 Policy&& policy = {}) const {
-    if (!fits(out, "completion_queue::busy_poll", std::forward<Policy>(policy))) return {};
-    return out.first(this->busy_poll_with(poll_into(out), detail::deadline{timeout},
-                                          std::forward<Policy>(policy)));
+    const auto has_room = [this, out](auto&& policy_of_step) {
+      return this->fits(out, "completion_queue::busy_poll",
+                        std::forward<decltype(policy_of_step)>(policy_of_step));
+    };
+    return out.first(
+        this->busy_poll_with(poll_into(out), has_room, timeout, std::forward<Policy>(policy)));
+  }
+
+  /// Polls without sleeping until `stop()` is true, and calls `consume` with spans of the
+  /// completions, inside `batch`. Returns how many there were.
+  ///
+  ///     queue.poll_until(batch, handle, [&] { return stopped.load(); });
+  ///
+  /// `stop` is asked before each poll, so every completion that was taken off the queue has been
+  /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
+  /// and is reported. An exception from `consume` or `stop` ends it: of the span that `consume` was
+  /// given it loses what that did not look at.
+  template <class Consume, class Stop, error_policy Policy = throwing>
+  std::size_t poll_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
+                         Policy&& policy = {}) const {
+    if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
+      if (fits(batch, "completion_queue::poll_until", std::forward<Policy>(policy)))
+        return this->poll_until_with(hand_to(consume, batch), stop, std::forward<Policy>(policy));
+    return 0;
+  }
+
+  /// The same asleep while there are no completions. `stop` is asked after each span, after each
+  /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
+  /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
+  template <class Consume, class Stop, class Interval, error_policy Policy = throwing>
+  std::size_t wait_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
+                         const Interval& interval, Policy&& policy = {}) const {
+    if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
+      if (fits(batch, "completion_queue::wait_until", std::forward<Policy>(policy)))
+        return this->wait_until_with(hand_to(consume, batch), stop, interval,
+                                     std::forward<Policy>(policy));
+    return 0;
+  }
+
+  // The same calls for code that takes either engine: at most so many completions at a time, each
+  // handed over by itself. `poll`, `wait` and `busy_poll` return how many there were.
+
+  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
+  std::size_t poll(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return hand_over(poll(batch, std::forward<Policy>(policy)), consume);
+  }
+  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
+  std::size_t wait(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return hand_over(wait(batch, std::forward<Policy>(policy)), consume);
+  }
+  template <std::size_t Limit, class Consume, class Timeout, error_policy Policy = throwing>
+  std::size_t wait(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
+                   Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return hand_over(wait(batch, timeout, std::forward<Policy>(policy)), consume);
+  }
+  template <std::size_t Limit, class Consume, class Timeout, error_policy Policy = throwing>
+  std::size_t busy_poll(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
+                        Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return hand_over(busy_poll(batch, timeout, std::forward<Policy>(policy)), consume);
+  }
+  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
+  void arm_and_drain(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    arm_and_drain(batch, handing_over_to(consume), std::forward<Policy>(policy));
+  }
+  template <std::size_t Limit, class Consume, class Stop, error_policy Policy = throwing>
+  std::size_t poll_until(up_to_t<Limit>, Consume&& consume, Stop&& stop,
+                         Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return poll_until(batch, handing_over_to(consume), stop, std::forward<Policy>(policy));
+  }
+  template <std::size_t Limit, class Consume, class Stop, class Interval,
+            error_policy Policy = throwing>
+  std::size_t wait_until(up_to_t<Limit>, Consume&& consume, Stop&& stop, const Interval& interval,
+                         Policy&& policy = {}) const {
+    std::array<completion, Limit> batch;
+    return wait_until(batch, handing_over_to(consume), stop, interval,
+                      std::forward<Policy>(policy));
   }
 
  private:
@@ -89,10 +169,31 @@ class completion_queue_operations : public common_completion_queue_operations<St
     };
   }
 
+  /// The same for those that hand the completions over.
+  template <class Consume>
+  [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
+    return [this, &consume, batch](auto&& policy) {
+      const std::span<completion> found = this->poll(batch, std::forward<decltype(policy)>(policy));
+      if (!found.empty()) consume(found);
+      return found.size();
+    };
+  }
+
+  template <class Consume>
+  static std::size_t hand_over(std::span<const completion> found, Consume& consume) {
+    if constexpr (detail::takes_each<Consume, completion>())
+      for (const completion& each : found) consume(each);
+    return found.size();
+  }
+  template <class Consume>
+  [[nodiscard]] static auto handing_over_to(Consume& consume) noexcept {
+    return [&consume](std::span<const completion> found) { hand_over(found, consume); };
+  }
+
   template <error_policy Policy>
-  [[nodiscard]] std::span<completion> wait_until(std::span<completion> out,
-                                                 const detail::deadline& deadline,
-                                                 Policy&& policy) const {
+  [[nodiscard]] std::span<completion> wait_for(std::span<completion> out,
+                                               const detail::deadline& deadline,
+                                               Policy&& policy) const {
     if (!fits(out, "completion_queue::wait", std::forward<Policy>(policy))) return {};
     return out.first(this->wait_with(poll_into(out), deadline, std::forward<Policy>(policy)));
   }
@@ -120,8 +221,7 @@ class [[nodiscard]] completion_queue
             std::forward<Policy>(policy),
             detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
             [&] { return create(context, capacity, options); },
-            detail::explaining_creation(context, capacity, options, standard_completion_fields),
-            context)} {}
+            detail::explaining_creation(context, capacity, options), context)} {}
 
   template <error_policy Policy = throwing>
   completion_queue(context_ref context, std::size_t capacity, Policy&& policy = {})

@@ -50,7 +50,33 @@ inline void add_missing_fields(problem_list& problems, context_ref context,
          "the device has no tag matching");
 }
 
+/// What is wrong with how a queue of either engine was to be made.
+inline void add_creation_problems(problem_list& problems, context_ref context, std::size_t capacity,
+                                  const completion_queue_options& options) {
+  add_capacity_problems(problems, context, capacity);
+  if (options.vector >= context.completion_vectors())
+    problems.add([&](text_writer& text) {
+      text.put("completion vector ").decimal(options.vector).put(" of ");
+      text.decimal(context.completion_vectors()).put(" (they count from 0)");
+    });
+  if (options.parent_domain &&
+      options.parent_domain.context().native_handle() != context.native_handle())
+    problems.add("the parent domain is of another device");
+}
+
 /// Why a completion queue cannot be made, on what device.
+[[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
+                                              const completion_queue_options& options) noexcept {
+  return [=](failure_description& description) {
+    on_device(context.native_handle())(description);
+    description.explain([&](text_writer& writer) {
+      problem_list problems{writer};
+      add_creation_problems(problems, context, capacity, options);
+    });
+  };
+}
+
+/// The same for an extended one, and, where the device has none, what there is instead.
 [[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
                                               const completion_queue_options& options,
                                               completion_fields fields) noexcept {
@@ -58,16 +84,15 @@ inline void add_missing_fields(problem_list& problems, context_ref context,
     on_device(context.native_handle())(description);
     description.explain([&](text_writer& writer) {
       problem_list problems{writer};
-      add_capacity_problems(problems, context, capacity);
-      if (options.vector >= context.completion_vectors())
-        problems.add([&](text_writer& text) {
-          text.put("completion vector ").decimal(options.vector).put(" of ");
-          text.decimal(context.completion_vectors()).put(" (they count from 0)");
-        });
-      if (options.parent_domain &&
-          options.parent_domain.context().native_handle() != context.native_handle())
-        problems.add("the parent domain is of another device");
+      add_creation_problems(problems, context, capacity, options);
       if (fields != standard_completion_fields) add_missing_fields(problems, context, fields);
+      if (!is_unsupported(description.code())) return;
+      if (problems.empty())
+        problems.add([&](text_writer& text) {
+          put_device(text, context.native_handle()).put(" has no ");
+          text.put(feature_of("ibv_create_cq_ex"));
+        });
+      problems.add("completion_queue does without, and either_completion_queue chooses");
     });
   };
 }

@@ -50,6 +50,15 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   [[nodiscard]] polled_completions<Fields, Policy> poll(Policy&& policy) const {
     return poll(std::numeric_limits<std::size_t>::max(), std::forward<Policy>(policy));
   }
+  /// The same, handed to `consume` one by one; returns how many there were.
+  template <class Consume, error_policy Policy = throwing>
+    requires(!error_policy<Consume>)
+  std::size_t poll(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
+      return hand_to(consume, limit)(std::forward<Policy>(policy));
+    else
+      return 0;
+  }
   /// Does not compile: says how it is done.
   void poll(std::span<completion>) const {
     static_assert(Fields != fields,
@@ -64,8 +73,9 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// the queue unarmed, and the completions after that one in it.
   template <class Consume, error_policy Policy = throwing>
   void arm_and_drain(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
-    if (!fits(limit, "completion_queue::arm_and_drain", std::forward<Policy>(policy))) return;
-    this->arm_and_drain_with(hand_to(consume, limit), std::forward<Policy>(policy));
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
+      if (fits(limit, "completion_queue::arm_and_drain", std::forward<Policy>(policy)))
+        this->arm_and_drain_with(hand_to(consume, limit), std::forward<Policy>(policy));
   }
 
   /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
@@ -75,25 +85,66 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// the next one then gives an event on the channel. By one thread at a time.
   template <class Consume, error_policy Policy = throwing>
   std::size_t wait(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
-    return wait_until(limit, consume, detail::deadline{}, std::forward<Policy>(policy));
+    return wait_for(limit, consume, detail::deadline{}, std::forward<Policy>(policy));
   }
 
   /// The same for at most this long, which is any duration: returns 0, and leaves the queue armed,
   /// when none came in time.
-  template <class Consume, duration_like Duration, error_policy Policy = throwing>
-  std::size_t wait(std::size_t limit, Consume&& consume, const Duration& timeout,
+  template <class Consume, class Timeout, error_policy Policy = throwing>
+  std::size_t wait(std::size_t limit, Consume&& consume, const Timeout& timeout,
                    Policy&& policy = {}) const {
-    return wait_until(limit, consume, detail::deadline{timeout}, std::forward<Policy>(policy));
+    return wait_for(limit, consume, detail::deadline{timeout}, std::forward<Policy>(policy));
   }
 
   /// Polls without sleeping until there are completions, for at most this long, calls `consume`
-  /// with each, at most `limit`, and returns how many there were. Needs no channel.
-  template <class Consume, duration_like Duration, error_policy Policy = throwing>
-  std::size_t busy_poll(std::size_t limit, Consume&& consume, const Duration& timeout,
+  /// with each, at most `limit`, and returns how many there were. Needs no channel. Completions
+  /// that are there already cost what `poll` costs; otherwise it pauses the processor between
+  /// polls, and returns late by at most about a microsecond, or by a poll where that takes longer.
+  template <class Consume, class Timeout, error_policy Policy = throwing>
+  std::size_t busy_poll(std::size_t limit, Consume&& consume, const Timeout& timeout,
                         Policy&& policy = {}) const {
-    if (!fits(limit, "completion_queue::busy_poll", std::forward<Policy>(policy))) return 0;
-    return this->busy_poll_with(hand_to(consume, limit), detail::deadline{timeout},
-                                std::forward<Policy>(policy));
+    const auto has_room = [this, limit](auto&& policy_of_step) {
+      return this->fits(limit, "completion_queue::busy_poll",
+                        std::forward<decltype(policy_of_step)>(policy_of_step));
+    };
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
+      return this->busy_poll_with(hand_to(consume, limit), has_room, timeout,
+                                  std::forward<Policy>(policy));
+    else
+      return 0;
+  }
+
+  /// Polls without sleeping until `stop()` is true, in rounds of at most `limit`, and calls
+  /// `consume` with each completion. Returns how many there were.
+  ///
+  ///     queue.poll_until(16, handle, [&] { return stopped.load(); });
+  ///
+  /// `stop` is asked before each round, so every completion that was taken off the queue has been
+  /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
+  /// and is reported. An exception from `consume` or `stop` ends it, and leaves the completions
+  /// after that one in the queue.
+  template <class Consume, class Stop, error_policy Policy = throwing>
+  std::size_t poll_until(std::size_t limit, Consume&& consume, Stop&& stop,
+                         Policy&& policy = {}) const {
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
+                  detail::says_when_to_stop<Stop>())
+      if (fits(limit, "completion_queue::poll_until", std::forward<Policy>(policy)))
+        return this->poll_until_with(hand_to(consume, limit), stop, std::forward<Policy>(policy));
+    return 0;
+  }
+
+  /// The same asleep while there are no completions. `stop` is asked after each round, after each
+  /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
+  /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
+  template <class Consume, class Stop, class Interval, error_policy Policy = throwing>
+  std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop,
+                         const Interval& interval, Policy&& policy = {}) const {
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
+                  detail::says_when_to_stop<Stop>())
+      if (fits(limit, "completion_queue::wait_until", std::forward<Policy>(policy)))
+        return this->wait_until_with(hand_to(consume, limit), stop, interval,
+                                     std::forward<Policy>(policy));
+    return 0;
   }
 
  private:
@@ -112,10 +163,12 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   }
 
   template <class Consume, error_policy Policy>
-  std::size_t wait_until(std::size_t limit, Consume& consume, const detail::deadline& deadline,
-                         Policy&& policy) const {
-    if (!fits(limit, "completion_queue::wait", std::forward<Policy>(policy))) return 0;
-    return this->wait_with(hand_to(consume, limit), deadline, std::forward<Policy>(policy));
+  std::size_t wait_for(std::size_t limit, Consume& consume, const detail::deadline& deadline,
+                       Policy&& policy) const {
+    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
+      if (fits(limit, "completion_queue::wait", std::forward<Policy>(policy)))
+        return this->wait_with(hand_to(consume, limit), deadline, std::forward<Policy>(policy));
+    return 0;
   }
 
   template <error_policy Policy>

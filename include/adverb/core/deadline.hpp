@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A point in time until which something is waited for.
+// A point in time until which something is waited for, asleep or spinning.
 #pragma once
 
 #include <cerrno>
@@ -18,14 +18,22 @@ class deadline {
  public:
   deadline() noexcept = default;
   /// In this time from now. What is over a century is for ever.
-  template <duration_like Duration>
-  explicit deadline(const Duration& timeout) noexcept {
-    const double nanoseconds = in_nanoseconds(timeout);
-    if (nanoseconds < 3e18)
-      end_ = now() + (nanoseconds > 0 ? static_cast<std::int64_t>(nanoseconds) : 0);
+  template <class Timeout>
+  explicit deadline(const Timeout& timeout) noexcept : deadline{timeout, now()} {}
+  /// In this time from a reading of the clock.
+  template <class Timeout>
+  deadline(const Timeout& timeout, std::int64_t start) noexcept {
+    static_assert(duration_like<Timeout>,
+                  "a timeout is a duration, which has a unit: std::chrono::milliseconds{100}");
+    if constexpr (duration_like<Timeout>) {
+      const double nanoseconds = in_nanoseconds(timeout);
+      if (nanoseconds < 3e18)
+        end_ = start + (nanoseconds > 0 ? static_cast<std::int64_t>(nanoseconds) : 0);
+    }
   }
 
-  [[nodiscard]] bool passed() const noexcept { return end_ != never && now() >= end_; }
+  [[nodiscard]] bool passed() const noexcept { return end_ != never && passed(now()); }
+  [[nodiscard]] bool passed(std::int64_t time) const noexcept { return time >= end_; }
 
   /// Waits for a file to become readable. False when the time is up before, or a signal handler ran
   /// meanwhile. Without a deadline, reading itself is left to wait.
@@ -43,16 +51,55 @@ class deadline {
     return result > 0 || (result == -1 && errno != EINTR);
   }
 
- private:
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-
+  /// A reading of the clock, in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }
 
+ private:
+  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+
   std::int64_t end_ = never;
+};
+
+/// A deadline for a loop that spins: reading the clock would take longer than a turn of the loop,
+/// so it is read about once a microsecond, and at most once a turn. It is told late by that
+/// microsecond, or by one turn where a turn takes longer, and never by more than 64 turns.
+class spin_deadline {
+ public:
+  /// In this time from now.
+  template <class Timeout>
+  explicit spin_deadline(const Timeout& timeout) noexcept
+      : read_{deadline::now()}, end_{timeout, read_} {}
+
+  /// Asked once a turn.
+  [[nodiscard]] bool passed() noexcept {
+    if (--left_ != 0) [[likely]]
+      return false;
+    const std::int64_t time = deadline::now();
+    turns_ = turns_until_next(time - read_);
+    left_ = turns_;
+    read_ = time;
+    return end_.passed(time);
+  }
+
+ private:
+  static constexpr std::int64_t interval = 1000;
+  static constexpr std::int64_t most_turns = 64;
+
+  /// How many turns to make until the clock is read again, when the last ones took so long.
+  [[nodiscard]] std::int64_t turns_until_next(std::int64_t elapsed) const noexcept {
+    if (turns_ == 0) return 1;
+    if (elapsed > interval) return turns_ * interval < elapsed ? 1 : turns_ * interval / elapsed;
+    return elapsed < interval / 2 && turns_ < most_turns ? 2 * turns_ : turns_;
+  }
+
+  std::int64_t left_ = 1;
+  std::int64_t turns_ = 0;
+  std::int64_t read_;
+  deadline end_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -162,9 +162,7 @@ class failure_description {
   /// "rxe0 has no device memory".
   void explain_missing_feature() noexcept {
     const std::string_view feature = detail::feature_of(failure_.verb());
-    const bool unsupported = failure_.code_ == std::errc::operation_not_supported ||
-                             failure_.code_ == std::errc::function_not_supported;
-    if (feature.empty() || !unsupported) return;
+    if (feature.empty() || !detail::is_unsupported(failure_.code_)) return;
     const std::string_view device =
         failure_.object().substr(0, failure_.object().find_first_of(": "));
     const adverb::text<160> why{[&](text_writer& writer) {

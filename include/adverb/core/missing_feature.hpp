@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string_view>
+#include <system_error>
 
 #include <adverb/version.hpp>
 
@@ -57,6 +58,11 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_resize_cq", "completion queues that can be resized"},
     optional_verb{"ibv_set_ece", "enhanced connection establishment (ECE)"},
 };
+
+/// Whether an error says that the device or the kernel lacks what was asked for.
+[[nodiscard]] inline bool is_unsupported(const std::error_code& code) noexcept {
+  return code == std::errc::operation_not_supported || code == std::errc::function_not_supported;
+}
 
 /// What a verb stands for; empty for one that every device has.
 [[nodiscard]] constexpr std::string_view feature_of(std::string_view verb) noexcept {

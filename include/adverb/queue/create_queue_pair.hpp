@@ -29,6 +29,9 @@ inline void put_beyond_plain(text_writer& writer, const queue_pair_options& opti
   if (!options.flags.empty()) put("", to_text(options.flags));
   if (options.max_tso_header != 0) put("max_tso_header", "");
   if (options.source_queue_pair) put("source_queue_pair", "");
+  if (!options.send_operations.empty())
+    writer.put(
+        "; fall_back_to_classic makes a pair without extended calls, which sends by post(…)");
 }
 
 /// Says why a queue pair could not be made.
@@ -83,10 +86,9 @@ bool check_queue(Policy&& policy, std::string_view verb, std::string_view name,
 /// Makes a pair in a protection domain. The extended call is used only where it is needed: not
 /// every provider has it.
 template <error_policy Policy>
-[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
-                                                                 protection_domain_ref domain,
-                                                                 const queue_pair_options& options,
-                                                                 Policy&& policy) {
+[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair_as_asked(
+    transport service, protection_domain_ref domain, const queue_pair_options& options,
+    Policy&& policy) {
   const bool extended = options.needs_extended_creation();
   const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
   const bool receives = service != transport::xrc_send;
@@ -108,6 +110,28 @@ template <error_policy Policy>
         explain_creation(description, domain.context(), service, options);
       },
       domain);
+}
+
+/// The same, without extended calls where these are only preferred and the device lacks them.
+template <error_policy Policy>
+[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
+                                                                 protection_domain_ref domain,
+                                                                 const queue_pair_options& options,
+                                                                 Policy&& policy) {
+  if (options.send_operations.empty() || !options.fall_back_to_classic)
+    return create_queue_pair_as_asked(service, domain, options, std::forward<Policy>(policy));
+  failure why;
+  unique_handle<queue_pair_traits> made = create_queue_pair_as_asked(service, domain, options, why);
+  if (is_unsupported(why.code())) {
+    queue_pair_options classic = options;
+    classic.send_operations = {};
+    return create_queue_pair_as_asked(service, domain, classic, std::forward<Policy>(policy));
+  }
+  if (why)
+    pass_on(std::forward<Policy>(policy), why);
+  else
+    clear(policy);
+  return made;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

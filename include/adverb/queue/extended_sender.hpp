@@ -190,7 +190,8 @@ class extended_sender {
           detail::on_object<detail::queue_pair_traits>(pair)(description);
           description.explain([&](text_writer& writer) {
             writer.put("the queue pair was not made for ").put(missing);
-            writer.put(" by extended calls: name them in queue_pair_options::send_operations");
+            writer.put(" by extended calls: name them in queue_pair_options::send_operations, ");
+            writer.put("or use post(…) of the pair itself");
           });
         });
     if (usable) sender_ = sender;

@@ -4,11 +4,14 @@
 
 #include <concepts>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/same_result.hpp>
+#include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/arriving_data.hpp>
 #include <adverb/queue/connection_enhancements.hpp>
@@ -166,6 +169,26 @@ class queue_pair_operations : public Storage {
           detail::can_send_in(State),
           "requests can be sent when the queue pair is ready to send: finish rts() first");
     return {adopt, this->native_handle(), std::forward<Policy>(policy)};
+  }
+
+  /// Calls the function with the extended sender, if the pair was made with these operations, and
+  /// with a reference to the pair, whose `post` is classic, if it was not; returns what that
+  /// returns. Both are as cheap as the pointer:
+  ///
+  ///     pair.with_sender([&](auto sender) { sender.post(send(buffer)).check(); });
+  ///
+  /// The pair is asked each time: call it around a loop, not inside it. For pairs made with
+  /// `fall_back_to_classic`. Wraps: ibv_qp_to_qp_ex(3).
+  template <send_operations Operations = basic_operations(Transport), class Function>
+  auto with_sender(Function&& function) const {
+    using extended_type = extended_sender<Transport, Operations>;
+    using classic_type = queue_pair_ref<Transport, State>;
+    if constexpr (detail::returns_the_same<Function, extended_type, classic_type>()) {
+      std::error_code missing;
+      if (const extended_type sender = this->template extended<Operations>(missing))
+        return function(sender);
+      return function(classic_type{this->native_handle()});
+    }
   }
 
  private:

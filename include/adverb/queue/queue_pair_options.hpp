@@ -62,6 +62,10 @@ struct queue_pair_options {
   void* user_context = nullptr;
   /// What can be sent through `extended()`; nothing unless it is said here.
   adverb::send_operations send_operations{};
+  /// With these operations: they are preferred, not required. Where the device says that it has no
+  /// extended calls for them (EOPNOTSUPP, ENOSYS), the pair is made without, and `with_sender`
+  /// sends classically.
+  bool fall_back_to_classic = false;
   queue_pair_flags flags{};
   /// The longest header of segmented sends, in bytes (UD, raw packets).
   std::uint16_t max_tso_header = 0;

@@ -76,6 +76,8 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
  private:
   template <adverb::transport, qp_state>
   friend class queue_pair;
+  template <class, adverb::transport, qp_state>
+  friend class queue_pair_operations;
 
   explicit queue_pair_ref(ibv_qp* pair) noexcept : operations{reference<ibv_qp>{pair}} {}
 };

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// What a function that is called with one of two engines has to be.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// True when a function returns the same, whichever of both it is called with; says so in a
+/// sentence otherwise.
+template <class Function, class Extended, class Classic>
+consteval bool returns_the_same() noexcept {
+  constexpr bool callable =
+      std::invocable<Function, const Extended&> && std::invocable<Function, const Classic&>;
+  static_assert(callable,
+                "the function is called with the extended engine or with the classic one: take a "
+                "const auto&");
+  if constexpr (callable) {
+    constexpr bool same = std::same_as<std::invoke_result_t<Function, const Extended&>,
+                                       std::invoke_result_t<Function, const Classic&>>;
+    static_assert(same, "the function has to return the same type for both engines");
+    return same;
+  } else {
+    return false;
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What is written once for both ways to send has to do with both.
+#include <cstdint>
+
+#include <adverb/adverb.hpp>
+
+using namespace adverb;
+
+constexpr send_operations words = send_operation::send | send_operation::atomic_write;
+
+[[maybe_unused]] static void use(const queue_pair<transport::rc>& pair,
+                                 const queue_pair<transport::rc, qp_state::init>& waiting,
+                                 remote_buffer<std::uint64_t, access_right::remote_write> remote,
+                                 mutable_buffer buffer) {
+  pair.with_sender([&](const auto& sender) { sender.post(send(buffer)).check(); });
+  (void)waiting;
+  (void)remote;
+#if defined(ADVERB_EXPECT_OPERATION_OF_ONE_ENGINE)
+  // expect: this operation exists only in the extended calls: post it through extended()
+  pair.with_sender<words>([&](auto sender) { sender.post(atomic_write(remote, 7)).check(); });
+#elif defined(ADVERB_EXPECT_OPERATION_NOT_NAMED)
+  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  pair.with_sender<words>([&](auto sender) { sender.post(write(remote, buffer)).check(); });
+#elif defined(ADVERB_EXPECT_FUNCTION_OF_ONE_ENGINE)
+  // expect: the function is called with the extended engine or with the classic one: take a const
+  // auto&
+  pair.with_sender(
+      [&](extended_sender<transport::rc> sender) { sender.post(send(buffer)).check(); });
+#elif defined(ADVERB_EXPECT_TWO_RESULTS)
+  // expect: the function has to return the same type for both engines
+  pair.with_sender([](auto sender) { return sender; });
+#elif defined(ADVERB_EXPECT_BEFORE_RTS)
+  // expect: requests can be sent when the queue pair is ready to send: finish rts() first
+  waiting.with_sender([](auto) {});
+#elif defined(ADVERB_EXPECT_IN_ANY_STATE)
+  // expect: say which state the queue pair is in: .as<qp_state::
+  queue_pair<transport::rc, qp_state::any>{}.with_sender([](auto) {});
+#endif
+}

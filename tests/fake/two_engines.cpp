@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// One body over whichever engine a provider has, and what is made where it lacks the extended one.
+#include <array>
+#include <cerrno>
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "test_bench.hpp"
+
+using namespace adverb;
+namespace called = fake::called;
+
+namespace {
+
+constexpr int unsupported_errors[] = {EOPNOTSUPP, ENOSYS};
+
+/// A bench whose provider may lack the extended calls.
+struct engine_bench : test_bench {
+  std::array<std::uint64_t, 4> words{};
+  memory_region region{domain, words, access_right::local_write | access_right::remote_write};
+  remote_buffer<std::uint64_t, access_right::remote_write> remote{adopt, 0x7000, 8, rkey{0x99}};
+
+  [[nodiscard]] queue_pair_options preferring(send_operations operations) const {
+    return {.send_cq = queue,
+            .recv_cq = queue,
+            .send_operations = operations,
+            .fall_back_to_classic = true};
+  }
+  [[nodiscard]] queue_pair<transport::rc> preferred(send_operations operations) const {
+    auto fresh = queue_pair<transport::rc>::create(domain, preferring(operations));
+    return fresh.init().port(port_number{1}).apply().connect(peer);
+  }
+};
+
+constexpr completion_fields timed = standard_completion_fields | completion_field::timestamp;
+
+template <class Sender>
+inline constexpr bool is_extended = requires(const Sender& sender) { sender.start(); };
+
+}  // namespace
+
+TEST_CASE("A pair that prefers the extended calls has them where the provider has them",
+          "[ibv_create_qp_ex]") {
+  engine_bench bench;
+  const auto pair = bench.preferred(basic_operations(transport::rc));
+  CHECK(bench.machine.count<called::create_qp_ex>() == 1);
+  CHECK(bench.machine.count<called::create_qp>() == 0);
+  CHECK(pair.extended());
+  CHECK(pair.with_sender([](auto sender) { return is_extended<decltype(sender)>; }));
+}
+
+TEST_CASE("A pair that prefers the extended calls is made without them where they are lacking",
+          "[ibv_create_qp_ex][ibv_create_qp]") {
+  for (const int error : unsupported_errors) {
+    engine_bench bench;
+    bench.machine.fail<called::create_qp_ex>(error);
+    std::error_code code = std::make_error_code(std::errc::io_error);
+    const auto made = queue_pair<transport::rc>::create(
+        bench.domain, bench.preferring(basic_operations(transport::rc)), code);
+    CHECK(made);
+    CHECK(!code);
+    CHECK(bench.machine.count<called::create_qp_ex>() == 1);
+    CHECK(bench.machine.count<called::create_qp>() == 1);
+    CHECK(bench.machine.calls<called::create_qp>()[0].attributes.send_cq ==
+          bench.queue.native_handle());
+  }
+}
+
+TEST_CASE("What else the extended creation is for is still asked for") {
+  engine_bench bench;
+  bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
+  queue_pair_options options = bench.preferring(send_operation::send);
+  options.flags = queue_pair_flag::pci_write_end_padding;
+  const auto made = queue_pair<transport::rc>::create(bench.domain, options);
+  CHECK(made);
+  const auto calls = bench.machine.calls<called::create_qp_ex>();
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].attributes.send_ops_flags == IBV_QP_EX_WITH_SEND);
+  CHECK((calls[1].attributes.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) == 0);
+  CHECK(calls[1].attributes.create_flags == IBV_QP_CREATE_PCI_WRITE_END_PADDING);
+}
+
+TEST_CASE("Any other failure of a pair that prefers the extended calls is reported") {
+  engine_bench bench;
+  const failure why =
+      reported([&] { bench.machine.fail<called::create_qp_ex>(ENOMEM); },
+               [&](auto&&... policy) {
+                 (void)queue_pair<transport::rc>::create(
+                     bench.domain, bench.preferring(send_operation::send), policy...);
+               });
+  CHECK(why.verb() == "ibv_create_qp_ex");
+  CHECK(why.code() == std::errc::not_enough_memory);
+  CHECK(bench.machine.count<called::create_qp>() == 0);
+  // And so is that of the classic one.
+  CHECK(reported(
+            [&] {
+              bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
+              bench.machine.fail<called::create_qp>(ENOMEM);
+            },
+            [&](auto&&... policy) {
+              (void)queue_pair<transport::rc>::create(
+                  bench.domain, bench.preferring(send_operation::send), policy...);
+            })
+            .verb() == "ibv_create_qp");
+}
+
+TEST_CASE("One body posts through whichever engine the pair has",
+          "[ibv_wr_complete][ibv_post_send]") {
+  for (const bool lacking : {false, true}) {
+    engine_bench bench;
+    if (lacking) bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
+    const auto pair = bench.preferred(basic_operations(transport::rc));
+    const std::optional<std::size_t> accepted = pair.with_sender([&](const auto& sender) {
+      return sender
+          .post(send(bench.region.slice(0, 8)).id(1),
+                write(bench.remote, bench.region.slice(8, 16)).id(2).signaled())
+          .accepted();
+    });
+    CHECK(accepted == 2);
+    CHECK(bench.machine.count<called::wr_complete>() == (lacking ? 0 : 1));
+    REQUIRE(bench.machine.count<called::post_send>() == (lacking ? 1 : 0));
+    if (!lacking) continue;
+    const auto requests = bench.machine.calls<called::post_send>()[0].requests;
+    REQUIRE(requests.size() == 2);
+    CHECK(requests[0].wr.opcode == IBV_WR_SEND);
+    CHECK(requests[0].wr.wr_id == 1);
+    CHECK(requests[1].wr.opcode == IBV_WR_RDMA_WRITE);
+    CHECK(requests[1].wr.wr.rdma.remote_addr == 0x7000);
+    CHECK(requests[1].wr.send_flags == IBV_SEND_SIGNALED);
+  }
+}
+
+TEST_CASE("A pair that was not made for all operations sends classically") {
+  const engine_bench bench;
+  const auto pair = bench.preferred(send_operation::send);
+  const auto engine = [](auto sender) { return is_extended<decltype(sender)>; };
+  CHECK(pair.with_sender<send_operation::send>(engine));
+  CHECK(!pair.with_sender(engine));
+  CHECK(!bench.ready<transport::rc>().with_sender(engine));
+}
+
+TEST_CASE("A reference to a pair has its engine too, and a sender returns what its function does") {
+  engine_bench bench;
+  const auto pair = bench.preferred(basic_operations(transport::rc));
+  const queue_pair_ref<transport::rc> reference = pair;
+  int calls = 0;
+  reference.with_sender([&](const auto& sender) {
+    static_assert(
+        std::same_as<std::remove_cvref_t<decltype(sender)>, extended_sender<transport::rc>> ||
+        std::same_as<std::remove_cvref_t<decltype(sender)>, queue_pair_ref<transport::rc>>);
+    ++calls;
+  });
+  CHECK(calls == 1);
+}
+
+TEST_CASE("A queue of either engine is extended where the provider has that",
+          "[ibv_create_cq_ex]") {
+  engine_bench bench;
+  bench.machine.forget_calls();
+  const completion_channel channel{bench.context};
+  {
+    const either_completion_queue<> queue{bench.context, 10, {.channel = channel, .vector = 2}};
+    CHECK(queue);
+    CHECK(queue.is_extended());
+    CHECK(bench.machine.count<called::create_cq>() == 0);
+    const auto call = bench.machine.calls<called::create_cq_ex>().at(0);
+    CHECK(call.attributes.wc_flags == IBV_WC_STANDARD_FLAGS);
+    CHECK(call.attributes.channel == channel.native_handle());
+    CHECK(call.attributes.comp_vector == 2);
+    const completion_queue_ref any = queue;
+    CHECK(any.native_handle() == queue.native_handle());
+    CHECK(any.capacity() == 16);
+    CHECK(any.channel().native_handle() == channel.native_handle());
+  }
+  CHECK(bench.machine.count<called::destroy_cq>() == 1);
+}
+
+TEST_CASE("A queue of either engine is classic where the provider lacks the other",
+          "[ibv_create_cq_ex][ibv_create_cq]") {
+  for (const int error : unsupported_errors) {
+    engine_bench bench;
+    bench.machine.forget_calls();
+    bench.machine.fail<called::create_cq_ex>(error);
+    int user = 0;
+    std::error_code code = std::make_error_code(std::errc::io_error);
+    {
+      const either_completion_queue<> queue{
+          bench.context, 10, {.vector = 3, .user_context = &user}, code};
+      CHECK(!code);
+      CHECK(queue);
+      CHECK(!queue.is_extended());
+      const auto call = bench.machine.calls<called::create_cq>().at(0);
+      CHECK(call.entries == 10);
+      CHECK(call.vector == 3);
+      CHECK(call.user_context == &user);
+      CHECK(completion_queue_ref{queue}.native_handle() == queue.native_handle());
+    }
+    CHECK(bench.machine.count<called::destroy_cq>() == 1);
+  }
+}
+
+TEST_CASE("A queue of either engine is classic where the device cannot tell a field") {
+  engine_bench bench;
+  const auto can_tell_time = [](const either_completion_queue<timed>& queue) {
+    return queue.visit([](const auto& any) {
+      return std::remove_cvref_t<decltype(any)>::fields.contains(completion_field::timestamp);
+    });
+  };
+  CHECK(!can_tell_time(either_completion_queue<timed>{bench.context, 16}));
+  bench.machine.devices[0].extended.completion_timestamp_mask = ~std::uint64_t{0};
+  CHECK(can_tell_time(either_completion_queue<timed>{bench.context, 16}));
+}
+
+TEST_CASE("Any other failure of a queue of either engine is reported") {
+  engine_bench bench;
+  const auto make = [&](auto&&... policy) {
+    const either_completion_queue<> queue{bench.context, 16, policy...};
+    CHECK(!queue);
+  };
+  CHECK(reported([&] { bench.machine.fail<called::create_cq_ex>(ENOMEM); }, make).code() ==
+        std::errc::not_enough_memory);
+  CHECK(reported(
+            [&] {
+              bench.machine.fail<called::create_cq_ex>(EOPNOTSUPP);
+              bench.machine.fail<called::create_cq>(ENOMEM);
+            },
+            make)
+            .verb() == "ibv_create_cq");
+  CHECK(reported([&](auto&&... policy) {
+          const either_completion_queue<> queue{context_ref{}, 16, policy...};
+        }).explanation() == "the context is empty: moved from, closed, or never made");
+}
+
+TEST_CASE("A queue of either engine moves, and is closed once") {
+  for (const bool lacking : {false, true}) {
+    engine_bench bench;
+    if (lacking) bench.machine.fail<called::create_cq_ex>(EOPNOTSUPP);
+    either_completion_queue<> queue{bench.context, 16};
+    ibv_cq* const native = queue.native_handle();
+    either_completion_queue<> moved = std::move(queue);
+    CHECK(!queue);
+    CHECK(queue.native_handle() == nullptr);
+    CHECK(moved.native_handle() == native);
+    CHECK(moved.is_extended() != lacking);
+    bench.machine.fail<called::destroy_cq>(EBUSY);
+    failure why;
+    moved.close(why);
+    CHECK(why.verb() == "ibv_destroy_cq");
+    CHECK(moved);
+    moved.close();
+    CHECK(!moved);
+    moved = either_completion_queue<>{bench.context, 16};
+    CHECK(moved);
+  }
+  static_assert(!std::is_copy_constructible_v<either_completion_queue<>>);
+  static_assert(!std::is_convertible_v<either_completion_queue<>, completion_queue_ref>);
+}
+
+TEST_CASE("One body serves whichever engine the queue has, and pairs take it") {
+  for (const bool lacking : {false, true}) {
+    engine_bench bench;
+    if (lacking) bench.machine.fail<called::create_cq_ex>(EOPNOTSUPP);
+    const either_completion_queue<> queue{bench.context, 16};
+    const auto pair =
+        queue_pair<transport::rc>::create(bench.domain, {.send_cq = queue, .recv_cq = queue});
+    CHECK(pair.send_completion_queue().native_handle() == queue.native_handle());
+    for (const std::uint64_t id : {1U, 2U, 3U}) {
+      ibv_wc done{};
+      done.wr_id = id;
+      done.byte_len = 10;
+      done.opcode = IBV_WC_RECV;
+      if (lacking)
+        bench.machine.complete(queue.native_handle(), done);
+      else
+        bench.machine.complete(reinterpret_cast<ibv_cq_ex*>(queue.native_handle()), done);
+    }
+    std::vector<std::uint64_t> seen;
+    const std::size_t count = queue.visit([&](const completion_source auto& any) {
+      return any.poll_until(
+          up_to<2>,
+          [&](const auto& done) {
+            done.check();
+            CHECK(done.success().receive().length() == 10);
+            seen.push_back(done.id());
+          },
+          [&] { return seen.size() == 3; });
+    });
+    CHECK(count == 3);
+    CHECK(seen == std::vector<std::uint64_t>{1, 2, 3});
+    CHECK(bench.machine.count<called::poll_cq>() == (lacking ? 2 : 0));
+    CHECK(bench.machine.count<called::start_poll>() == (lacking ? 0 : 2));
+  }
+}
