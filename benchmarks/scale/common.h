@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* What the C and the C++ program have in common: the job, the clock, the memory, the report. */
+#pragma once
+
+#include <malloc.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+  message_size = 8,
+  /* Messages on their way at once, over all queue pairs. */
+  window = 16,
+  messages = 16384,
+  max_queue_pairs = 16384,
+};
+
+/* The queue pair that another one is connected to: its neighbour, or itself when it has none. */
+static inline size_t peer_of(size_t index, size_t count) {
+  const size_t neighbour = index ^ 1;
+  return neighbour < count ? neighbour : index;
+}
+
+static inline double microseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* Bytes that malloc gave out. */
+static inline double heap_bytes(void) {
+  const struct mallinfo2 heap = mallinfo2();
+  return (double)(heap.uordblks + heap.hblkhd);
+}
+
+/* Bytes of memory that the process really has. (/proc/self/statm lags behind by many pages.) */
+static inline double resident_bytes(void) {
+  unsigned long kibibytes = 0;
+  char line[256];
+  FILE* const file = fopen("/proc/self/smaps_rollup", "r");
+  while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    if (sscanf(line, "Rss: %lu kB", &kibibytes) == 1) break;
+  if (kibibytes == 0) {
+    fputs("/proc/self/smaps_rollup does not say how much memory this process has\n", stderr);
+    exit(1);
+  }
+  fclose(file);
+  return (double)kibibytes * 1024;
+}
+
+struct marks {
+  double time;
+  double heap;
+  double resident;
+};
+
+static inline struct marks mark(void) {
+  struct marks now;
+  now.resident = resident_bytes();
+  now.heap = heap_bytes();
+  now.time = microseconds();
+  return now;
+}
+
+/* Prints what the queue pairs cost from `before` to `ready`, and the messages after that. */
+static inline void report(size_t count, const struct marks* before, const struct marks* ready,
+                          double start, double end) {
+  const double pairs = (double)count;
+  printf(
+      "{\"pairs_per_second\": %.2f, \"messages_per_second\": %.2f, "
+      "\"heap_bytes_per_pair\": %.1f, \"resident_bytes_per_pair\": %.1f}\n",
+      pairs * 1e6 / (ready->time - before->time), (double)messages * 1e6 / (end - start),
+      (ready->heap - before->heap) / pairs, (ready->resident - before->resident) / pairs);
+}
+
+/* The number of queue pairs, from the command line. */
+static inline size_t count_of(const char* text) {
+  char* end = NULL;
+  const unsigned long count = strtoul(text, &end, 10);
+  if (*end != '\0' || count == 0 || count > max_queue_pairs) {
+    fprintf(stderr, "the number of queue pairs is 1 to %d\n", max_queue_pairs);
+    exit(2);
+  }
+  return count;
+}
