@@ -118,7 +118,7 @@ class Results:
         self.values: dict[tuple[Case, str], dict[str, list[float]]] = {}
         for line in lines:
             self.failures += line["failures"]
-            case = Case(line["benchmark"], line["kind"], line["size"])
+            case = Case(*(line[name] for name in ("benchmark", "kind", "size", "iterations")))
             for quantity, value in line["values"].items():
                 by_program = self.values.setdefault((case, quantity), {})
                 by_program.setdefault(line["program"], []).append(value)

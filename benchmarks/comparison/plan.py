@@ -20,17 +20,10 @@ class Case:
     benchmark: str  # send, write, read, atomic; or queue_pairs
     kind: str  # lat, bw; or scale
     size: int  # bytes of a message; or the number of queue pairs
+    iterations: int  # messages
 
     def __str__(self) -> str:
         return f"{self.benchmark} {self.kind} {self.size}"
-
-    @property
-    def iterations(self) -> int:
-        """A few tenths of a second on emulated processors, and enough for a steady median."""
-        for limit, count in ((1 << 10, 4000), (4 << 10, 2000), (16 << 10, 600), (64 << 10, 200)):
-            if self.size <= limit:
-                return count
-        return 60 if self.size <= 256 << 10 else 24
 
     @property
     def depth(self) -> int:
@@ -50,11 +43,21 @@ class Step:
     program: str
 
 
-def perf_cases(sizes) -> list[Case]:
+def iterations(size: int, quick: bool) -> int:
+    """A few tenths of a second on emulated processors, and enough for a steady median."""
+    if quick:
+        return 100
+    for limit, count in ((1 << 10, 4000), (4 << 10, 2000), (16 << 10, 600), (64 << 10, 200)):
+        if size <= limit:
+            return count
+    return 60 if size <= 256 << 10 else 24
+
+
+def perf_cases(benchmarks, kinds, sizes, quick: bool = False) -> list[Case]:
     return [
-        Case(benchmark, kind, size)
-        for kind in ("lat", "bw")
-        for benchmark in ("send", "write", "read")
+        Case(benchmark, kind, size, iterations(size, quick))
+        for kind in kinds
+        for benchmark in benchmarks
         for size in sizes
     ]
 
@@ -79,17 +82,24 @@ def steps_of(cases, rounds: int, with_control: bool) -> list[Step]:
     ]
 
 
+BENCHMARKS = ("send", "write", "read")
+KINDS = ("lat", "bw")
+
+
 def perf_steps(rounds: int, quick: bool) -> list[Step]:
     if quick:
-        cases = [Case("send", kind, size) for kind in ("lat", "bw") for size in TABLE_SIZES[:2]]
-        return steps_of(cases, rounds, True)
-    cases = perf_cases(TABLE_SIZES) + [Case("atomic", "lat", ATOMIC_SIZE)]
-    return steps_of(cases, rounds, True) + steps_of(perf_cases(PLOT_SIZES), min(rounds, 2), False)
+        return steps_of(perf_cases(["send"], KINDS, TABLE_SIZES[:2], quick), rounds, True)
+    atomics = perf_cases(["atomic"], ["lat"], [ATOMIC_SIZE])
+    compared = perf_cases(BENCHMARKS, KINDS, TABLE_SIZES) + atomics
+    plotted = perf_cases(BENCHMARKS, KINDS, PLOT_SIZES)
+    return steps_of(compared, rounds, True) + steps_of(plotted, min(rounds, 2), False)
 
 
 def scale_steps(rounds: int, quick: bool) -> list[Step]:
     counts = QUEUE_PAIRS[:2] if quick else QUEUE_PAIRS
-    return steps_of([Case("queue_pairs", "scale", count) for count in counts], rounds, True)
+    messages = 1000 if quick else 16384
+    cases = [Case("queue_pairs", "scale", count, messages) for count in counts]
+    return steps_of(cases, rounds, True)
 
 
 STEPS = {"perf": perf_steps, "scale": scale_steps}

@@ -12,8 +12,11 @@ enum {
   message_size = 8,
   /* Messages on their way at once, over all queue pairs. */
   window = 16,
-  messages = 16384,
-  max_queue_pairs = 16384,
+};
+
+struct job_size {
+  size_t queue_pairs;
+  size_t messages;
 };
 
 /* The queue pair that another one is connected to: its neighbour, or itself when it has none. */
@@ -64,23 +67,41 @@ static inline struct marks mark(void) {
 }
 
 /* Prints what the queue pairs cost from `before` to `ready`, and the messages after that. */
-static inline void report(size_t count, const struct marks* before, const struct marks* ready,
-                          double start, double end) {
-  const double pairs = (double)count;
+static inline void report(struct job_size size, const struct marks* before,
+                          const struct marks* ready, double start, double end) {
+  const double pairs = (double)size.queue_pairs;
   printf(
       "{\"pairs_per_second\": %.2f, \"messages_per_second\": %.2f, "
       "\"heap_bytes_per_pair\": %.1f, \"resident_bytes_per_pair\": %.1f}\n",
-      pairs * 1e6 / (ready->time - before->time), (double)messages * 1e6 / (end - start),
+      pairs * 1e6 / (ready->time - before->time), (double)size.messages * 1e6 / (end - start),
       (ready->heap - before->heap) / pairs, (ready->resident - before->resident) / pairs);
 }
 
-/* The number of queue pairs, from the command line. */
-static inline size_t count_of(const char* text) {
+static inline size_t number_of(const char* text) {
   char* end = NULL;
-  const unsigned long count = strtoul(text, &end, 10);
-  if (*end != '\0' || count == 0 || count > max_queue_pairs) {
-    fprintf(stderr, "the number of queue pairs is 1 to %d\n", max_queue_pairs);
+  const unsigned long number = strtoul(text, &end, 10);
+  if (*end != '\0' || number == 0 || number > 10000000) {
+    fprintf(stderr, "'%s' is no number from 1 to 10,000,000\n", text);
     exit(2);
   }
-  return count;
+  return number;
+}
+
+struct arguments {
+  const char* device;
+  int gid_index;
+  struct job_size size;
+};
+
+static inline struct arguments arguments_of(int argc, char** argv) {
+  if (argc != 5) {
+    fprintf(stderr, "usage: %s DEVICE GID-INDEX QUEUE-PAIRS MESSAGES\n", argv[0]);
+    exit(2);
+  }
+  struct arguments found;
+  found.device = argv[1];
+  found.gid_index = atoi(argv[2]);
+  found.size.queue_pairs = number_of(argv[3]);
+  found.size.messages = number_of(argv[4]);
+  return found;
 }

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <vector>
 
@@ -82,7 +81,7 @@ std::vector<ready_pair> set_up(const device& on, std::size_t count) {
   return ready;
 }
 
-void write_over_all(const device& on, std::vector<ready_pair>& pairs) {
+void write_over_all(const device& on, std::vector<ready_pair>& pairs, std::size_t messages) {
   const auto write =
       adverb::write(on.region.remote<std::uint64_t, access_right::remote_write>().slice(1, 1),
                     on.region.const_slice(0, message_size))
@@ -107,21 +106,17 @@ void write_over_all(const device& on, std::vector<ready_pair>& pairs) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: %s DEVICE GID-INDEX QUEUE-PAIRS\n", argv[0]);
-    return 2;
-  }
-  const std::size_t count = count_of(argv[3]);
-  const device on{argv[1], static_cast<adverb::gid_index>(std::atoi(argv[2]))};
+  const arguments given = arguments_of(argc, argv);
+  const device on{given.device, static_cast<adverb::gid_index>(given.gid_index)};
   // What the first pair of a process costs once is not what a pair costs.
   const std::vector<ready_pair> first = set_up(on, 1);
 
   const marks before = mark();
-  std::vector<ready_pair> pairs = set_up(on, count);
+  std::vector<ready_pair> pairs = set_up(on, given.size.queue_pairs);
   const marks ready = mark();
   const double start = microseconds();
-  write_over_all(on, pairs);
-  report(count, &before, &ready, start, microseconds());
+  write_over_all(on, pairs, given.size.messages);
+  report(given.size, &before, &ready, start, microseconds());
 } catch (const std::exception& failed) {
   std::fprintf(stderr, "%s\n", failed.what());
   return 1;

@@ -38,9 +38,9 @@ static void open_device(struct job* job, const char* name) {
   ibv_free_device_list(devices);
 }
 
-static void prepare(struct job* job, const char* device, const char* gid_index) {
-  open_device(job, device);
-  job->gid_index = (uint8_t)atoi(gid_index);
+static void prepare(struct job* job, const struct arguments* given) {
+  open_device(job, given->device);
+  job->gid_index = (uint8_t)given->gid_index;
   if (ibv_query_gid(job->context, 1, job->gid_index, &job->gid) != 0) fail("ibv_query_gid", errno);
   struct ibv_port_attr port;
   const int error = ibv_query_port(job->context, 1, &port);
@@ -107,7 +107,7 @@ static void set_up(struct job* job, size_t count) {
   for (size_t index = 0; index < job->count; ++index) connect_pair(job, index);
 }
 
-static void write_over_all(const struct job* job) {
+static void write_over_all(const struct job* job, size_t messages) {
   struct ibv_sge from = {
       .addr = (uintptr_t)&job->memory[0], .length = message_size, .lkey = job->region->lkey};
   struct ibv_wc done[window];
@@ -153,23 +153,19 @@ static void close_device(struct job* job) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: %s DEVICE GID-INDEX QUEUE-PAIRS\n", argv[0]);
-    return 2;
-  }
-  const size_t count = count_of(argv[3]);
+  const struct arguments given = arguments_of(argc, argv);
   struct job job = {0};
-  prepare(&job, argv[1], argv[2]);
+  prepare(&job, &given);
   /* What the first pair of a process costs once is not what a pair costs. */
   struct job first = job;
   set_up(&first, 1);
 
   const struct marks before = mark();
-  set_up(&job, count);
+  set_up(&job, given.size.queue_pairs);
   const struct marks ready = mark();
   const double start = microseconds();
-  write_over_all(&job);
-  report(count, &before, &ready, start, microseconds());
+  write_over_all(&job, given.size.messages);
+  report(given.size, &before, &ready, start, microseconds());
 
   take_down(&job);
   take_down(&first);

@@ -15,6 +15,10 @@ def compare(ours, reference, control, lower_is_better=True):
     return Comparison(ours, reference, control, lower_is_better)
 
 
+def names(case):
+    return case.benchmark, case.kind, case.size
+
+
 class Ratios(unittest.TestCase):
     def test_of_medians_over_all_runs_of_the_reference(self):
         found = compare([9, 8, 700], [10, 10, 10], [20, 20, 10])
@@ -95,8 +99,8 @@ class Order(unittest.TestCase):
         for kind, benchmarks in (("lat", ("send", "write", "read")), ("bw", ("send", "write", "read"))):
             for benchmark in benchmarks:
                 for size in (2, 4096, 65536, 1048576):
-                    case = plan.Case(benchmark, kind, size)
-                    found = [step for step in steps if step.case == case]
+                    wanted = (benchmark, kind, size)
+                    found = [step for step in steps if wanted == names(step.case)]
                     self.assertEqual(len(found), 18)
                     self.assertEqual(sum(step.program == plan.OURS for step in found), 6)
         self.assertEqual(sum(step.case.benchmark == "atomic" for step in steps), 18)
@@ -109,8 +113,8 @@ class Files(unittest.TestCase):
             lines = [{"machine": {"kernel": "6.1", "place": "loop", "processor": "P"}}]
             for (benchmark, kind, size), program, values in runs:
                 lines.append({
-                    "benchmark": benchmark, "kind": kind, "size": size, "round": 0,
-                    "program": program, "values": values, "failures": list(failures),
+                    "benchmark": benchmark, "kind": kind, "size": size, "iterations": 100,
+                    "round": 0, "program": program, "values": values, "failures": list(failures),
                 })
             path.write_text("".join(json.dumps(line) + "\n" for line in lines))
             return Results(path)

@@ -43,17 +43,17 @@ class Tables(unittest.TestCase):
         )
 
     def test_a_latency_is_the_median(self):
-        self.assertEqual(perftest.result(Case("send", "lat", 2), SEND_LAT), 18.51)
+        self.assertEqual(perftest.result(Case("send", "lat", 2, 4000), SEND_LAT), 18.51)
 
     def test_a_bandwidth_of_small_messages_is_taken_from_their_rate(self):
-        self.assertAlmostEqual(perftest.result(Case("send", "bw", 2), SEND_BW), 51314)
+        self.assertAlmostEqual(perftest.result(Case("send", "bw", 2, 4000), SEND_BW), 51314)
 
     def test_a_bandwidth_of_large_messages_is_in_units_of_2_to_the_20(self):
-        found = perftest.result(Case("write", "bw", 1 << 20), WRITE_BW)
+        found = perftest.result(Case("write", "bw", 1 << 20, 24), WRITE_BW)
         self.assertAlmostEqual(found, 68.89 * 1048576)
 
     def test_a_table_of_something_else_is_refused(self):
-        for case in (Case("send", "lat", 4), Case("send", "lat", 64 << 10)):
+        for case in (Case("send", "lat", 4, 4000), Case("send", "lat", 2, 200)):
             with self.assertRaisesRegex(perftest.NoTable, "is not of send lat"):
                 perftest.result(case, SEND_LAT)
 
@@ -73,21 +73,21 @@ class Options(unittest.TestCase):
 
     def test_latency(self):
         self.assertEqual(
-            self.command("send", "lat", 2),
+            self.command("send", "lat", 2, 4000),
             "ib_send_lat -d rxe0 -x 1 -p 20000 -n 4000 -s 2 -I 0 -F",
         )
 
     def test_atomics_have_no_size(self):
         self.assertEqual(
-            self.command("atomic", "lat", 8), "ib_atomic_lat -d rxe0 -x 1 -p 20000 -n 4000 -F"
+            self.command("atomic", "lat", 8, 4000), "ib_atomic_lat -d rxe0 -x 1 -p 20000 -n 4000 -F"
         )
 
     def test_bandwidth_says_depth_and_signalling(self):
         self.assertEqual(
-            self.command("read", "bw", 4096),
+            self.command("read", "bw", 4096, 2000),
             "ib_read_bw -d rxe0 -x 1 -p 20000 -n 2000 -s 4096 -t 128 -Q 100 -F -N",
         )
-        self.assertIn(" -Q 1 ", self.command("write", "bw", 64 << 10))
+        self.assertIn(" -Q 1 ", self.command("write", "bw", 64 << 10, 200))
 
 
 if __name__ == "__main__":
