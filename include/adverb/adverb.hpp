@@ -16,7 +16,11 @@
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/multicast.hpp>
 #include <adverb/queue/operations.hpp>
+#include <adverb/queue/prepared_batch.hpp>
+#include <adverb/queue/prepared_list.hpp>
+#include <adverb/queue/prepared_request.hpp>
 #include <adverb/queue/queue_pair.hpp>
+#include <adverb/queue/receive_refill.hpp>
 #include <adverb/queue/resolve_ethernet.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>

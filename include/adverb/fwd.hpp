@@ -165,9 +165,23 @@ class send_request;
 template <class Payload>
 class receive_request;
 class inline_data;
+template <class Request>
+class prepared_request;
+template <class... Requests>
+class prepared_batch;
+template <class Request>
+class prepared_list;
+template <class Request>
+class prepared_list_part;
+template <class Request>
+class linked_request;
 class post_result;
 struct bind_options;
 struct compare_and_swap_values;
+
+template <class Queue>
+class receive_refill;
+struct receive_refill_options;
 
 class shared_receive_queue;
 template <class Storage>

@@ -66,5 +66,15 @@ struct shared_receive_queue_field {
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_set_xrc_srqn(sender, number); }
 };
 
+[[nodiscard]] inline datagram_fields destination_fields(
+    const datagram_destination& there) noexcept {
+  return {there.address.native_handle(), static_cast<std::uint32_t>(there.queue_pair),
+          static_cast<std::uint32_t>(there.queue_key)};
+}
+[[nodiscard]] constexpr shared_receive_queue_field destination_fields(
+    shared_receive_queue_number there) noexcept {
+  return {static_cast<std::uint32_t>(there)};
+}
+
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

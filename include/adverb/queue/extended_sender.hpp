@@ -20,7 +20,12 @@ namespace detail {
 template <transport Transport, send_operations Operations, class Request>
 constexpr void check_extended() noexcept {
   constexpr bool is_send = is_send_request<Request>;
-  static_assert(is_send, "only requests that send can be posted through the extended sender");
+  constexpr bool built_already = is_prepared<Request> || is_linked<Request>;
+  static_assert(!built_already,
+                "prepared requests are posted by the queue pair: the extended calls build each "
+                "request anew, so there is nothing to prepare for them");
+  static_assert(is_send || built_already,
+                "only requests that send can be posted through the extended sender");
   if constexpr (is_send) {
     check_sendable<Transport, qp_state::rts, Request>();
     static_assert(Operations.contains(Request::operation_type::extended),

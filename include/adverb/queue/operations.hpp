@@ -20,6 +20,26 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
+template <class T, access_rights Rights>
+constexpr void check_writable() noexcept {
+  static_assert(Rights.contains(access_right::remote_write),
+                "a write needs a remote buffer with the right remote_write");
+}
+
+template <class T, access_rights Rights>
+constexpr void check_readable() noexcept {
+  static_assert(Rights.contains(access_right::remote_read),
+                "a read needs a remote buffer with the right remote_read");
+}
+
+template <class T, access_rights Rights>
+constexpr void check_atomic() noexcept {
+  static_assert(Rights.contains(access_right::remote_atomic),
+                "an atomic operation needs a remote buffer with the right remote_atomic");
+  static_assert(std::is_integral_v<T> && sizeof(T) == 8,
+                "an atomic operation needs a remote buffer of 64-bit integers");
+}
+
 struct plain_send {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
   static constexpr send_operation extended = send_operation::send;
@@ -31,20 +51,25 @@ struct plain_send {
   static void build(ibv_qp_ex* sender) noexcept { ibv_wr_send(sender); }
 };
 
-struct immediate_send {
+struct immediate_field {
+  std::uint32_t network_order;
+
+  void fill(ibv_send_wr& request) const noexcept { request.imm_data = network_order; }
+};
+
+struct immediate_send : immediate_field {
   static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_IMM;
   static constexpr send_operation extended = send_operation::send_with_immediate;
   static constexpr service_class needs = service_class::message_with_immediate;
   static constexpr bool completes_receive = true;
 
-  std::uint32_t network_order;
-
-  void fill(ibv_send_wr& request) const noexcept { request.imm_data = network_order; }
   /// Wraps: ibv_wr_send_imm(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_send_imm(sender, network_order); }
 };
 
 struct remote_fields {
+  using remote_type = remote_fields;
+
   std::uint64_t address;
   std::uint32_t key;
 
@@ -59,20 +84,27 @@ struct plain_write : remote_fields {
   static constexpr send_operation extended = send_operation::write;
   static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = false;
+
+  template <class T, access_rights Rights>
+  static constexpr void check_remote() noexcept {
+    check_writable<T, Rights>();
+  }
   /// Wraps: ibv_wr_rdma_write(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_write(sender, key, address); }
 };
 
-struct immediate_write : remote_fields {
+struct immediate_write : remote_fields, immediate_field {
   static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   static constexpr send_operation extended = send_operation::write_with_immediate;
   static constexpr service_class needs = service_class::connection;
   static constexpr bool completes_receive = true;
 
-  std::uint32_t network_order;
-
+  template <class T, access_rights Rights>
+  static constexpr void check_remote() noexcept {
+    check_writable<T, Rights>();
+  }
   void fill(ibv_send_wr& request) const noexcept {
-    request.imm_data = network_order;
+    immediate_field::fill(request);
     remote_fields::fill(request);
   }
   /// Wraps: ibv_wr_rdma_write_imm(3).
@@ -86,36 +118,76 @@ struct plain_read : remote_fields {
   static constexpr send_operation extended = send_operation::read;
   static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
+  static constexpr bool brings_data = true;
+
+  template <class T, access_rights Rights>
+  static constexpr void check_remote() noexcept {
+    check_readable<T, Rights>();
+  }
   /// Wraps: ibv_wr_rdma_read(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_read(sender, key, address); }
 };
 
-template <ibv_wr_opcode Opcode>
-struct atomic_operation {
-  static constexpr ibv_wr_opcode opcode = Opcode;
-  static constexpr bool compares = Opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
-  static constexpr send_operation extended =
-      compares ? send_operation::compare_and_swap : send_operation::fetch_and_add;
+struct atomic_fields {
+  using remote_type = atomic_fields;
   static constexpr service_class needs = service_class::reliable_connection;
   static constexpr bool completes_receive = false;
+  static constexpr bool brings_data = true;
 
   std::uint64_t address;
-  std::uint64_t compare_or_add;
-  std::uint64_t swap;
   std::uint32_t key;
 
+  template <class T, access_rights Rights>
+  static constexpr void check_remote() noexcept {
+    check_atomic<T, Rights>();
+  }
   void fill(ibv_send_wr& request) const noexcept {
     request.wr.atomic.remote_addr = address;
-    request.wr.atomic.compare_add = compare_or_add;
-    if constexpr (compares) request.wr.atomic.swap = swap;
     request.wr.atomic.rkey = key;
   }
-  /// Wraps: ibv_wr_atomic_cmp_swp(3), ibv_wr_atomic_fetch_add(3).
+};
+
+struct compare_and_swap_fields {
+  std::uint64_t compare;
+  std::uint64_t swap;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    request.wr.atomic.compare_add = compare;
+    request.wr.atomic.swap = swap;
+  }
+};
+
+struct addend_field {
+  std::uint64_t addend;
+
+  void fill(ibv_send_wr& request) const noexcept { request.wr.atomic.compare_add = addend; }
+};
+
+struct plain_compare_and_swap : atomic_fields, compare_and_swap_fields {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
+  static constexpr send_operation extended = send_operation::compare_and_swap;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    atomic_fields::fill(request);
+    compare_and_swap_fields::fill(request);
+  }
+  /// Wraps: ibv_wr_atomic_cmp_swp(3).
   void build(ibv_qp_ex* sender) const noexcept {
-    if constexpr (compares)
-      ibv_wr_atomic_cmp_swp(sender, key, address, compare_or_add, swap);
-    else
-      ibv_wr_atomic_fetch_add(sender, key, address, compare_or_add);
+    ibv_wr_atomic_cmp_swp(sender, key, address, compare, swap);
+  }
+};
+
+struct plain_fetch_and_add : atomic_fields, addend_field {
+  static constexpr ibv_wr_opcode opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+  static constexpr send_operation extended = send_operation::fetch_and_add;
+
+  void fill(ibv_send_wr& request) const noexcept {
+    atomic_fields::fill(request);
+    addend_field::fill(request);
+  }
+  /// Wraps: ibv_wr_atomic_fetch_add(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_atomic_fetch_add(sender, key, address, addend);
   }
 };
 
@@ -166,20 +238,6 @@ template <class T, access_rights Rights>
   return {remote.address(), static_cast<std::uint32_t>(remote.key())};
 }
 
-template <class T, access_rights Rights>
-constexpr void check_writable() noexcept {
-  static_assert(Rights.contains(access_right::remote_write),
-                "a write needs a remote buffer with the right remote_write");
-}
-
-template <class T, access_rights Rights>
-constexpr void check_atomic() noexcept {
-  static_assert(Rights.contains(access_right::remote_atomic),
-                "an atomic operation needs a remote buffer with the right remote_atomic");
-  static_assert(std::is_integral_v<T> && sizeof(T) == 8,
-                "an atomic operation needs a remote buffer of 64-bit integers");
-}
-
 }  // namespace detail
 
 /// Sends the payload to a receive that the peer has posted.
@@ -193,7 +251,7 @@ template <class... Payload>
 template <class... Payload>
 [[nodiscard]] constexpr auto send_with_immediate(immediate data,
                                                  const Payload&... payload) noexcept {
-  return send_request{detail::immediate_send{detail::in_network_order(data)},
+  return send_request{detail::immediate_send{{detail::in_network_order(data)}},
                       detail::gather(payload...)};
 }
 
@@ -212,7 +270,7 @@ template <class T, access_rights Rights, class... Payload>
                                                   const Payload&... payload) noexcept {
   detail::check_writable<T, Rights>();
   return send_request{
-      detail::immediate_write{detail::fields_of(remote), detail::in_network_order(data)},
+      detail::immediate_write{detail::fields_of(remote), {detail::in_network_order(data)}},
       detail::gather(payload...)};
 }
 
@@ -220,8 +278,7 @@ template <class T, access_rights Rights, class... Payload>
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto read(const remote_buffer<T, Rights>& remote,
                                   const Payload&... payload) noexcept {
-  static_assert(Rights.contains(access_right::remote_read),
-                "a read needs a remote buffer with the right remote_read");
+  detail::check_readable<T, Rights>();
   return send_request{detail::plain_read{detail::fields_of(remote)}, detail::scatter(payload...)};
 }
 
@@ -238,10 +295,10 @@ template <class T, access_rights Rights, class Result>
                                               const compare_and_swap_values& values,
                                               const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
-  return send_request{detail::atomic_operation<IBV_WR_ATOMIC_CMP_AND_SWP>{
-                          remote.address(), values.expected, values.desired,
-                          static_cast<std::uint32_t>(remote.key())},
-                      detail::scatter(result)};
+  return send_request{
+      detail::plain_compare_and_swap{{remote.address(), static_cast<std::uint32_t>(remote.key())},
+                                     {values.expected, values.desired}},
+      detail::scatter(result)};
 }
 
 /// Adds to the first 64-bit number of the peer's memory; what was there before arrives in
@@ -250,8 +307,8 @@ template <class T, access_rights Rights, class Result>
 [[nodiscard]] constexpr auto fetch_and_add(const remote_buffer<T, Rights>& remote,
                                            std::uint64_t addend, const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
-  return send_request{detail::atomic_operation<IBV_WR_ATOMIC_FETCH_AND_ADD>{
-                          remote.address(), addend, 0, static_cast<std::uint32_t>(remote.key())},
+  return send_request{detail::plain_fetch_and_add{
+                          {remote.address(), static_cast<std::uint32_t>(remote.key())}, {addend}},
                       detail::scatter(result)};
 }
 

@@ -59,10 +59,26 @@ struct receive_queue {
 
 /// Tells a request that it was accepted, as the provider left it, if it wants to know.
 template <class Request, class Native>
-constexpr void tell_accepted(const Request& request, const Native& native,
-                             bool accepted = true) noexcept {
+constexpr void tell_accepted(const Request& request, const Native& native, bool accepted) noexcept {
   if constexpr (requires { request.accepted(native); })
     if (accepted) request.accepted(native);
+}
+
+/// Hands over requests that are linked, `count` of them, with one doorbell. GCC would rather call
+/// it, which costs as much as the rest of a post.
+///
+/// Only a later request can be refused by a call that returns 0 (siw's, which returns what its
+/// doorbell returned): where there is just one, `bad` says nothing, unless the post failed.
+template <class Queue, bool JustOne>
+[[nodiscard, gnu::always_inline]] inline post_result post_chain(
+    typename Queue::object_type* object, typename Queue::native_request* first,
+    std::uint32_t count) noexcept {
+  typename Queue::native_request* bad = nullptr;
+  before_post_to(Queue::completes_on(object));
+  const int result = Queue::post(object, first, &bad);
+  if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]]
+    return failed_post<typename Queue::native_request>(object, result, first, bad, Queue::kind);
+  return {object, 0, count, Queue::kind};
 }
 
 template <class Queue, std::size_t... Index, class... Requests>
@@ -77,18 +93,46 @@ template <class Queue, std::size_t... Index, class... Requests>
     (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
                    payloads),
      ...);
-    typename Queue::native_request* bad = nullptr;
-    before_post_to(Queue::completes_on(object));
-    const int result = Queue::post(object, native, &bad);
-    if (result != 0 || bad != nullptr) [[unlikely]] {
-      const post_result failed =
-          failed_post<typename Queue::native_request>(object, result, native, bad, Queue::kind);
-      (tell_accepted(requests, native[Index], Index < failed.accepted().value_or(0)), ...);
-      return failed;
-    }
-    (tell_accepted(requests, native[Index]), ...);
-    return {object, 0, count, Queue::kind};
+    const post_result result = post_chain < Queue, count == 1 > (object, native, count);
+    (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
+    return result;
   }(requests.payload()...);
+}
+
+template <class Queue, class Prepared>
+[[nodiscard]] post_result post_prepared(typename Queue::object_type* object,
+                                        const Prepared& prepared) noexcept {
+  return prepared.hand_over([object](typename Queue::native_request* first, std::uint32_t count) {
+    return post_chain<Queue, Prepared::is_just_one>(object, first, count);
+  });
+}
+
+/// Posts requests, or what was prepared.
+template <class Queue, class... Posted>
+[[nodiscard]] post_result post_either(typename Queue::object_type* object,
+                                      const Posted&... posted) noexcept {
+  constexpr bool prepared = (is_prepared<Posted> && ...);
+  constexpr bool plain = (!is_prepared<Posted> && ...);
+  static_assert(prepared || plain,
+                "prepared requests cannot be posted together with others: prepare them all as one "
+                "batch, or post them in two calls");
+  static_assert(!prepared || sizeof...(Posted) == 1,
+                "prepared requests are posted together when they were prepared together, as a "
+                "prepared_batch or a prepared_list");
+  if constexpr (plain)
+    return post_to<Queue>(object, std::index_sequence_for<Posted...>{}, posted...);
+  else if constexpr (prepared && sizeof...(Posted) == 1)
+    return (post_prepared<Queue>(object, posted), ...);
+  else
+    return {object, EINVAL, 0, Queue::kind};
+}
+
+/// Says in a sentence that a request of a batch or list is not posted alone.
+template <class T>
+constexpr void check_not_linked() noexcept {
+  static_assert(!is_linked<T>,
+                "a request of a prepared batch or list is posted with it: post the batch, the "
+                "list, or list.first(n)");
 }
 
 /// Posts receives to a queue that has nothing else.
@@ -96,10 +140,11 @@ template <class Queue, class... Requests>
 [[nodiscard]] post_result post_receives_to(typename Queue::object_type* object,
                                            const Requests&... requests) noexcept {
   static_assert(sizeof...(Requests) > 0, "there is nothing to post");
-  constexpr bool all_receives = (is_receive_request<Requests> && ...);
+  (check_not_linked<Requests>(), ...);
+  constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
   static_assert(all_receives, "only receives can be posted here: receive(…)");
   if constexpr (all_receives)
-    return post_to<Queue>(object, std::index_sequence_for<Requests...>{}, requests...);
+    return post_either<Queue>(object, requests...);
   else
     return {object, EINVAL, 0, Queue::kind};
 }
@@ -123,7 +168,7 @@ template <class Request>
 }
 
 template <transport Transport, qp_state State, class Request>
-[[nodiscard]] consteval bool is_postable() noexcept {
+[[nodiscard]] consteval bool is_request_postable() noexcept {
   if constexpr (is_receive_request<Request>)
     return can_receive_in(State) && receives(Transport);
   else if constexpr (is_send_request<Request>)
@@ -131,6 +176,15 @@ template <transport Transport, qp_state State, class Request>
            has_right_destination<Transport, Request> && !needs_extended_sender<Request>();
   else
     return false;
+}
+
+template <transport Transport, qp_state State, class... Requests>
+[[nodiscard]] consteval bool are_postable(request_list<Requests...>) noexcept {
+  return (is_request_postable<Transport, State, Requests>() && ...);
+}
+template <transport Transport, qp_state State, class Posted>
+[[nodiscard]] consteval bool is_postable() noexcept {
+  return are_postable<Transport, State>(requests_of<Posted>{});
 }
 
 /// Says in a sentence why a request cannot be sent.
@@ -187,23 +241,30 @@ constexpr void check_postable() noexcept {
   }
 }
 
+template <transport Transport, qp_state State, class... Requests>
+constexpr void check_all_postable(request_list<Requests...>) noexcept {
+  (check_postable<Transport, State, Requests>(), ...);
+}
+
 /// Posts requests of one kind.
 template <transport Transport, qp_state State, class... Requests>
 [[nodiscard]] post_result post(ibv_qp* queue_pair, const Requests&... requests) noexcept {
   static_assert(sizeof...(Requests) > 0, "there is nothing to post");
-  constexpr bool all_known = ((is_send_request<Requests> || is_receive_request<Requests>) && ...);
-  constexpr bool all_receives = (is_receive_request<Requests> && ...);
-  constexpr bool all_sends = (is_send_request<Requests> && ...);
+  (check_not_linked<Requests>(), ...);
+  constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
+  constexpr bool all_sends = (requests_of<Requests>::all_send && ...);
+  constexpr bool all_known =
+      ((requests_of<Requests>::all_send || requests_of<Requests>::all_receive) && ...);
   static_assert(all_known, "only work requests can be posted: send(…), write(…), receive(…), …");
   if constexpr (all_known) {
     static_assert(all_sends || all_receives,
                   "sends and receives go to different queues: post them in two calls");
-    (check_postable<Transport, State, Requests>(), ...);
+    (check_all_postable<Transport, State>(requests_of<Requests>{}), ...);
   }
   if constexpr (all_receives)
-    return post_to<receive_queue>(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+    return post_either<receive_queue>(queue_pair, requests...);
   else if constexpr (all_sends)
-    return post_to<send_queue>(queue_pair, std::index_sequence_for<Requests...>{}, requests...);
+    return post_either<send_queue>(queue_pair, requests...);
   else
     return {queue_pair, EINVAL, 0, posted_to::send_queue};
 }

@@ -75,6 +75,8 @@ inline void put_posted_to(text_writer& writer, posted_to queue, const void* obje
 /// What became of a post: everything was accepted, or not.
 class [[nodiscard]] post_result {
  public:
+  /// Nothing was posted, and nothing failed.
+  constexpr post_result() noexcept = default;
   /// `object` is of the kind of C struct that has this queue.
   constexpr post_result(const void* object, int error, std::uint32_t accepted,
                         detail::posted_to queue) noexcept
@@ -92,6 +94,13 @@ class [[nodiscard]] post_result {
   [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
     if (accepted_or_unknown() == unknown) return std::nullopt;
     return accepted_or_unknown();
+  }
+
+  /// The outcome of this post and of those before it, which accepted so many requests: for what is
+  /// posted in several steps.
+  [[nodiscard]] constexpr post_result after(std::uint32_t earlier) const noexcept {
+    return accepted() ? post_result{object_, error_, accepted_or_unknown() + earlier, queue()}
+                      : *this;
   }
 
   /// Reports a post that was not accepted whole.
@@ -129,11 +138,11 @@ class [[nodiscard]] post_result {
         });
   }
 
-  const void* object_;
-  int error_;
+  const void* object_ = nullptr;
+  int error_ = 0;
   // The count above, which queue it was in the lowest bits: two words in all, which are returned in
   // registers.
-  std::uint32_t packed_;
+  std::uint32_t packed_ = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

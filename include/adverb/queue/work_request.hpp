@@ -50,6 +50,8 @@ template <class Operation, class Payload, class Destination = detail::no_destina
 class send_request {
  public:
   using operation_type = Operation;
+  using payload_type = Payload;
+  using native_type = ibv_send_wr;
   static constexpr detail::destination_kind destination = Destination::kind;
 
   constexpr send_request(const Operation& operation, const Payload& payload,
@@ -89,13 +91,11 @@ class send_request {
   }
   /// Sends it there: for datagrams (UD).
   [[nodiscard]] auto to(const datagram_destination& there) const noexcept {
-    return towards(detail::datagram_fields{there.address.native_handle(),
-                                           static_cast<std::uint32_t>(there.queue_pair),
-                                           static_cast<std::uint32_t>(there.queue_key)});
+    return towards(detail::destination_fields(there));
   }
   /// Sends it to a shared receive queue of the peer (XRC).
   [[nodiscard]] constexpr auto to(shared_receive_queue_number there) const noexcept {
-    return towards(detail::shared_receive_queue_field{static_cast<std::uint32_t>(there)});
+    return towards(detail::destination_fields(there));
   }
 
   [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
@@ -154,10 +154,23 @@ class send_request {
   [[no_unique_address]] Destination destination_;
 };
 
+namespace detail {
+
+/// What a receive does.
+struct receive_operation {
+  static constexpr bool brings_data = true;
+};
+
+}  // namespace detail
+
 /// A request for the receive queue.
 template <class Payload>
 class receive_request {
  public:
+  using operation_type = detail::receive_operation;
+  using payload_type = Payload;
+  using native_type = ibv_recv_wr;
+
   constexpr explicit receive_request(const Payload& payload, std::uint64_t id = 0) noexcept
       : id_{id}, payload_{payload} {}
 
@@ -192,6 +205,34 @@ template <class T>
 inline constexpr bool is_receive_request = false;
 template <class Payload>
 inline constexpr bool is_receive_request<receive_request<Payload>> = true;
+
+/// Requests that are posted together.
+template <class... Requests>
+struct request_list {
+  static constexpr bool all_send = (is_send_request<Requests> && ...);
+  static constexpr bool all_receive = (is_receive_request<Requests> && ...);
+};
+
+/// The requests that one argument of a post stands for: itself, or what was prepared.
+template <class T>
+struct requests_in {
+  using type = request_list<T>;
+};
+template <class T>
+  requires requires { typename T::prepared_requests; }
+struct requests_in<T> {
+  using type = typename T::prepared_requests;
+};
+template <class T>
+using requests_of = typename requests_in<T>::type;
+
+/// Whether something holds requests that are built already, to be posted again and again.
+template <class T>
+inline constexpr bool is_prepared = requires { typename T::prepared_requests; };
+
+/// Whether something is one of several requests that were prepared to be posted together.
+template <class T>
+inline constexpr bool is_linked = requires { typename T::linked_request_type; };
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

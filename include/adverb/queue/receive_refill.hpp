@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Keeps a receive queue filled with the blocks of a region.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <adverb/fwd.hpp>
+#include <adverb/memory/buffer_blocks.hpp>
+#include <adverb/queue/operations.hpp>
+#include <adverb/queue/post_result.hpp>
+#include <adverb/queue/prepared_list.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+struct receive_refill_options {
+  /// How many receives are posted with one doorbell: at least 1, and at most half of the blocks,
+  /// because the queue has to have the others meanwhile.
+  std::size_t batch = 16;
+};
+
+namespace detail {
+
+/// A completion, of either kind of queue.
+template <class T>
+concept identified = requires(const T& completion) {
+  { completion.id() } -> std::same_as<std::uint64_t>;
+};
+
+}  // namespace detail
+
+/// Posts the blocks of a region as receives, and posts each again when the program gives it back,
+/// several with one doorbell:
+///
+///     receive_refill receives{pair, region.blocks(4096), {.batch = 16}};
+///     receives.fill().check();
+///     for (completion& each : queue.poll(batch)) {
+///       each.check();
+///       use(receives.block(each), each.success().receive().length());
+///       receives.give_back(each).check();
+///     }
+///     receives.fill().check();  // before a wait: the rest, which is not a whole batch
+///
+/// The id of a receive is the number of its block; the program gives its other requests that
+/// complete on the same queue ids beyond these, if it has to tell failed ones apart. `Queue` is a
+/// reference: to a queue pair, from INIT on (the pair may change its state meanwhile, and keeps
+/// its receives, but for RESET), to a shared receive queue of any kind, or to a work queue. Queue
+/// and region have to outlive it; it owns only what it remembers, and allocates only when it is
+/// made (std::bad_alloc). One thread at a time.
+///
+/// Every block is in the queue, with the program, or waits here. Of what a failed post did not take
+/// nothing is lost: it waits, and `fill` posts it. But when the provider does not say how many it
+/// took (`accepted()`), these count as posted, because a block that is posted twice could receive
+/// two messages. After RESET, which takes all receives out of the queue, make a new one.
+///
+/// What is checked when a block is given back: that there is a block of that number. What is not,
+/// because it would take a memory of every block: that the program had it. One that is given back
+/// twice is posted twice.
+template <class Queue>
+class receive_refill {
+  using request = decltype(receive(mutable_buffer{}));
+
+ public:
+  /// Posts nothing yet.
+  receive_refill(std::type_identity_t<Queue> queue, const buffer_blocks<mutable_buffer>& blocks,
+                 const receive_refill_options& options = {})
+      : queue_{queue},
+        blocks_{blocks},
+        batch_{batch_of(options.batch, blocks.size())},
+        list_{model(blocks), batch_} {
+    waiting_.reserve(blocks.size());
+    for (std::size_t left = blocks.size(); left > 0; --left) waiting_.push_back(left - 1);
+  }
+
+  [[nodiscard]] const buffer_blocks<mutable_buffer>& blocks() const noexcept { return blocks_; }
+  receive_refill(receive_refill&&) noexcept = default;
+  receive_refill& operator=(receive_refill&&) noexcept = default;
+
+  /// How many receives are posted with one doorbell.
+  [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
+  /// How many blocks wait to be posted: those of an incomplete batch, and what was refused.
+  [[nodiscard]] std::size_t waiting() const noexcept { return gathered_ + waiting_.size(); }
+
+  /// Posts every block that waits: all of them at first; later an incomplete batch, and what an
+  /// earlier post did not take. It fails (most providers say ENOMEM) when there are more than the
+  /// queue has room for; the result counts what it accepted.
+  post_result fill() noexcept {
+    std::uint32_t accepted = 0;
+    for (;;) {
+      while (gathered_ < batch_ && !waiting_.empty()) {
+        gather(waiting_.back());
+        waiting_.pop_back();
+      }
+      const std::size_t count = gathered_;
+      const post_result result = post_gathered().after(accepted);
+      if (!result || waiting_.empty()) return result;
+      accepted += static_cast<std::uint32_t>(count);
+    }
+  }
+
+  /// The block that a completion is about, or the block of that number. A number that is none of a
+  /// block is reported (ERANGE) as by every operation without a policy.
+  template <detail::identified Completion>
+  [[nodiscard]] mutable_buffer block(const Completion& completion) const {
+    return blocks_[completion.id()];
+  }
+  [[nodiscard]] mutable_buffer block(std::size_t index) const { return blocks_[index]; }
+
+  /// Takes back a block: of a completion, which may be a failed one, or the block of that number.
+  /// Posts when a batch is complete, and says what became of that; the block is taken back in any
+  /// case. Reports a wrong number as `block` does.
+  template <detail::identified Completion>
+  post_result give_back(const Completion& completion) {
+    return give_back(completion.id());
+  }
+  post_result give_back(std::size_t index) {
+    gather(index);
+    if (gathered_ < batch_) return {};
+    return post_gathered();
+  }
+
+ private:
+  [[nodiscard]] static request model(const buffer_blocks<mutable_buffer>& blocks) {
+    return receive(blocks.size() > 0 ? blocks[0] : mutable_buffer{});
+  }
+
+  [[nodiscard]] static std::size_t batch_of(std::size_t wanted, std::size_t blocks) noexcept {
+    const std::size_t most = wanted < blocks / 2 ? wanted : blocks / 2;
+    return most > 0 ? most : 1;
+  }
+
+  void gather(std::size_t index) {
+    list_[gathered_].id(index).payload(blocks_[index]);
+    ++gathered_;
+  }
+
+  post_result post_gathered() noexcept {
+    const std::size_t count = std::exchange(gathered_, 0);
+    const post_result result = queue_.post(list_.first(count));
+    if (!result) [[unlikely]]
+      keep_refused(result.accepted().value_or(count), count);
+    return result;
+  }
+
+  [[gnu::cold, gnu::noinline]] void keep_refused(std::size_t from, std::size_t to) noexcept {
+    for (; to > from; --to) waiting_.push_back(list_[to - 1].native().wr_id);
+  }
+
+  Queue queue_;
+  buffer_blocks<mutable_buffer> blocks_;
+  std::size_t batch_;
+  prepared_list<request> list_;
+  std::vector<std::size_t> waiting_;
+  std::size_t gathered_ = 0;
+};
+
+template <class Storage, transport Transport, qp_state State>
+receive_refill(const queue_pair_operations<Storage, Transport, State>&,
+               const buffer_blocks<mutable_buffer>&, const receive_refill_options& = {})
+    -> receive_refill<queue_pair_ref<Transport, State>>;
+template <class Storage>
+receive_refill(const shared_receive_queue_operations<Storage>&,
+               const buffer_blocks<mutable_buffer>&, const receive_refill_options& = {})
+    -> receive_refill<shared_receive_queue_ref>;
+template <class Storage, work_queue_state State>
+receive_refill(const work_queue_operations<Storage, State>&, const buffer_blocks<mutable_buffer>&,
+               const receive_refill_options& = {}) -> receive_refill<work_queue_ref<State>>;
+
+}  // namespace adverb::inline ADVERB_ABI
