@@ -49,7 +49,8 @@ class Row:
     @property
     def name(self) -> str:
         if self.case.kind == "scale":
-            return f"{self.case.size:,} queue pairs, {self.quantity.title}"
+            pairs = "queue pair" if self.case.size == 1 else "queue pairs"
+            return f"{self.case.size:,} {pairs}, {self.quantity.title}"
         return f"{self.case.benchmark} {self.case.kind}, {size_name(self.case.size)}"
 
 
