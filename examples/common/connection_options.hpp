@@ -20,10 +20,15 @@ struct connection_options : device_options {
   [[nodiscard]] bool is_client() const noexcept { return !server.empty(); }
 
   void add_to(CLI::App& app) {
+    add_connection_to(app);
+    device_options::add_to(app);
+  }
+
+ protected:
+  void add_connection_to(CLI::App& app) {
     app.add_option("HOST", server, "Connect to the server on this host; without it, be the server")
         ->type_name("");
     add_number(app, "-p,--port", tcp_port, 1, 65535, "TCP port of the server");
-    device_options::add_to(app);
   }
 };
 

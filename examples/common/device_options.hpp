@@ -19,12 +19,13 @@ struct device_options {
   /// The own GID to use; without one it is chosen by rule.
   std::optional<adverb::gid_index> gid{};
 
-  /// `rule` says which GID is chosen.
-  void add_to(CLI::App& app, const std::string& rule = "the best one") {
+  /// `rule` says which GID is chosen, `gid_names` how its option is spelled.
+  void add_to(CLI::App& app, const std::string& rule = "the best one",
+              const std::string& gid_names = "-g,--gid-idx") {
     app.add_option("-d,--ib-dev", device, "RDMA device (default: the first one)")
         ->type_name("NAME");
     add_number(app, "-i,--ib-port", port, 1, 255, "Port of the device");
-    app.add_option("-g,--gid-idx", gid,
+    app.add_option(gid_names, gid,
                    "Own GID, as an index into the port's table (default: " + rule + ")")
         ->check(number_from(0, 255))
         ->type_name("NUMBER");

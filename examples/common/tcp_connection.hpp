@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "common/file_descriptor.hpp"
@@ -59,6 +60,13 @@ class tcp_connection {
     std::array<std::byte, Size> bytes{};
     receive(bytes);
     return bytes;
+  }
+
+  /// Whether the peer says something, or is gone, within this time; a negative one has no end. No
+  /// as well when a signal came meanwhile.
+  [[nodiscard]] bool has_message(int milliseconds = 0) const {
+    pollfd socket{.fd = socket_.number(), .events = POLLIN, .revents = 0};
+    return ::poll(&socket, 1, milliseconds) > 0;
   }
 
   /// Returns when the peer has come to this point, too.

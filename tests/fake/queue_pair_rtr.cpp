@@ -238,3 +238,24 @@ TEST_CASE("The peer can be given in its parts") {
   CHECK(call.attributes.path_mtu == IBV_MTU_1024);
   CHECK(call.attributes.max_dest_rd_atomic == 16);
 }
+
+TEST_CASE("The device is asked nothing about what was given") {
+  test_bench bench;
+  auto waiting = bench.waiting<transport::rc>();
+  const auto asked = [&] {
+    return bench.machine.calls<fake::called::query_port>().size() +
+           bench.machine.calls<fake::called::query_device>().size() +
+           bench.machine.calls<fake::called::query_gid_table>().size();
+  };
+  const std::size_t before = asked();
+  auto receiving = waiting.rtr()
+                       .address({.route = global_route{.destination = test_bench::peer.gid}})
+                       .remote_queue_pair(qp_number{0x77})
+                       .remote_sequence_number(packet_sequence_number{1})
+                       .path_mtu(mtu::bytes_512)
+                       .max_destination_read_atomic(1)
+                       .apply();
+  CHECK(bench.modification().attributes.path_mtu == IBV_MTU_512);
+  const auto ready = receiving.rts().max_initiator_read_atomic(1).apply();
+  CHECK(asked() == before);
+}

@@ -258,9 +258,14 @@ address address_of_peer(const endpoint& peer, const path_options& path,
 template <error_policy Policy>
 bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
                   Policy&& policy) {
-  const port_attributes port =
-      context.query_port(plan.announced.port, std::forward<Policy>(policy));
-  if (failed(policy)) return false;
+  const bool chooses_mtu =
+      needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu);
+  // Nothing is asked of the device that was given: programs set up pairs by the thousand.
+  port_attributes port;
+  if (plan.peer || chooses_mtu) {
+    port = context.query_port(plan.announced.port, std::forward<Policy>(policy));
+    if (failed(policy)) return false;
+  }
 
   if (plan.peer) {
     const address way = address_of_peer(*plan.peer, plan.path, plan.announced, context, port,
@@ -272,7 +277,7 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     // The pair is on a port already, whatever the address says.
     plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
   }
-  if (needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu)) {
+  if (chooses_mtu) {
     const mtu smaller = plan.peer ? lower_of(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
     plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
   }

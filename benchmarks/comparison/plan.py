@@ -1,0 +1,105 @@
+"""What is measured: the cases, how long each runs, and the order of the programs."""
+import dataclasses
+
+# The programs of a comparison. The control is the reference once more: how far these two lie apart
+# is what chance does.
+OURS, REFERENCE, CONTROL = "adverb", "reference", "control"
+
+# The sizes that have to hold the bars, and those that only give the plots more points.
+TABLE_SIZES = (2, 4 << 10, 64 << 10, 1 << 20)
+PLOT_SIZES = (16, 64, 256, 1 << 10, 16 << 10, 256 << 10)
+ATOMIC_SIZE = 8
+
+QUEUE_PAIRS = (1, 16, 256, 1024)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """What one run measures, but for the program that does it."""
+
+    benchmark: str  # send, write, read, atomic; or queue_pairs
+    kind: str  # lat, bw; or scale
+    size: int  # bytes of a message; or the number of queue pairs
+    iterations: int  # messages
+
+    def __str__(self) -> str:
+        return f"{self.benchmark} {self.kind} {self.size}"
+
+    @property
+    def depth(self) -> int:
+        """How many messages are on their way at once."""
+        return 128 if self.kind == "bw" else 1
+
+    @property
+    def moderation(self) -> int:
+        """How many messages there are for each completion; perftest's default."""
+        return 100 if self.size <= 8192 else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    case: Case
+    round: int
+    program: str
+
+
+def iterations(size: int, quick: bool) -> int:
+    """A few tenths of a second on emulated processors, and enough for a steady median."""
+    if quick:
+        return 100
+    for limit, count in ((1 << 10, 4000), (4 << 10, 2000), (16 << 10, 600), (64 << 10, 200)):
+        if size <= limit:
+            return count
+    return 60 if size <= 256 << 10 else 24
+
+
+def perf_cases(benchmarks, kinds, sizes, quick: bool = False) -> list[Case]:
+    return [
+        Case(benchmark, kind, size, iterations(size, quick))
+        for kind in kinds
+        for benchmark in benchmarks
+        for size in sizes
+    ]
+
+
+def order(round_number: int, with_control: bool) -> tuple[str, ...]:
+    """Ours is second, first and last in turn, so that no drift is in its favour."""
+    if not with_control:
+        return ((REFERENCE, OURS), (OURS, REFERENCE))[round_number % 2]
+    return (
+        (REFERENCE, OURS, CONTROL),
+        (OURS, REFERENCE, CONTROL),
+        (REFERENCE, CONTROL, OURS),
+    )[round_number % 3]
+
+
+def steps_of(cases, rounds: int, with_control: bool) -> list[Step]:
+    return [
+        Step(case, number, program)
+        for case in cases
+        for number in range(rounds)
+        for program in order(number, with_control)
+    ]
+
+
+BENCHMARKS = ("send", "write", "read")
+KINDS = ("lat", "bw")
+
+
+def perf_steps(rounds: int, quick: bool) -> list[Step]:
+    if quick:
+        return steps_of(perf_cases(["send"], KINDS, TABLE_SIZES[:2], quick), rounds, True)
+    atomics = perf_cases(["atomic"], ["lat"], [ATOMIC_SIZE])
+    compared = perf_cases(BENCHMARKS, KINDS, TABLE_SIZES) + atomics
+    plotted = perf_cases(BENCHMARKS, KINDS, PLOT_SIZES)
+    return steps_of(compared, rounds, True) + steps_of(plotted, min(rounds, 2), False)
+
+
+def scale_steps(rounds: int, quick: bool) -> list[Step]:
+    counts = QUEUE_PAIRS[:2] if quick else QUEUE_PAIRS
+    messages = 1000 if quick else 16384
+    cases = [Case("queue_pairs", "scale", count, messages) for count in counts]
+    return steps_of(cases, rounds, True)
+
+
+STEPS = {"perf": perf_steps, "scale": scale_steps}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#include "engines.hpp"
+#include "measure.hpp"
+
+namespace perf {
+
+void measure_ud_extended(const surroundings& around) {
+  measurement<extended_engine<adverb::transport::ud>>{around}.run();
+}
+
+}  // namespace perf

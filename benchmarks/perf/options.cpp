@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "common/limits.hpp"
+#include "common/mtu_option.hpp"
+#include "common/number.hpp"
+#include "common/run.hpp"
+
+namespace perf {
+
+namespace {
+
+using examples::wrong_argument;
+
+constexpr std::array operation_names{"send", "write", "read", "atomic"};
+constexpr std::array measure_names{"lat", "bw"};
+constexpr std::array service_names{"RC", "UC", "UD"};
+constexpr std::array engine_names{"classic", "extended"};
+constexpr std::array atomic_names{"fetch_and_add", "compare_and_swap"};
+
+/// Replaces a name by its place among `names`.
+template <std::size_t Count>
+CLI::Validator one_of(const std::array<const char*, Count>& names) {
+  return CLI::Validator{[&names](std::string& text) -> std::string {
+                          std::string listed;
+                          for (std::size_t index = 0; index < Count; ++index) {
+                            if (text == names[index]) {
+                              text = std::to_string(index);
+                              return {};
+                            }
+                            if (index != 0) listed += index + 1 == Count ? " or " : ", ";
+                            listed += names[index];
+                          }
+                          return "must be " + listed + ", not " + text;
+                        },
+                        ""};
+}
+
+template <class Enumeration, std::size_t Count>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, Enumeration& value,
+                        const std::array<const char*, Count>& names,
+                        const std::string& description) {
+  return app.add_option(name, value, description)->transform(one_of(names))->type_name("");
+}
+
+template <class Number>
+CLI::Option* add_optional_number(CLI::App& app, const std::string& name,
+                                 std::optional<Number>& number, std::uint64_t least,
+                                 std::uint64_t most, const std::string& description) {
+  return app.add_option(name, number, description)
+      ->check(examples::number_from(least, most))
+      ->type_name("NUMBER");
+}
+
+constexpr std::uint32_t largest_of_all_sizes = 8U << 20;
+/// Above this, perftest asks for a completion of each message.
+constexpr std::uint32_t moderated_size = 8192;
+constexpr std::uint32_t usual_moderation = 100;
+constexpr std::uint64_t many = 1'000'000'000;
+
+}  // namespace
+
+const char* name_of(operation value) noexcept {
+  return operation_names[static_cast<std::size_t>(value)];
+}
+const char* name_of(measure value) noexcept {
+  return measure_names[static_cast<std::size_t>(value)];
+}
+const char* name_of(service value) noexcept {
+  return service_names[static_cast<std::size_t>(value)];
+}
+const char* name_of(engine value) noexcept { return engine_names[static_cast<std::size_t>(value)]; }
+const char* name_of(atomic_operation value) noexcept {
+  return atomic_names[static_cast<std::size_t>(value)];
+}
+
+void options::add_to(CLI::App& app) {
+  add_choice(app, "OPERATION", operation, operation_names, "send, write, read or atomic")
+      ->required();
+  add_choice(app, "MEASURE", measure, measure_names, "lat (latency) or bw (bandwidth)")->required();
+  add_connection_to(app);
+  device_options::add_to(app, "the best one", "-x,--gid-index");
+
+  CLI::Option* const one_size =
+      add_optional_number(app, "-s,--size", size, 1, examples::unlimited,
+                          "Size of a message, in bytes (default: 2 for lat, 65536 for bw)");
+  app.add_flag("-a,--all", all_sizes, "All sizes: 2, 4, 8 and so on to 8 MiB, or one packet of UD")
+      ->excludes(one_size);
+  CLI::Option* const count = add_optional_number(
+      app, "-n,--iters", iterations, 1, many,
+      "Messages of each size and queue pair (default: 1000 for lat, 5000 for bw)");
+  examples::add_number(app, "-D,--duration", duration, 1, 1'000'000,
+                       "Seconds to measure each size for, instead of a number of messages")
+      ->default_str("")
+      ->excludes(count);
+  add_choice(app, "-c,--connection", service, service_names, "RC, UC or UD (default: RC)");
+  examples::add_number(app, "-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
+  add_optional_number(app, "-t,--tx-depth", send_depth, 1, examples::unlimited,
+                      "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
+  examples::add_number(app, "-r,--rx-depth", receive_depth, 1, examples::unlimited,
+                       "Receives that are posted for each queue pair (send)");
+  examples::add_number(app, "-l,--post_list", post_list, 1, examples::unlimited,
+                       "Messages to post with each call (bw)");
+  add_optional_number(app, "-I,--inline_size", inline_size, 0, examples::unlimited,
+                      "Largest message to post inline (default: 0 for bw, 236 for lat where the "
+                      "device can)");
+  add_optional_number(app, "-Q,--cq-mod", moderation, 1, examples::unlimited,
+                      "Messages for each completion (default: 100; 1 for messages of more than "
+                      "8192 bytes)");
+  app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
+  app.add_option("-m,--mtu", mtu, "Path MTU, in bytes (default: the largest of both ports)")
+      ->transform(CLI::Validator{examples::mtu_code, ""})
+      ->type_name("NUMBER");
+  add_choice(app, "--engine", engine, engine_names,
+             "classic (ibv_post_send, ibv_poll_cq) or extended (ibv_wr_*, ibv_cq_ex) calls "
+             "(default: classic)");
+  add_choice(app, "--atomic", atomic, atomic_names,
+             "fetch_and_add or compare_and_swap (default: fetch_and_add)");
+  app.add_flag("--json{-}", json,
+               "Print the results as JSON instead of as a table, or with =FILE write them there")
+      ->type_name("[=FILE]");
+}
+
+void options::complete() {
+  using enum perf::operation;
+  if (service == service::ud && operation != send)
+    throw wrong_argument{std::string{"a UD queue pair can only send: "} + name_of(operation) +
+                         (operation == write ? " needs UC or RC" : " needs RC")};
+  if (service == service::uc && (operation == read || operation == atomic))
+    throw wrong_argument{std::string{"a UC queue pair can send and write: "} + name_of(operation) +
+                         " needs RC"};
+  if (operation == atomic && (all_sizes || size.value_or(atomic_size) != atomic_size))
+    throw wrong_argument{"an atomic operation has 8 bytes: leave out --size and --all"};
+  if (is_latency() && queue_pairs != 1)
+    throw wrong_argument{"latency is measured with one queue pair: --qp is for bw"};
+  if (is_latency() && post_list != 1)
+    throw wrong_argument{"latency is measured with one message at a time: --post_list is for bw"};
+  if (operation == write && is_latency() && sleep)
+    throw wrong_argument{
+        "a write gives no event where it arrives: write lat polls memory, without --events"};
+
+  if (!size) size = operation == atomic ? atomic_size : is_latency() ? 2 : 65536;
+  if (!iterations) iterations = is_latency() ? 1000 : 5000;
+  if (!send_depth) send_depth = is_latency() ? 1 : std::max(128U, post_list);
+  if (post_list > *send_depth)
+    throw wrong_argument{"--post_list is " + std::to_string(post_list) + ", but --tx-depth only " +
+                         std::to_string(*send_depth)};
+  if (duration == 0 && *iterations % post_list != 0)
+    throw wrong_argument{"--iters is " + std::to_string(*iterations) +
+                         ", which is no multiple of --post_list " + std::to_string(post_list)};
+}
+
+std::vector<std::uint32_t> options::sizes(std::uint32_t largest) const {
+  if (!all_sizes) {
+    examples::check_limit("--size", *size, largest);
+    return {*size};
+  }
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t each = 2; each <= std::min(largest, largest_of_all_sizes); each *= 2)
+    found.push_back(each);
+  return found;
+}
+
+std::uint32_t options::signal_interval(std::uint32_t message_size) const noexcept {
+  const std::uint32_t wanted =
+      moderation.value_or(message_size > moderated_size ? 1 : usual_moderation);
+  const std::uint32_t lists = std::min(wanted, *send_depth) / post_list;
+  return std::max(lists, 1U) * post_list;
+}
+
+}  // namespace perf

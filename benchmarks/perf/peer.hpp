@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The other side, as it is talked to over TCP: texts, and what queue pairs need to know.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <adverb/queue/endpoint.hpp>
+
+#include "common/connect_to_peer.hpp"
+#include "interruption.hpp"
+
+namespace perf {
+
+class peer {
+ public:
+  explicit peer(const examples::connection_options& options)
+      : tcp_{examples::connect_to_peer(options)} {}
+
+  /// Says a text. Its length goes first, in four bytes, the lowest one first.
+  void say(const std::string& text) const {
+    std::array<std::byte, 4> length{};
+    for (std::size_t index = 0; index < length.size(); ++index)
+      length[index] = static_cast<std::byte>(text.size() >> (8 * index));
+    tcp_.send(length);
+    tcp_.send(std::as_bytes(std::span{text}));
+  }
+
+  [[nodiscard]] std::string hear() const {
+    const auto length = tcp_.receive<4>();
+    std::size_t size = 0;
+    for (std::size_t index = 0; index < length.size(); ++index)
+      size |= std::to_integer<std::size_t>(length[index]) << (8 * index);
+    if (size > longest_text)
+      throw std::runtime_error{"the peer does not talk as this program does; is it adverb_perf?"};
+    std::string text(size, '\0');
+    tcp_.receive(std::as_writable_bytes(std::span{text}));
+    return text;
+  }
+
+  /// Whether the peer has said something, or is gone.
+  [[nodiscard]] bool has_spoken() const { return tcp_.has_message(); }
+
+  /// Waits until the peer says something, for as long as it takes.
+  void wait() const {
+    while (!tcp_.has_message(-1)) interruption::throw_if_requested();
+  }
+
+  /// Tells the peer something of a fixed size for each queue pair, and hears the same.
+  template <class Value>
+  [[nodiscard]] std::vector<Value> exchange(const std::vector<Value>& ours) const {
+    for (const Value& each : ours) tcp_.send(each.encode());
+    std::vector<Value> theirs;
+    for (std::size_t count = 0; count < ours.size(); ++count)
+      theirs.push_back(Value::decode(tcp_.receive<Value::encoded_size>()));
+    return theirs;
+  }
+
+  /// Returns when the peer has come to this point, too.
+  void synchronize() const { tcp_.synchronize(); }
+
+ private:
+  static constexpr std::size_t longest_text = 65536;
+
+  examples::tcp_connection tcp_;
+};
+
+}  // namespace perf

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The results, as a table while they come, and as JSON in the end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "result.hpp"
+
+namespace perf {
+
+/// What the results are of, beside the options: what the device decided.
+struct circumstances {
+  std::string device;
+  std::uint32_t mtu;
+  std::uint32_t inline_size;
+};
+
+class report {
+ public:
+  explicit report(const options& wanted) : options_{wanted} {}
+
+  /// Before the first result.
+  void begin(const circumstances& found);
+  void add(const result& found);
+  /// Writes the JSON, if that is wanted.
+  void finish() const;
+
+ private:
+  [[nodiscard]] bool wants_table() const { return options_.json != "-"; }
+
+  options options_;
+  circumstances circumstances_{};
+  std::vector<result> results_;
+};
+
+/// A result as a text that goes to the peer, and back.
+[[nodiscard]] std::string to_text(const result& found);
+[[nodiscard]] result result_from(const std::string& text);
+
+}  // namespace perf
