@@ -76,16 +76,16 @@ enum class completion_opcode : std::uint32_t {
 namespace detail {
 
 /// Whether a receive completed. The bit that the C API reserves for this is set for the list
-/// operations of tag matching and for the opcodes of drivers too.
+/// operations of tag matching and for the opcodes of drivers too. A plain receive is the lowest of
+/// all that have it, so that one comparison tells it from the others on either side: this costs one
+/// instruction more than to look at the bit, and a plain receive costs none.
 [[nodiscard]] constexpr bool completes_receive(std::uint32_t opcode) noexcept {
-  constexpr auto bit_of = [](completion_opcode receive) {
-    return 1U << (static_cast<std::uint32_t>(receive) - IBV_WC_RECV);
-  };
-  constexpr std::uint32_t receives =
-      bit_of(completion_opcode::receive) | bit_of(completion_opcode::receive_write_with_immediate) |
-      bit_of(completion_opcode::receive_tagged) | bit_of(completion_opcode::receive_without_tag);
-  const std::uint32_t index = opcode - IBV_WC_RECV;
-  return index < 32 && ((receives >> index) & 1U) != 0;
+  if (opcode == IBV_WC_RECV) [[likely]]
+    return true;
+  if (opcode > IBV_WC_RECV) [[unlikely]]
+    return opcode == IBV_WC_RECV_RDMA_WITH_IMM || opcode == IBV_WC_TM_RECV ||
+           opcode == IBV_WC_TM_NO_TAG;
+  return false;
 }
 
 }  // namespace detail

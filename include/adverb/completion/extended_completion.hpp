@@ -171,7 +171,10 @@ class extended_successful_completion {
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion {
  public:
-  explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
+  explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {
+    // A view is empty because of the status or the opcode alone.
+    if (queue == nullptr) __builtin_unreachable();
+  }
 
   /// The id that the request was given.
   [[nodiscard]] std::uint64_t id() const noexcept { return queue_->wr_id; }

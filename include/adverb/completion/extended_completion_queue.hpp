@@ -42,13 +42,15 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
   /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
   template <error_policy Policy = throwing>
-  [[nodiscard]] polled_completions<Fields, Policy> poll(
-      std::size_t limit = std::numeric_limits<std::size_t>::max(), Policy&& policy = {}) const {
-    return {this->native_handle(), limit, std::forward<Policy>(policy)};
+  [[nodiscard]] auto poll(std::size_t limit, Policy&& policy = {}) const {
+    return polled_completions<Fields, Policy, detail::completion_limit>{
+        this->native_handle(), detail::completion_limit{limit}, std::forward<Policy>(policy)};
   }
-  template <error_policy Policy>
-  [[nodiscard]] polled_completions<Fields, Policy> poll(Policy&& policy) const {
-    return poll(std::numeric_limits<std::size_t>::max(), std::forward<Policy>(policy));
+  /// The same without a limit.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] auto poll(Policy&& policy = {}) const {
+    return polled_completions<Fields, Policy, detail::no_completion_limit>{
+        this->native_handle(), {}, std::forward<Policy>(policy)};
   }
   /// The same, handed to `consume` one by one; returns how many there were.
   template <class Consume, error_policy Policy = throwing>

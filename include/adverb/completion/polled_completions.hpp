@@ -14,13 +14,32 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
+// How many completions a round may take: so many, or all that are there.
+class completion_limit {
+ public:
+  explicit completion_limit(std::size_t count) noexcept : left_{count} {}
+  [[nodiscard]] bool reached() const noexcept { return left_ == 0; }
+  void take_one() noexcept { --left_; }
+
+ private:
+  std::size_t left_;
+};
+struct no_completion_limit {
+  [[nodiscard]] static constexpr bool reached() noexcept { return false; }
+  static constexpr void take_one() noexcept {}
+};
+
+}  // namespace detail
+
 /// What `extended_completion_queue::poll` returns: the completions that are there, taken off one by
 /// one as the loop goes on. It can be gone through once. Leaving the loop early, also by an
 /// exception, leaves the completions that it did not come to in the queue.
 ///
 /// With some providers the queue is locked from the first completion until the range dies: a thread
 /// that polls the same queue meanwhile waits, and the thread itself must not.
-template <completion_fields Fields, class Policy>
+template <completion_fields Fields, class Policy, class Limit>
 class [[nodiscard]] polled_completions {
  public:
   /// What the loop compares with at its end.
@@ -37,21 +56,21 @@ class [[nodiscard]] polled_completions {
     explicit iterator(polled_completions& range) noexcept : range_{&range} {}
 
     [[nodiscard]] value_type operator*() const noexcept { return value_type{range_->queue_}; }
-    iterator& operator++() {
+    [[gnu::always_inline]] iterator& operator++() {
       range_->advance();
       return *this;
     }
-    void operator++(int) { range_->advance(); }
+    [[gnu::always_inline]] void operator++(int) { range_->advance(); }
     [[nodiscard]] bool operator==(sentinel) const noexcept { return !range_->has_entry_; }
 
    private:
     polled_completions* range_ = nullptr;
   };
 
-  /// Starts a round of at most `limit` completions. `poll` is what makes one.
-  polled_completions(ibv_cq_ex* queue, std::size_t limit, Policy policy)
-      : queue_{queue}, left_{limit}, policy_{std::forward<Policy>(policy)} {
-    if (left_ == 0) {
+  /// Starts a round. `poll` is what makes one.
+  [[gnu::always_inline]] polled_completions(ibv_cq_ex* queue, Limit limit, Policy policy)
+      : queue_{queue}, limit_{limit}, policy_{std::forward<Policy>(policy)} {
+    if (limit_.reached()) {
       detail::clear(policy_);
       return;
     }
@@ -60,7 +79,7 @@ class [[nodiscard]] polled_completions {
   }
   polled_completions(const polled_completions&) = delete;
   polled_completions& operator=(const polled_completions&) = delete;
-  ~polled_completions() {
+  [[gnu::always_inline]] ~polled_completions() {
     if (started_) ibv_end_poll(queue_);
   }
 
@@ -70,17 +89,20 @@ class [[nodiscard]] polled_completions {
   [[nodiscard]] sentinel end() const noexcept { return {}; }
 
  private:
-  void advance() {
+  [[gnu::always_inline]] void advance() {
     // The last one of the limit is taken off by the end of the round: asking for one more would
     // take that off too.
     has_entry_ = false;
-    if (--left_ == 0) return;
+    limit_.take_one();
+    if (limit_.reached()) return;
     has_entry_ = found(ibv_next_poll(queue_), "ibv_next_poll");
   }
 
-  bool found(int result, std::string_view verb) {
+  [[gnu::always_inline]] bool found(int result, std::string_view verb) {
+    // A policy of its own: one that the range holds would keep the range in memory.
+    Policy policy = static_cast<Policy>(policy_);
     if (!detail::check_entry(
-            std::forward<Policy>(policy_), verb, result,
+            std::forward<Policy>(policy), verb, result,
             detail::on_object<detail::completion_queue_traits>(ibv_cq_ex_to_cq(queue_))))
       return false;
     detail::after_poll_of(queue_);
@@ -88,7 +110,7 @@ class [[nodiscard]] polled_completions {
   }
 
   ibv_cq_ex* queue_;
-  std::size_t left_;
+  [[no_unique_address]] Limit limit_;
   [[no_unique_address]] Policy policy_;
   bool started_ = false;
   bool has_entry_ = false;

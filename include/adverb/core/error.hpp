@@ -94,10 +94,11 @@ template <error_policy Policy>
 }
 
 /// Reports a failure through the policy. `describe` is called with a failure_description, and only
-/// when the policy wants more than a code.
+/// when the policy wants more than a code. It is taken by value: what it holds need not be in
+/// memory as long as nothing fails.
 template <error_policy Policy, class Describe>
 [[gnu::cold, gnu::noinline]] void report(Policy&& policy, std::error_code code,
-                                         std::string_view verb, const Describe& describe) {
+                                         std::string_view verb, Describe describe) {
   if constexpr (std::same_as<Policy, std::error_code&>)
     policy = code;
   else

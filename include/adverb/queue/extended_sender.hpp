@@ -75,6 +75,19 @@ constexpr void check_all_carried() noexcept {
   if constexpr (others != 0) check_carried<Transport, service_of(first)>();
 }
 
+// What follows is always inlined, for the reason that posting is.
+
+/// Hands what was built since ibv_wr_start to the device.
+[[nodiscard, gnu::always_inline]] inline post_result complete(ibv_qp_ex* sender,
+                                                              std::uint32_t size) noexcept {
+  constexpr auto queue = posted_to::extended_send_queue;
+  before_post_to(sender->qp_base.send_cq);
+  const int result = ibv_wr_complete(sender);
+  if (result != 0) [[unlikely]]
+    return {&sender->qp_base, result < 0 ? -result : result, 0, queue};
+  return {&sender->qp_base, 0, size, queue};
+}
+
 /// Tells a request that was built that it was refused, if it wants to know.
 template <class Request>
 constexpr void tell_refused(const Request& request) noexcept {
@@ -123,18 +136,20 @@ template <transport Transport, send_operations Operations>
 class [[nodiscard]] extended_batch {
  public:
   /// Wraps: ibv_wr_start(3).
-  explicit extended_batch(ibv_qp_ex* sender) noexcept : sender_{sender} { ibv_wr_start(sender_); }
+  [[gnu::always_inline]] explicit extended_batch(ibv_qp_ex* sender) noexcept : sender_{sender} {
+    ibv_wr_start(sender_);
+  }
   extended_batch(extended_batch&& other) noexcept
       : sender_{std::exchange(other.sender_, nullptr)}, size_{other.size_} {}
   extended_batch& operator=(extended_batch&&) = delete;
   /// Wraps: ibv_wr_abort(3).
-  ~extended_batch() {
+  [[gnu::always_inline]] ~extended_batch() {
     if (sender_ != nullptr) ibv_wr_abort(sender_);
   }
 
   /// Adds a request. What it refers to (lists, inline bytes) is read now.
   template <class Request>
-  extended_batch& add(const Request& request) & noexcept {
+  [[gnu::always_inline]] extended_batch& add(const Request& request) & noexcept {
     detail::check_extended<Transport, Operations, Request>();
     if constexpr (detail::is_send_request<Request>) request.build(sender_);
     ++size_;
@@ -142,20 +157,14 @@ class [[nodiscard]] extended_batch {
   }
   /// The same for a temporary, which is to be committed in the same expression.
   template <class Request>
-  [[nodiscard]] extended_batch&& add(const Request& request) && noexcept {
+  [[nodiscard, gnu::always_inline]] extended_batch&& add(const Request& request) && noexcept {
     return std::move(add(request));
   }
 
   /// Hands all requests to the device: either all are accepted, or none. Once.
   /// Wraps: ibv_wr_complete(3).
-  post_result commit() noexcept {
-    ibv_qp_ex* const sender = std::exchange(sender_, nullptr);
-    detail::before_post_to(sender->qp_base.send_cq);
-    const int result = ibv_wr_complete(sender);
-    constexpr auto queue = detail::posted_to::extended_send_queue;
-    if (result != 0) [[unlikely]]
-      return {&sender->qp_base, result < 0 ? -result : result, 0, queue};
-    return {&sender->qp_base, 0, size_, queue};
+  [[gnu::always_inline]] post_result commit() noexcept {
+    return detail::complete(std::exchange(sender_, nullptr), size_);
   }
 
  private:
@@ -202,18 +211,24 @@ class extended_sender {
 
   /// Posts work requests in their order: either all are accepted, or none. Allocates nothing.
   template <class... Requests>
-  post_result post(const Requests&... requests) const noexcept {
+  [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(sizeof...(Requests) > 0, "there is nothing to post");
-    extended_batch<Transport, Operations> batch = start();
-    (batch.add(requests), ...);
-    const post_result result = batch.commit();
-    if (!result) [[unlikely]]
-      (detail::tell_refused(requests), ...);
-    return result;
+    (detail::check_extended<Transport, Operations, Requests>(), ...);
+    constexpr bool all_sends = (detail::is_send_request<Requests> && ...);
+    if constexpr (all_sends) {
+      ibv_wr_start(sender_);
+      (requests.build(sender_), ...);
+      const post_result result = detail::complete(sender_, sizeof...(Requests));
+      if (!result) [[unlikely]]
+        (detail::tell_refused(requests), ...);
+      return result;
+    } else {
+      return {nullptr, EINVAL, 0, detail::posted_to::extended_send_queue};
+    }
   }
 
   /// Starts a batch whose requests are added one by one.
-  [[nodiscard]] extended_batch<Transport, Operations> start() const noexcept {
+  [[nodiscard, gnu::always_inline]] extended_batch<Transport, Operations> start() const noexcept {
     return extended_batch<Transport, Operations>{sender_};
   }
 

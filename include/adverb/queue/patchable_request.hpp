@@ -60,6 +60,8 @@ template <class Payload>
 inline constexpr bool is_list = false;
 template <class Buffer>
 inline constexpr bool is_list<listed_elements<Buffer>> = true;
+template <>
+inline constexpr bool is_list<listed_inline_elements> = true;
 
 /// The C struct of a request and the elements that it points to, and what changes them. Each
 /// function stores the fields that it names, and no others, and returns `Self`.
@@ -70,7 +72,8 @@ template <class Self, class Request>
 class patchable_request {
   static_assert(check_preparable<Request>());
   using operation = typename Request::operation_type;
-  using elements = typename Request::payload_type;
+  using payload_type = typename Request::payload_type;
+  using memory = typename Request::memory;
   static constexpr bool sends = is_send_request<Request>;
 
  public:
@@ -167,30 +170,29 @@ class patchable_request {
         return gather(piece);
     }();
     using lowered_type = std::remove_const_t<decltype(lowered)>;
-    constexpr std::size_t count = held_pieces<elements>;
-    constexpr bool whole_list = is_list<elements> && Index == 0;
+    constexpr std::size_t count = held_pieces<payload_type>;
+    constexpr bool whole_list = is_list<payload_type> && Index == 0;
     static_assert(Index < count || whole_list,
                   "the request was prepared with fewer pieces of payload");
     if constexpr (whole_list) {
-      constexpr bool same = std::same_as<lowered_type, elements>;
+      constexpr bool same = std::same_as<lowered_type, payload_type>;
       static_assert(same,
                     "the request was prepared with a list of buffers: give another such list, or "
                     "change the elements of that one");
       if constexpr (same) {
-        elements_ = lowered;
-        native_.sg_list = elements_.first();
-        native_.num_sge = elements_.count();
+        native_.sg_list = lowered.lower(elements_);
+        native_.num_sge = lowered.count();
       }
     } else if constexpr (Index < count) {
       constexpr bool same =
-          elements::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
+          payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
       static_assert(same,
                     "the payload has to be of the kind that the request was prepared with: a "
                     "buffer, inline_data, or a std::span of buffers");
       if constexpr (same) {
-        elements_.elements[Index].addr = lowered.elements[0].addr;
-        elements_.elements[Index].length = lowered.elements[0].length;
-        elements_.elements[Index].lkey = lowered.elements[0].lkey;
+        elements_[Index].addr = lowered.elements[0].addr;
+        elements_[Index].length = lowered.elements[0].length;
+        elements_[Index].lkey = lowered.elements[0].lkey;
       }
     }
     return self();
@@ -200,7 +202,7 @@ class patchable_request {
   [[nodiscard]] const native_type& native() const noexcept { return native_; }
 
  protected:
-  explicit patchable_request(const Request& request) noexcept : elements_{request.payload()} {
+  explicit patchable_request(const Request& request) noexcept {
     request.fill(native_, nullptr, elements_);
   }
   patchable_request(const patchable_request& other) noexcept
@@ -240,10 +242,10 @@ class patchable_request {
   }
 
   void use_own_elements() noexcept {
-    if constexpr (held_pieces<elements> > 0) native_.sg_list = elements_.first();
+    if constexpr (held_pieces<payload_type> > 0) native_.sg_list = elements_.data();
   }
 
-  [[no_unique_address]] elements elements_;
+  [[no_unique_address]] memory elements_{};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -18,8 +18,11 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-// A payload has the list that the device reads: `first` and `count`. What a request holds is copied
-// for this (`lowered`), member by member: a struct that is copied whole has to be in memory first.
+// What a request holds is copied (`lower`) for the device to read, into `memory`, which is left
+// uninitialised until then. Member by member: a struct that is copied whole has to be in memory
+// before.
+
+struct no_memory {};
 
 /// Elements that the request itself holds.
 template <std::size_t Count>
@@ -27,17 +30,16 @@ struct held_elements {
   static constexpr unsigned send_flags = 0;
   std::array<ibv_sge, Count> elements;
 
-  [[nodiscard]] held_elements lowered() const noexcept {
-    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      held_elements copy;
-      ((copy.elements[Index].addr = elements[Index].addr,
-        copy.elements[Index].length = elements[Index].length,
-        copy.elements[Index].lkey = elements[Index].lkey),
+  using memory = std::array<ibv_sge, Count>;
+  /// Returns the first element of the copy.
+  [[nodiscard]] ibv_sge* lower(memory& copy) const noexcept {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((copy[Index].addr = elements[Index].addr, copy[Index].length = elements[Index].length,
+        copy[Index].lkey = elements[Index].lkey),
        ...);
-      return copy;
     }(std::make_index_sequence<Count>{});
+    return copy.data();
   }
-  [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
   /// Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
@@ -52,8 +54,8 @@ template <>
 struct held_elements<0> {
   static constexpr unsigned send_flags = 0;
 
-  [[nodiscard]] constexpr held_elements lowered() const noexcept { return *this; }
-  [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
+  using memory = no_memory;
+  [[nodiscard]] static constexpr ibv_sge* lower(memory&) noexcept { return nullptr; }
   [[nodiscard]] static constexpr int count() noexcept { return 0; }
   static void build(ibv_qp_ex* sender) noexcept { ibv_wr_set_sge_list(sender, 0, nullptr); }
 };
@@ -62,8 +64,8 @@ struct held_elements<0> {
 struct no_payload {
   static constexpr unsigned send_flags = 0;
 
-  [[nodiscard]] constexpr no_payload lowered() const noexcept { return *this; }
-  [[nodiscard]] static constexpr ibv_sge* first() noexcept { return nullptr; }
+  using memory = no_memory;
+  [[nodiscard]] static constexpr ibv_sge* lower(memory&) noexcept { return nullptr; }
   [[nodiscard]] static constexpr int count() noexcept { return 0; }
   static constexpr void build(ibv_qp_ex*) noexcept {}
 };
@@ -74,12 +76,15 @@ struct listed_elements {
   static constexpr unsigned send_flags = 0;
   std::span<const Buffer> buffers;
 
-  [[nodiscard]] constexpr listed_elements lowered() const noexcept { return *this; }
-  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
+  using memory = no_memory;
+  [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
   void build(ibv_qp_ex* sender) const noexcept {
     ibv_wr_set_sge_list(sender, buffers.size(), first());
   }
+
+ private:
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
 };
 
 /// Bytes that are copied when the request is posted.
@@ -88,17 +93,14 @@ struct inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   std::array<ibv_sge, Count> elements;
 
+  using memory = std::array<ibv_sge, Count>;
   /// Without the keys, which inline data has none of.
-  [[nodiscard]] inline_elements lowered() const noexcept {
-    return [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      inline_elements copy;
-      ((copy.elements[Index].addr = elements[Index].addr,
-        copy.elements[Index].length = elements[Index].length),
-       ...);
-      return copy;
+  [[nodiscard]] ibv_sge* lower(memory& copy) const noexcept {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((copy[Index].addr = elements[Index].addr, copy[Index].length = elements[Index].length), ...);
     }(std::make_index_sequence<Count>{});
+    return copy.data();
   }
-  [[nodiscard]] ibv_sge* first() noexcept { return elements.data(); }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
   /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
@@ -118,7 +120,8 @@ struct listed_inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   std::span<const inline_data> pieces;
 
-  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(pieces.data()); }
+  using memory = no_memory;
+  [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(pieces.size()); }
   /// Wraps: ibv_wr_set_inline_data_list(3).
   template <class Sender>
@@ -130,6 +133,9 @@ struct listed_inline_elements {
     ibv_wr_set_inline_data_list(sender, pieces.size(),
                                 reinterpret_cast<const ibv_data_buf*>(first()));
   }
+
+ private:
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(pieces.data()); }
 };
 
 template <class... Buffers>

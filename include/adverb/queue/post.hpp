@@ -19,20 +19,21 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Sorts out how a post failed. Providers differ: some return negative numbers, some leave `bad`
-/// null although they failed, one returns 0 and still points `bad` at what it refused. A call that
-/// the provider does not have leaves `bad` as it was.
+/// How many requests were accepted by a post that failed. Providers differ: some leave `bad` null
+/// although they failed, and a call that the provider does not have leaves it as it was.
 template <class Request>
-[[nodiscard, gnu::cold, gnu::noinline]] post_result failed_post(const void* object, int result,
-                                                                const Request* first,
-                                                                const Request* bad,
-                                                                posted_to queue) noexcept {
-  const int error = result == 0 ? EIO : result < 0 ? -result : result;
-  if (error == EOPNOTSUPP) return {object, error, 0, queue};
+[[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t accepted_before(const Request* first,
+                                                                      const Request* bad,
+                                                                      int error) noexcept {
+  if (error == EOPNOTSUPP) return 0;
   std::uint32_t accepted = 0;
-  const Request* request = first;
-  for (; request != nullptr && request != bad; request = request->next) ++accepted;
-  return {object, error, request == nullptr ? post_result::unknown : accepted, queue};
+  for (; first != nullptr && first != bad; first = first->next) ++accepted;
+  return first == nullptr ? post_result::unknown : accepted;
+}
+
+/// The errno of a post that failed: some providers return it negative, and one returns 0.
+[[nodiscard]] constexpr int error_of_post(int result) noexcept {
+  return result == 0 ? EIO : result < 0 ? -result : result;
 }
 
 // The functions of each queue, so that posting is written once.
@@ -62,8 +63,26 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
     if (accepted) request.accepted(native);
 }
 
-/// Hands over requests that are linked, `count` of them, with one doorbell. GCC would rather call
-/// it, which costs as much as the rest of a post.
+// What the device reads of a post beside the C structs: the elements of each request.
+template <std::size_t Index, class Memory>
+struct memory_of_one {
+  Memory memory;
+};
+template <class Sequence, class... Memory>
+struct memory_of_all;
+template <std::size_t... Index, class... Memory>
+struct memory_of_all<std::index_sequence<Index...>, Memory...> : memory_of_one<Index, Memory>... {};
+
+template <std::size_t Index, class Memory>
+[[nodiscard, gnu::always_inline]] inline Memory& memory_at(
+    memory_of_one<Index, Memory>& all) noexcept {
+  return all.memory;
+}
+
+// Posting is always inlined, or what is known of the requests would be written into memory, to be
+// read back by a function.
+
+/// Hands over requests that are linked, `count` of them, with one doorbell.
 ///
 /// Only a later request can be refused by a call that returns 0 (siw's, which returns what its
 /// doorbell returned): where there is just one, `bad` says nothing, unless the post failed.
@@ -75,33 +94,34 @@ template <class Queue, bool JustOne>
   if constexpr (!JustOne) bad = nullptr;
   before_post_to(Queue::completes_on(object));
   const int result = Queue::post(object, first, &bad);
-  if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]]
-    return failed_post<typename Queue::native_request>(object, result, first, bad, Queue::kind);
+  if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {
+    const int error = error_of_post(result);
+    return {object, error, accepted_before<typename Queue::native_request>(first, bad, error),
+            Queue::kind};
+  }
   return {object, 0, count, Queue::kind};
 }
 
 template <class Queue, std::size_t... Index, class... Requests>
-[[nodiscard]] post_result post_to(typename Queue::object_type* object,
-                                  std::index_sequence<Index...>,
-                                  const Requests&... requests) noexcept {
-  // The device reads the elements from copies, a local object for each request: so the requests
-  // themselves never have to be in memory, and this is as short as the C that it stands for.
-  return [&](auto... payloads) noexcept -> post_result {
-    constexpr std::size_t count = sizeof...(Requests);
-    typename Queue::native_request native[count];
-    (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
-                   payloads),
-     ...);
-    constexpr bool just_one = count == 1;
-    const post_result result = post_chain<Queue, just_one>(object, native, count);
-    (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
-    return result;
-  }(requests.payload().lowered()...);
+[[nodiscard, gnu::always_inline]] inline post_result post_to(typename Queue::object_type* object,
+                                                             std::index_sequence<Index...>,
+                                                             const Requests&... requests) noexcept {
+  // The device reads the elements from copies: so the requests themselves never have to be in
+  // memory, and this is as short as the C that it stands for.
+  constexpr std::size_t count = sizeof...(Requests);
+  typename Queue::native_request native[count];
+  memory_of_all<std::index_sequence<Index...>, typename Requests::memory...> memory;
+  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
+                 memory_at<Index>(memory)),
+   ...);
+  const post_result result = post_chain < Queue, count == 1 > (object, native, count);
+  (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
+  return result;
 }
 
 template <class Queue, class Prepared>
-[[nodiscard]] post_result post_prepared(typename Queue::object_type* object,
-                                        const Prepared& prepared) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post_prepared(
+    typename Queue::object_type* object, const Prepared& prepared) noexcept {
   return prepared.hand_over([object](typename Queue::native_request* first, std::uint32_t count) {
     return post_chain<Queue, Prepared::is_just_one>(object, first, count);
   });
@@ -109,8 +129,8 @@ template <class Queue, class Prepared>
 
 /// Posts requests, or what was prepared.
 template <class Queue, class... Posted>
-[[nodiscard]] post_result post_either(typename Queue::object_type* object,
-                                      const Posted&... posted) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post_either(
+    typename Queue::object_type* object, const Posted&... posted) noexcept {
   constexpr bool prepared = (is_prepared<Posted> && ...);
   constexpr bool plain = (!is_prepared<Posted> && ...);
   static_assert(prepared || plain,
@@ -137,8 +157,8 @@ constexpr void check_not_linked() noexcept {
 
 /// Posts receives to a queue that has nothing else.
 template <class Queue, class... Requests>
-[[nodiscard]] post_result post_receives_to(typename Queue::object_type* object,
-                                           const Requests&... requests) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post_receives_to(
+    typename Queue::object_type* object, const Requests&... requests) noexcept {
   static_assert(sizeof...(Requests) > 0, "there is nothing to post");
   (check_not_linked<Requests>(), ...);
   constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
@@ -289,7 +309,8 @@ constexpr void check_all_postable(request_list<Requests...>) noexcept {
 
 /// Posts requests of one kind.
 template <transport Transport, qp_state State, class... Requests>
-[[nodiscard]] post_result post(ibv_qp* queue_pair, const Requests&... requests) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post(ibv_qp* queue_pair,
+                                                          const Requests&... requests) noexcept {
   static_assert(sizeof...(Requests) > 0, "there is nothing to post");
   (check_not_linked<Requests>(), ...);
   constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);

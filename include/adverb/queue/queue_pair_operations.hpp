@@ -112,7 +112,7 @@ class queue_pair_operations : public Storage {
   /// what a request moves fits the remote buffer that it names. Wraps: ibv_post_send(3),
   /// ibv_post_recv(3).
   template <class... Requests>
-  post_result post(const Requests&... requests) const noexcept {
+  [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post<Transport, State>(this->native_handle(), requests...);
   }
 

@@ -50,7 +50,7 @@ class shared_receive_queue_operations : public Storage {
   /// its own; posts from several threads are serialised by the provider. Nothing checks that the
   /// queue is not empty (moved from). Wraps: ibv_post_srq_recv(3).
   template <class... Requests>
-  post_result post(const Requests&... requests) const noexcept {
+  [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post_receives_to<detail::posted_shared_receive_queue>(this->native_handle(),
                                                                          requests...);
   }

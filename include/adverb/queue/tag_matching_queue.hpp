@@ -83,7 +83,8 @@ class tag_matching_queue_operations : public shared_receive_queue_operations<Sto
   /// Allocates nothing; posts from several threads are serialised by the provider. Nothing checks
   /// that the queue is not empty (moved from). Wraps: ibv_post_srq_ops(3).
   template <class... Operations>
-  post_result post_operations(const Operations&... operations) const noexcept {
+  [[gnu::always_inline]] post_result post_operations(
+      const Operations&... operations) const noexcept {
     static_assert(sizeof...(Operations) > 0, "there is nothing to post");
     constexpr bool all_operations = (detail::is_tag_operation<Operations> && ...);
     static_assert(all_operations,

@@ -88,14 +88,15 @@ class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
     return this->changed([&](tag_addition& copy) { copy.handle_ = &handle; });
   }
 
-  [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
+  /// What it needs beside the C struct while it is posted.
+  using memory = typename Payload::memory;
 
-  /// Writes the fields that the device reads; `elements` is the payload, or a copy of it.
-  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, Payload& elements) const noexcept {
+  /// Writes the fields that the device reads.
+  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory& elements) const noexcept {
     detail::tag_operation<tag_addition>::fill(operation, next, IBV_WR_TAG_ADD);
     operation.tm.add.recv_wr_id = receive_id_;
-    operation.tm.add.sg_list = elements.first();
-    operation.tm.add.num_sge = elements.count();
+    operation.tm.add.sg_list = payload_.lower(elements);
+    operation.tm.add.num_sge = payload_.count();
     operation.tm.add.tag = tag_;
     operation.tm.add.mask = mask_;
   }
@@ -117,9 +118,9 @@ class tag_deletion : public detail::tag_operation<tag_deletion> {
  public:
   constexpr explicit tag_deletion(tag_handle handle) noexcept : handle_{handle} {}
 
-  [[nodiscard]] static constexpr detail::held_elements<0> payload() noexcept { return {}; }
+  using memory = detail::no_memory;
   /// The same as that of tag_addition.
-  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, detail::held_elements<0>&) const noexcept {
+  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {
     tag_operation::fill(operation, next, IBV_WR_TAG_DEL);
     operation.tm.handle = static_cast<std::uint32_t>(handle_);
   }
@@ -131,9 +132,9 @@ class tag_deletion : public detail::tag_operation<tag_deletion> {
 /// Changes nothing in the list.
 class tag_synchronization : public detail::tag_operation<tag_synchronization> {
  public:
-  [[nodiscard]] static constexpr detail::held_elements<0> payload() noexcept { return {}; }
+  using memory = detail::no_memory;
   /// The same as that of tag_addition.
-  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, detail::held_elements<0>&) const noexcept {
+  void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {
     tag_operation::fill(operation, next, IBV_WR_TAG_SYNC);
   }
 };

@@ -75,7 +75,7 @@ class work_queue_operations : public Storage {
   /// its own; posts from several threads are serialised by the provider. Nothing checks that the
   /// queue is not empty (moved from). Wraps: ibv_post_wq_recv(3).
   template <class... Requests>
-  post_result post(const Requests&... requests) const noexcept {
+  [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(State != work_queue_state::reset,
                   "receives can be posted when the work queue is ready: what is posted in RESET is "
                   "lost, call ready() first");

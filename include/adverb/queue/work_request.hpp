@@ -98,15 +98,16 @@ class send_request {
     return towards(detail::destination_fields(there));
   }
 
-  [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
+  /// What it needs beside the C struct while it is posted.
+  using memory = typename Payload::memory;
 
   /// Writes the fields that the device reads, in the order of the C struct, and no others.
-  /// `elements` is the payload, or a copy of it.
-  void fill(ibv_send_wr& request, ibv_send_wr* next, Payload& elements) const noexcept {
+  [[gnu::always_inline]] void fill(ibv_send_wr& request, ibv_send_wr* next,
+                                   memory& elements) const noexcept {
     request.wr_id = id_;
     request.next = next;
-    request.sg_list = elements.first();
-    request.num_sge = elements.count();
+    request.sg_list = payload_.lower(elements);
+    request.num_sge = payload_.count();
     request.opcode = Operation::opcode;
     request.send_flags = flags_;
     operation_.fill(request);
@@ -115,7 +116,7 @@ class send_request {
 
   /// The same through the extended calls, between ibv_wr_start and ibv_wr_complete. The call for
   /// inline data says that it is inline, but librxe sends nothing of it without the flag.
-  void build(ibv_qp_ex* sender) const noexcept {
+  [[gnu::always_inline]] void build(ibv_qp_ex* sender) const noexcept {
     sender->wr_id = id_;
     sender->wr_flags = flags_;
     operation_.build(sender);
@@ -179,14 +180,14 @@ class receive_request {
     return receive_request{payload_, detail::request_id(value)};
   }
 
-  [[nodiscard]] constexpr const Payload& payload() const noexcept { return payload_; }
-
-  /// The same as that of send_request.
-  void fill(ibv_recv_wr& request, ibv_recv_wr* next, Payload& elements) const noexcept {
+  // The same as those of send_request.
+  using memory = typename Payload::memory;
+  [[gnu::always_inline]] void fill(ibv_recv_wr& request, ibv_recv_wr* next,
+                                   memory& elements) const noexcept {
     request.wr_id = id_;
     request.next = next;
-    request.sg_list = elements.first();
-    request.num_sge = elements.count();
+    request.sg_list = payload_.lower(elements);
+    request.num_sge = payload_.count();
   }
 
  private:

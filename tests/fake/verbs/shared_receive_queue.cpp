@@ -53,14 +53,16 @@ int get_srq_num(ibv_srq* queue, std::uint32_t* number) {
 }
 
 int post_srq_recv(ibv_srq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) {
+  *bad = nullptr;
   return answer<called::post_srq_recv>(queue, copy_of(first), first, bad);
 }
 
 std::vector<posted<ibv_ops_wr>> copy_of_operations(const ibv_ops_wr* first) {
   std::vector<posted<ibv_ops_wr>> operations;
   for (const ibv_ops_wr* each = first; each != nullptr; each = each->next) {
-    posted<ibv_ops_wr> copy{
-        *each, {each->tm.add.sg_list, each->tm.add.sg_list + each->tm.add.num_sge}, {}};
+    posted<ibv_ops_wr> copy{*each, {}, {}};
+    if (each->opcode == IBV_WR_TAG_ADD)  // The others leave these fields as they are.
+      copy.elements = {each->tm.add.sg_list, each->tm.add.sg_list + each->tm.add.num_sge};
     copy.wr.next = nullptr;
     copy.wr.tm.add.sg_list = nullptr;
     operations.push_back(std::move(copy));
@@ -69,6 +71,7 @@ std::vector<posted<ibv_ops_wr>> copy_of_operations(const ibv_ops_wr* first) {
 }
 
 int post_srq_ops(ibv_srq* queue, ibv_ops_wr* first, ibv_ops_wr** bad) {
+  *bad = nullptr;
   const int result = answer<called::post_srq_ops>(queue, copy_of_operations(first), first, bad);
   std::uint32_t& last = current().internals().shared_receive_queues.at(queue).last_tag_handle;
   if (result != 0 && *bad == nullptr) return result;
