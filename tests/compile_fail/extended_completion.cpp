@@ -71,7 +71,7 @@ void fail(bare_message message) { (void)message.vlan(); }
 void fail(bare_message message) { (void)message.flow_tag(); }
 #elif defined(ADVERB_EXPECT_TAG_OF_A_BARE_QUEUE)
 // expect: the queue was made without completion_field::tag_matching
-void fail(bare_message message) { (void)message.tag(); }
+void fail(bare_success completion) { (void)completion.receive_tagged().tag(); }
 #elif defined(ADVERB_EXPECT_REFERENCE_THAT_READS_MORE)
 // expect: the queue was not made with all fields that this reference reads
 void fail(const bare_queue& queue) { const extended_completion_queue_ref<> reference = queue; }

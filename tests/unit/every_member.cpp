@@ -354,7 +354,9 @@ void call_either_completion(const Completion& done, Policy&... policy) {
   use(static_cast<bool>(message), message.length(), message.immediate());
   use(message.invalidated_key(), message.announces_write(), message.source_queue_pair());
   use(message.has_grh(), message.source_lid(), message.service_level(), message.path_bits());
-  use(message.ip_checksum_ok(), message.tag_matched(), message.tag_data_valid());
+  use(message.ip_checksum_ok());
+  const auto tagged = success.receive_tagged();
+  use(static_cast<bool>(tagged), tagged.tag_matched(), tagged.tag_data_valid());
 }
 
 template <class... Policy>
@@ -385,7 +387,7 @@ void call_extended_queue(const Queue& queue, Policy&... policy) {
     const auto success = done.success();
     use(success.timestamp(), success.wall_clock());
     const auto message = success.receive();
-    use(message.vlan(), message.flow_tag(), message.tag());
+    use(message.vlan(), message.flow_tag(), success.receive_tagged().tag());
   }
 }
 

@@ -30,12 +30,12 @@ class received_message {
   [[nodiscard]] std::uint32_t length() const noexcept { return native_->byte_len; }
   /// The immediate data, in host byte order, when the sender sent any.
   [[nodiscard]] std::optional<adverb::immediate> immediate() const noexcept {
-    if ((native_->wc_flags & IBV_WC_WITH_IMM) == 0) return std::nullopt;
+    if (!has(IBV_WC_WITH_IMM)) return std::nullopt;
     return static_cast<adverb::immediate>(detail::swap_network_order(native_->imm_data));
   }
   /// The key that the sender invalidated here, when it did (send with invalidate).
   [[nodiscard]] std::optional<rkey> invalidated_key() const noexcept {
-    if ((native_->wc_flags & IBV_WC_WITH_INV) == 0) return std::nullopt;
+    if (!has(IBV_WC_WITH_INV)) return std::nullopt;
     return static_cast<rkey>(native_->invalidated_rkey);
   }
   /// True when no data came but a peer's write with immediate was announced: `length` is then that
@@ -45,19 +45,7 @@ class received_message {
   }
   /// True when the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and only
   /// where the device has this): nothing is known otherwise.
-  [[nodiscard]] bool ip_checksum_ok() const noexcept {
-    return (native_->wc_flags & IBV_WC_IP_CSUM_OK) != 0;
-  }
-
-  // Tag matching queues only:
-  /// True when a posted tag matched.
-  [[nodiscard]] bool tag_matched() const noexcept {
-    return (native_->wc_flags & IBV_WC_TM_MATCH) != 0;
-  }
-  /// True when all data of the message is there.
-  [[nodiscard]] bool tag_data_valid() const noexcept {
-    return (native_->wc_flags & IBV_WC_TM_DATA_VALID) != 0;
-  }
+  [[nodiscard]] bool ip_checksum_ok() const noexcept { return has(IBV_WC_IP_CSUM_OK); }
 
   // Datagrams (UD) only:
   /// The queue pair that sent it.
@@ -65,7 +53,7 @@ class received_message {
     return static_cast<qp_number>(native_->src_qp);
   }
   /// True when the first 40 bytes of the buffer hold the GRH that it came with.
-  [[nodiscard]] bool has_grh() const noexcept { return (native_->wc_flags & IBV_WC_GRH) != 0; }
+  [[nodiscard]] bool has_grh() const noexcept { return has(IBV_WC_GRH); }
   [[nodiscard]] lid source_lid() const noexcept { return static_cast<lid>(native_->slid); }
   [[nodiscard]] adverb::service_level service_level() const noexcept {
     return static_cast<adverb::service_level>(native_->sl);
@@ -75,8 +63,22 @@ class received_message {
     return static_cast<adverb::pkey_index>(native_->pkey_index);
   }
 
+ protected:
+  [[nodiscard]] bool has(unsigned flag) const noexcept { return (native_->wc_flags & flag) != 0; }
+
  private:
   const ibv_wc* native_;
+};
+
+/// What a message has besides that came to a tag matching queue.
+class tagged_message : public received_message {
+ public:
+  using received_message::received_message;
+
+  /// True when a posted tag matched.
+  [[nodiscard]] bool tag_matched() const noexcept { return has(IBV_WC_TM_MATCH); }
+  /// True when all data of the message is there.
+  [[nodiscard]] bool tag_data_valid() const noexcept { return has(IBV_WC_TM_DATA_VALID); }
 };
 
 /// What only a successful completion has. Valid as long as the completion it came from.
@@ -94,9 +96,13 @@ class successful_completion {
   [[nodiscard]] bool tag_synchronization_requested() const noexcept {
     return (native_->wc_flags & IBV_WC_TM_SYNC_REQ) != 0;
   }
-  /// The message, when it was a receive that completed.
+  /// The message, when it was a receive that completed; of a tag matching queue: `receive_tagged`.
   [[nodiscard]] received_message receive() const noexcept {
     return received_message{detail::completes_receive(native_->opcode) ? native_ : nullptr};
+  }
+  /// The message that came to a tag matching queue, with a tag or without.
+  [[nodiscard]] tagged_message receive_tagged() const noexcept {
+    return tagged_message{detail::completes_tagged_receive(native_->opcode) ? native_ : nullptr};
   }
 
  private:

@@ -99,26 +99,32 @@ class extended_received_message {
     return ibv_wc_read_dlid_path_bits(queue_);
   }
 
-  // Tag matching queues only:
-  /// The tag that the message carried. Wraps: ibv_wc_read_tm_info(3).
-  [[nodiscard]] matched_tag tag() const noexcept {
-    static_assert(Fields.contains(completion_field::tag_matching),
-                  "the queue was made without completion_field::tag_matching");
-    ibv_wc_tm_info info{};
-    ibv_wc_read_tm_info(queue_, &info);
-    return {info.tag, info.priv};
-  }
-  /// True when a posted tag matched. Wraps: ibv_wc_read_wc_flags(3).
-  [[nodiscard]] bool tag_matched() const noexcept { return has(IBV_WC_TM_MATCH); }
-  /// True when all data of the message is there. Wraps: ibv_wc_read_wc_flags(3).
-  [[nodiscard]] bool tag_data_valid() const noexcept { return has(IBV_WC_TM_DATA_VALID); }
-
- private:
+ protected:
   [[nodiscard]] bool has(unsigned flag) const noexcept {
     return (ibv_wc_read_wc_flags(queue_) & flag) != 0;
   }
 
   ibv_cq_ex* queue_;
+};
+
+/// What a message has besides that came to a tag matching queue.
+template <completion_fields Fields>
+class extended_tagged_message : public extended_received_message<Fields> {
+ public:
+  using extended_received_message<Fields>::extended_received_message;
+
+  /// The tag that the message carried. Wraps: ibv_wc_read_tm_info(3).
+  [[nodiscard]] matched_tag tag() const noexcept {
+    static_assert(Fields.contains(completion_field::tag_matching),
+                  "the queue was made without completion_field::tag_matching");
+    ibv_wc_tm_info info{};
+    ibv_wc_read_tm_info(this->queue_, &info);
+    return {info.tag, info.priv};
+  }
+  /// True when a posted tag matched. Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool tag_matched() const noexcept { return this->has(IBV_WC_TM_MATCH); }
+  /// True when all data of the message is there. Wraps: ibv_wc_read_wc_flags(3).
+  [[nodiscard]] bool tag_data_valid() const noexcept { return this->has(IBV_WC_TM_DATA_VALID); }
 };
 
 /// What only a successful completion has. Valid as long as the completion it came from.
@@ -154,10 +160,17 @@ class extended_successful_completion {
   [[nodiscard]] bool tag_synchronization_requested() const noexcept {
     return (ibv_wc_read_wc_flags(queue_) & IBV_WC_TM_SYNC_REQ) != 0;
   }
-  /// The message, when it was a receive that completed. Wraps: ibv_wc_read_opcode(3).
+  /// The message, when it was a receive that completed; of a tag matching queue: `receive_tagged`.
+  /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] extended_received_message<Fields> receive() const noexcept {
     return extended_received_message<Fields>{
         detail::completes_receive(ibv_wc_read_opcode(queue_)) ? queue_ : nullptr};
+  }
+  /// The message that came to a tag matching queue, with a tag or without.
+  /// Wraps: ibv_wc_read_opcode(3).
+  [[nodiscard]] extended_tagged_message<Fields> receive_tagged() const noexcept {
+    return extended_tagged_message<Fields>{
+        detail::completes_tagged_receive(ibv_wc_read_opcode(queue_)) ? queue_ : nullptr};
   }
 
  private:
