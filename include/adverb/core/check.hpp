@@ -111,7 +111,12 @@ int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
 template <error_policy Policy, class Describe>
 std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
                          const Describe& describe) {
-  return check_count(std::forward<Policy>(policy), verb, result < 0 ? -EIO : result, describe);
+  if (result < 0) [[unlikely]] {
+    report_errno(std::forward<Policy>(policy), EIO, verb, describe);
+    return 0;
+  }
+  clear(policy);
+  return static_cast<std::size_t>(result);
 }
 
 /// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
