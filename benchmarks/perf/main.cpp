@@ -54,9 +54,9 @@ void run(perf::options& wanted) {
   const std::vector<std::uint32_t> sizes = wanted.sizes(largest_message(wanted, port));
   check_limits(wanted, device);
 
+  perf::report report{wanted};
   const perf::peer peer{wanted};
   perf::interruption::watch();
-  perf::report report{wanted};
   try {
     agree(peer, wanted, sizes);
     measure({wanted, device, peer, sizes, report});

@@ -2,7 +2,6 @@
 #include "report.hpp"
 
 #include <cstdio>
-#include <fstream>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
@@ -67,6 +66,16 @@ void print_row(const result& found, measure measured) {
 
 }  // namespace
 
+report::report(const options& wanted) : options_{wanted} {
+  if (!wants_file()) return;
+  file_.open(options_.json);
+  check_file();
+}
+
+void report::check_file() const {
+  if (!file_) throw std::runtime_error{"cannot write the results to " + options_.json};
+}
+
 void report::begin(const circumstances& found) {
   circumstances_ = found;
   if (!wants_table()) return;
@@ -82,7 +91,7 @@ void report::add(const result& found) {
   if (wants_table()) print_row(found, options_.measure);
 }
 
-void report::finish() const {
+void report::finish() {
   if (options_.json.empty()) return;
   json whole{{"benchmark", name_of(options_.operation)},
              {"kind", name_of(options_.measure)},
@@ -98,13 +107,12 @@ void report::finish() const {
              {"results", json::array()}};
   for (const result& each : results_) whole["results"].push_back(entry_of(each, options_.measure));
   const std::string text = whole.dump();
-  if (options_.json == "-") {
+  if (!wants_file()) {
     std::puts(text.c_str());
     return;
   }
-  std::ofstream file{options_.json};
-  file << text << '\n';
-  if (!file.flush()) throw std::runtime_error{"cannot write the results to " + options_.json};
+  file_ << text << '\n' << std::flush;
+  check_file();
 }
 
 std::string to_text(const result& found) {

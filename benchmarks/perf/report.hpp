@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -20,18 +21,22 @@ struct circumstances {
 
 class report {
  public:
-  explicit report(const options& wanted) : options_{wanted} {}
+  /// Throws if the JSON cannot go where it should: before anything is measured.
+  explicit report(const options& wanted);
 
   /// Before the first result.
   void begin(const circumstances& found);
   void add(const result& found);
   /// Writes the JSON, if that is wanted.
-  void finish() const;
+  void finish();
 
  private:
   [[nodiscard]] bool wants_table() const { return options_.json != "-"; }
+  [[nodiscard]] bool wants_file() const { return wants_table() && !options_.json.empty(); }
+  void check_file() const;
 
   options options_;
+  std::ofstream file_;
   circumstances circumstances_{};
   std::vector<result> results_;
 };

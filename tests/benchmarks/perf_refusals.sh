@@ -43,13 +43,17 @@ refuses_argument '--engine: must be classic or extended, not fast' send lat --en
 refuses_argument '--duration: must be a number from 1 to .*, not 0' send lat -D 0
 refuses_argument 'not expected: --frobnicate; --help lists the options' send lat --frobnicate
 
+refuses "a report that cannot be written" 1 'cannot write the results to /nowhere/report' \
+  adverb_perf send lat --json=/nowhere/report
+
 # One end is interrupted while both measure: it says so, tells what it had until then, and both end.
-"$perf" send lat -D 60 >"$scratch/server.out" 2>&1 &
+"$perf" send lat -a -D 1 >"$scratch/server.out" 2>&1 &
 server=$!
 wait_until_listening "$server"
-"$perf" send lat -D 60 "--json=$scratch/interrupted.json" 127.0.0.1 >"$scratch/client.out" 2>&1 &
+"$perf" send lat -a -D 1 "--json=$scratch/interrupted.json" 127.0.0.1 >"$scratch/client.out" 2>&1 &
 client=$!
-pause 1
+# There is something to tell as soon as the first size has its row.
+until has_line client '^ +2 ' || ! kill -0 "$client" 2>/dev/null; do pause 0.1; done
 kill -INT "$client"
 client_status=0 problem=''
 wait "$client" || client_status=$?
