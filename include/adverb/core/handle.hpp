@@ -126,7 +126,7 @@ class [[nodiscard]] unique_handle {
       object_ = nullptr;
       return;
     }
-    detail::lifetime_registry::instance().note_parents(object_, noted);
+    detail::lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
                            [&](failure_description& description) {
