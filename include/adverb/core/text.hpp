@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <adverb/version.hpp>
 
@@ -42,10 +41,8 @@ class text_writer {
   }
 
   /// Appends any type that has a `to_text`.
-  // Literals, of which each length is a type, are not even asked for theirs: that takes long.
   template <class T>
-    requires((std::is_class_v<T> || std::is_enum_v<T>) &&
-             requires(const T& value) { std::string_view{to_text(value)}; })
+    requires requires(const T& value) { std::string_view{to_text(value)}; }
   constexpr text_writer& put(const T& value) noexcept {
     return put(std::string_view{to_text(value)});
   }
