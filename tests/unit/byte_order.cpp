@@ -2,6 +2,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <utility>
 
 #include <endian.h>
 
@@ -21,19 +23,28 @@ TEST_CASE("network order is what the system's own functions make") {
 
 TEST_CASE("little-endian numbers start with their lowest byte") {
   std::array<std::byte, 8> bytes{};
-  store_little_endian<std::uint64_t>(bytes, 0x0102'0304'0506'0708);
+  store_little_endian<0, std::uint64_t>(bytes, 0x0102'0304'0506'0708);
   CHECK(std::to_integer<int>(bytes[0]) == 8);
   CHECK(std::to_integer<int>(bytes[7]) == 1);
-  CHECK(load_little_endian<std::uint64_t>(bytes) == 0x0102'0304'0506'0708);
+  CHECK(load_little_endian<0, std::uint64_t>(std::span{std::as_const(bytes)}) ==
+        0x0102'0304'0506'0708);
 }
 
 TEST_CASE("numbers of any width survive the trip") {
   std::array<std::byte, 2> two{};
-  store_little_endian<std::uint16_t>(two, 0xfffe);
+  store_little_endian<0, std::uint16_t>(two, 0xfffe);
   CHECK(std::to_integer<int>(two[0]) == 0xfe);
-  CHECK(load_little_endian<std::uint16_t>(two) == 0xfffe);
+  CHECK(load_little_endian<0, std::uint16_t>(std::span{std::as_const(two)}) == 0xfffe);
 
   std::array<std::byte, 4> four{};
-  store_little_endian<std::uint32_t>(four, 0x8000'0001);
-  CHECK(load_little_endian<std::uint32_t>(four) == 0x8000'0001);
+  store_little_endian<0, std::uint32_t>(four, 0x8000'0001);
+  CHECK(load_little_endian<0, std::uint32_t>(std::span{std::as_const(four)}) == 0x8000'0001);
+}
+
+TEST_CASE("numbers lie where their offset says, and nowhere else") {
+  std::array<std::byte, 8> bytes{};
+  store_little_endian<2, std::uint32_t>(bytes, 0x0403'0201);
+  CHECK(bytes == std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2},
+                                          std::byte{3}, std::byte{4}, std::byte{0}, std::byte{0}});
+  CHECK(load_little_endian<3, std::uint16_t>(std::span{std::as_const(bytes)}) == 0x0302);
 }

@@ -103,7 +103,7 @@ TEST_CASE("parents are noted apart from children, and taken once") {
   const int first = 0;
   const int second = 0;
   const adverb::detail::noted_parents parents{&first, nullptr, &second};
-  registry.note_parents(&object, parents);
+  registry.note_parents(&object, parents.data(), parents.size());
   CHECK(registry.noted_parents_of(&object) == parents);
   CHECK(registry.children_of(&object).none());
 

@@ -2,6 +2,7 @@
 // Numbers as bytes, in a byte order that does not depend on the machine.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -30,21 +31,21 @@ template <std::unsigned_integral Number>
     return number;
 }
 
-/// Writes a number as little-endian bytes.
-template <std::unsigned_integral Number>
-constexpr void store_little_endian(std::span<std::byte, sizeof(Number)> out,
-                                   Number number) noexcept {
+/// Writes a number as little-endian bytes, at an offset.
+template <std::size_t Offset, std::unsigned_integral Number, std::size_t Size>
+constexpr void store_little_endian(std::array<std::byte, Size>& out, Number number) noexcept {
+  static_assert(Offset + sizeof(Number) <= Size);
   for (std::size_t i = 0; i < sizeof(Number); ++i)
-    out[i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
+    out[Offset + i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
 }
 
-/// Reads a number from little-endian bytes.
-template <std::unsigned_integral Number>
-[[nodiscard]] constexpr Number load_little_endian(
-    std::span<const std::byte, sizeof(Number)> in) noexcept {
+/// Reads a number from little-endian bytes, at an offset.
+template <std::size_t Offset, std::unsigned_integral Number, std::size_t Size>
+[[nodiscard]] constexpr Number load_little_endian(std::span<const std::byte, Size> in) noexcept {
+  static_assert(Offset + sizeof(Number) <= Size);
   std::uint64_t number = 0;
   for (std::size_t i = 0; i < sizeof(Number); ++i)
-    number |= static_cast<std::uint64_t>(in[i]) << (8 * i);
+    number |= static_cast<std::uint64_t>(in[Offset + i]) << (8 * i);
   return static_cast<Number>(number);
 }
 

@@ -36,9 +36,9 @@ bool check_returned(Policy&& policy, std::string_view verb, int result, const De
 }
 
 /// For calls that return a pointer, or null and set errno. Returns the pointer.
-template <error_policy Policy, std::invocable Call, class Describe>
+template <error_policy Policy, class Call, class Describe>
 auto check_pointer(Policy&& policy, std::string_view verb, const Call& call,
-                   const Describe& describe) -> std::invoke_result_t<const Call&> {
+                   const Describe& describe) -> decltype(call()) {
   errno = 0;
   const auto result = call();
   if (result != nullptr) [[likely]]
@@ -50,7 +50,7 @@ auto check_pointer(Policy&& policy, std::string_view verb, const Call& call,
 
 /// For calls that return -1 and (most of them) set errno; anything else is success. True on
 /// success.
-template <error_policy Policy, std::invocable Call, class Describe>
+template <error_policy Policy, class Call, class Describe>
 bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
                      const Describe& describe) {
   errno = 0;
@@ -64,7 +64,7 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
 
 /// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
 /// is no failure. True when something came.
-template <error_policy Policy, std::invocable Call, class Describe>
+template <error_policy Policy, class Call, class Describe>
 bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
                   const Describe& describe) {
   bool nothing = false;
@@ -93,7 +93,7 @@ std::size_t check_count(Policy&& policy, std::string_view verb, long result,
 
 /// For ibv_rereg_mr, which returns 0, or a negative number of its own that tells what is left of
 /// the region, and sets errno (mostly). Returns that number; `describe` is called with it too.
-template <error_policy Policy, std::invocable Call, class Describe>
+template <error_policy Policy, class Call, class Describe>
 int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
                        const Describe& describe) {
   errno = 0;

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -118,7 +117,7 @@ class failure {
 class failure_description {
  public:
   failure_description(failure& target, std::string_view verb) noexcept
-      : failure_{target}, writer_{std::span{target.message_}.first(sizeof target.message_ - 1)} {
+      : failure_{target}, writer_{target.message_, sizeof target.message_ - 1} {
     failure_.verb_ = put_range(verb);
   }
 

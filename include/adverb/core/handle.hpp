@@ -20,6 +20,11 @@ struct adopt_t {
 };
 inline constexpr adopt_t adopt{};
 
+namespace detail {
+/// Stands for what is called with the parents of an object.
+inline constexpr auto take_parent = [](const void*) {};
+}  // namespace detail
+
 /// What an owner has to know of its C object.
 ///   native_type                  the type of the C object
 ///   destroy_verb                 the name of the C function that destroys it
@@ -32,7 +37,7 @@ template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
   { Traits::destroy(object) } noexcept -> std::same_as<int>;
-  Traits::for_each_parent(object, [](const void*) {});
+  Traits::for_each_parent(object, detail::take_parent);
   { Traits::describe(object, writer) } noexcept;
 };
 
@@ -126,7 +131,7 @@ class [[nodiscard]] unique_handle {
       object_ = nullptr;
       return;
     }
-    detail::lifetime_registry::instance().note_parents(object_, noted);
+    detail::lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
     register_with_parents();
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
                            [&](failure_description& description) {
@@ -139,7 +144,7 @@ class [[nodiscard]] unique_handle {
  protected:
   /// Makes a call that may give the object other parents, and counts it as their child afterwards.
   /// The errno that the call left is kept.
-  template <std::invocable Call>
+  template <class Call>
   auto with_new_parents(const Call& call) {
     unregister_from_parents();
     const auto result = call();
@@ -217,7 +222,7 @@ bool check_present(Policy&& policy, std::string_view verb, const Native* object)
 
 /// Makes an object with a C call and owns it from its first moment. `parents` are the references
 /// that the call needs.
-template <class Handle, error_policy Policy, std::invocable Create, class Describe, class... Parent>
+template <class Handle, error_policy Policy, class Create, class Describe, class... Parent>
 [[nodiscard]] Handle make_handle(Policy&& policy, std::string_view verb, const Create& create,
                                  const Describe& describe, reference<Parent>... parents) {
   if (!(check_present(std::forward<Policy>(policy), verb, parents.native_handle()) && ...))

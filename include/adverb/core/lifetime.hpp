@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <span>
 #include <utility>
 
 #include <adverb/core/known_objects.hpp>
@@ -42,10 +41,10 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   }
 
   /// Remembers them until they are noted anew or taken.
-  void note_parents(const void* child, std::span<const void* const> parents) noexcept {
-    if (parents.empty()) return;
+  void note_parents(const void* child, const void* const* parents, std::size_t count) noexcept {
+    if (count == 0) return;
     const lock guard{*this};
-    objects_.find_or_add(child).parents.assign(parents.data(), parents.data() + parents.size());
+    objects_.find_or_add(child).parents.assign(parents, parents + count);
   }
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
     const lock guard{*this};
@@ -68,15 +67,20 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.
 /// They are given as what needs no allocation, which could throw when the object is there already.
-template <class Native>
-[[nodiscard]] Native* with_parents(Native* made, std::span<const void* const> parents) noexcept {
-  if (made != nullptr) lifetime_registry::instance().note_parents(made, parents);
-  return made;
-}
+// Two names, because for an overload that takes a range the compiler would compare every list of
+// parents with all that a range can be made of.
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
                                    std::initializer_list<const void*> parents) noexcept {
-  return with_parents(made, std::span{parents.begin(), parents.size()});
+  if (made != nullptr)
+    lifetime_registry::instance().note_parents(made, parents.begin(), parents.size());
+  return made;
+}
+template <class Native>
+[[nodiscard]] Native* with_parents_of(Native* made, const noted_parents& parents) noexcept {
+  if (made != nullptr)
+    lifetime_registry::instance().note_parents(made, parents.data(), parents.size());
+  return made;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

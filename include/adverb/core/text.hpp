@@ -16,11 +16,14 @@ namespace adverb::inline ADVERB_ABI {
 /// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...".
 class text_writer {
  public:
-  constexpr explicit text_writer(std::span<char> buffer) noexcept : buffer_{buffer} {}
+  constexpr text_writer(char* buffer, std::size_t capacity) noexcept
+      : buffer_{buffer}, capacity_{capacity} {}
+  constexpr explicit text_writer(std::span<char> buffer) noexcept
+      : text_writer{buffer.data(), buffer.size()} {}
 
   constexpr text_writer& put(std::string_view text) noexcept {
     for (const char character : text) {
-      if (size_ == buffer_.size()) {
+      if (size_ == capacity_) {
         mark_cut();
         break;
       }
@@ -55,15 +58,17 @@ class text_writer {
       digits[--first] = "0123456789abcdef"[number % base];
       number /= base;
     } while (first > 0 && (number != 0 || sizeof digits - first < minimum_digits));
-    return put(std::string_view{digits + first, sizeof digits - first});
+    const char* const text = digits + first;
+    return put(std::string_view{text, sizeof digits - first});
   }
 
   constexpr void mark_cut() noexcept {
-    for (std::size_t back = 1; back <= 3 && back <= buffer_.size(); ++back)
-      buffer_[buffer_.size() - back] = '.';
+    for (std::size_t back = 1; back <= 3 && back <= capacity_; ++back)
+      buffer_[capacity_ - back] = '.';
   }
 
-  std::span<char> buffer_;
+  char* buffer_;
+  std::size_t capacity_;
   std::size_t size_ = 0;
 };
 
@@ -76,7 +81,7 @@ class text {
   template <class Write>
     requires requires(const Write& write, text_writer& writer) { write(writer); }
   constexpr explicit text(const Write& write) noexcept {
-    text_writer writer{std::span{characters_}.template first<Capacity>()};
+    text_writer writer{characters_, Capacity};
     write(writer);
     size_ = writer.size();
   }

@@ -177,7 +177,7 @@ class context_operations : public Storage {
       if (detail::failed(policy)) return {};
     }
     std::vector<adverb::gid_entry> entries(capacity);
-    entries.resize(gid_table(std::span{entries}, std::forward<Policy>(policy)).size());
+    entries.resize(read_gid_table(entries.data(), capacity, std::forward<Policy>(policy)));
     return entries;
   }
 
@@ -186,20 +186,7 @@ class context_operations : public Storage {
   template <error_policy Policy = throwing>
   [[nodiscard]] std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
                                                        Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return {};
-    const std::size_t count = detail::check_count(
-        std::forward<Policy>(policy), "ibv_query_gid_table",
-        ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(room.data()),
-                            room.size(), 0),
-        [&](failure_description& description) {
-          detail::on_device(this->native_handle())(description);
-          if (description.code() != std::errc::invalid_argument) return;
-          description.explain([&](text_writer& writer) {
-            writer.put("there are more entries than the ").decimal(room.size());
-            writer.put(" that there is room for");
-          });
-        });
-    return room.first(count);
+    return room.first(read_gid_table(room.data(), room.size(), std::forward<Policy>(policy)));
   }
 
   /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
@@ -264,6 +251,23 @@ class context_operations : public Storage {
   }
 
  private:
+  /// Returns how many entries were filled.
+  template <error_policy Policy>
+  std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room, Policy&& policy) const {
+    if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return 0;
+    return detail::check_count(
+        std::forward<Policy>(policy), "ibv_query_gid_table",
+        ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(entries), room, 0),
+        [&](failure_description& description) {
+          detail::on_device(this->native_handle())(description);
+          if (description.code() != std::errc::invalid_argument) return;
+          description.explain([&](text_writer& writer) {
+            writer.put("there are more entries than the ").decimal(room);
+            writer.put(" that there is room for");
+          });
+        });
+  }
+
   template <error_policy Policy>
   bool present(Policy&& policy, std::string_view verb) const {
     return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());

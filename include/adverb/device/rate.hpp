@@ -79,17 +79,17 @@ inline constexpr std::array rates{
     rate_description{rate::gigabits_1200, 1'275'000, 480, "1200 Gbit/s"},
 };
 
-/// The first rate of which something is true. Not a pointer: GCC 12 with the undefined-behaviour
-/// sanitizer takes no comparison of one with null for a constant.
+/// The first rate of which something is true; one of 0 Mbit/s when there is none. Not a pointer:
+/// GCC 12 with the undefined-behaviour sanitizer takes no comparison of one with null for a
+/// constant.
 template <class Predicate>
-[[nodiscard]] constexpr std::optional<rate_description> find_rate(
-    const Predicate& is_wanted) noexcept {
+[[nodiscard]] constexpr rate_description find_rate(const Predicate& is_wanted) noexcept {
   for (const rate_description& candidate : rates)
     if (is_wanted(candidate)) return candidate;
-  return std::nullopt;
+  return {};
 }
 
-[[nodiscard]] constexpr std::optional<rate_description> describe(rate code) noexcept {
+[[nodiscard]] constexpr rate_description describe(rate code) noexcept {
   return find_rate([=](const rate_description& candidate) { return candidate.code == code; });
 }
 
@@ -99,24 +99,24 @@ template <class Predicate>
 /// Wraps: ibv_rate_to_mbps(3).
 [[nodiscard]] constexpr std::optional<std::uint32_t> megabits_of(rate code) noexcept {
   const auto found = detail::describe(code);
-  if (!found) return std::nullopt;
-  return found->megabits;
+  if (found.megabits == 0) return std::nullopt;
+  return found.megabits;
 }
 
 /// The rate of exactly so many Mbit/s, if there is one. Wraps: mbps_to_ibv_rate(3).
 [[nodiscard]] constexpr std::optional<rate> rate_of_megabits(std::uint32_t megabits) noexcept {
   const auto found =
       detail::find_rate([=](const auto& candidate) { return candidate.megabits == megabits; });
-  if (!found) return std::nullopt;
-  return found->code;
+  if (found.megabits == 0) return std::nullopt;
+  return found.code;
 }
 
 /// The rate as a multiple of 2.5 Gbit/s; nothing where the C library has none, which it has not for
 /// every rate. Wraps: ibv_rate_to_mult(3).
 [[nodiscard]] constexpr std::optional<std::uint32_t> multiple_of(rate code) noexcept {
   const auto found = detail::describe(code);
-  if (!found || found->multiple == 0) return std::nullopt;
-  return found->multiple;
+  if (found.multiple == 0) return std::nullopt;
+  return found.multiple;
 }
 
 /// The rate that is this multiple of 2.5 Gbit/s, if there is one. Wraps: mult_to_ibv_rate(3).
@@ -124,15 +124,15 @@ template <class Predicate>
   if (multiple == 0) return std::nullopt;
   const auto found =
       detail::find_rate([=](const auto& candidate) { return candidate.multiple == multiple; });
-  if (!found) return std::nullopt;
-  return found->code;
+  if (found.multiple == 0) return std::nullopt;
+  return found.code;
 }
 
 /// "10 Gbit/s", "unlimited".
 [[nodiscard]] constexpr text<48> to_text(rate code) noexcept {
   if (code == rate::unlimited) return detail::name_or_number("unlimited", 0);
   const auto found = detail::describe(code);
-  return detail::name_or_number(found ? found->name : "", static_cast<std::uint8_t>(code));
+  return detail::name_or_number(found.name, static_cast<std::uint8_t>(code));
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <system_error>
 #include <type_traits>
@@ -196,18 +195,20 @@ class [[nodiscard]] memory_region
   /// lost its rights, and only closing and destroying it makes sense. Wraps: ibv_rereg_mr(3).
   template <error_policy Policy = throwing>
   void reregister(const reregistration& changes, Policy&& policy = {}) {
-    change(std::nullopt, changes, std::forward<Policy>(policy));
+    change(nullptr, changes, std::forward<Policy>(policy));
   }
   /// Changes the memory, and what else is named. The device sees the new memory at the address that
   /// the process has it at. The old one may go when this succeeds.
   template <registrable_memory Range, error_policy Policy = throwing>
   void reregister(Range&& memory, const reregistration& changes = {}, Policy&& policy = {}) {
-    change(detail::bytes_of(memory), changes, std::forward<Policy>(policy));
+    const detail::byte_range moved = detail::bytes_of(memory);
+    change(&moved, changes, std::forward<Policy>(policy));
   }
   /// The same with nothing else and a policy.
   template <registrable_memory Range, error_policy Policy>
   void reregister(Range&& memory, Policy&& policy) {
-    change(detail::bytes_of(memory), {}, std::forward<Policy>(policy));
+    const detail::byte_range moved = detail::bytes_of(memory);
+    change(&moved, {}, std::forward<Policy>(policy));
   }
 
  private:
@@ -289,8 +290,7 @@ class [[nodiscard]] memory_region
   }
 
   template <error_policy Policy>
-  void change(const std::optional<detail::byte_range>& memory, const reregistration& changes,
-              Policy&& policy) {
+  void change(const detail::byte_range* memory, const reregistration& changes, Policy&& policy) {
     constexpr std::string_view verb = "ibv_rereg_mr";
     if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
     const detail::reregistration_attempt attempt{
@@ -298,7 +298,7 @@ class [[nodiscard]] memory_region
         .memory = memory,
         .changes = changes,
         .rights = changes.rights.value_or(this->rights()),
-        .constant = memory ? memory->constant : constant_memory_,
+        .constant = memory != nullptr ? memory->constant : constant_memory_,
         .zero_based = this->rights().contains(access_right::zero_based)};
     if (const text<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
         !impossible.view().empty()) {
@@ -323,10 +323,11 @@ class [[nodiscard]] memory_region
           if (outcome.words.empty()) return;
           description.explain([&](text_writer& writer) {
             detail::problem_list problems{writer};
-            detail::explain_registration(problems, description.code(),
-                                         {.domain = this->protection_domain(),
-                                          .length = memory ? memory->length : this->size(),
-                                          .rights = attempt.rights});
+            detail::explain_registration(
+                problems, description.code(),
+                {.domain = this->protection_domain(),
+                 .length = memory != nullptr ? memory->length : this->size(),
+                 .rights = attempt.rights});
             problems.add(outcome.words);
           });
         });
@@ -336,7 +337,8 @@ class [[nodiscard]] memory_region
                 const detail::reregistration_outcome& outcome) noexcept {
     const std::uint64_t here = this->device_address();
     if (outcome.changed) {
-      this->redescribe(attempt.memory ? attempt.memory->address() : here, attempt.rights);
+      this->redescribe(attempt.memory != nullptr ? attempt.memory->address() : here,
+                       attempt.rights);
       constant_memory_ = attempt.constant;
     } else if (!outcome.usable) {
       this->redescribe(here, {});

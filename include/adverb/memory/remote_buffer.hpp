@@ -120,12 +120,10 @@ class remote_buffer {
   /// The bytes to send to a peer.
   [[nodiscard]] constexpr std::array<std::byte, encoded_size> encode() const noexcept {
     std::array<std::byte, encoded_size> bytes{};
-    const std::span<std::byte, encoded_size> out{bytes};
-    detail::store_little_endian<std::uint64_t>(out.template subspan<0, 8>(), address_);
-    detail::store_little_endian<std::uint64_t>(out.template subspan<8, 8>(), size_bytes());
-    detail::store_little_endian<std::uint32_t>(out.template subspan<16, 4>(),
-                                               static_cast<std::uint32_t>(key_));
-    detail::store_little_endian<std::uint32_t>(out.template subspan<20, 4>(), Rights.bits());
+    detail::store_little_endian<0, std::uint64_t>(bytes, address_);
+    detail::store_little_endian<8, std::uint64_t>(bytes, size_bytes());
+    detail::store_little_endian<16, std::uint32_t>(bytes, static_cast<std::uint32_t>(key_));
+    detail::store_little_endian<20, std::uint32_t>(bytes, Rights.bits());
     return bytes;
   }
 
@@ -135,11 +133,11 @@ class remote_buffer {
   template <error_policy Policy = throwing>
   [[nodiscard]] static constexpr remote_buffer decode(
       std::span<const std::byte, encoded_size> bytes, Policy&& policy = {}) {
-    const auto address = detail::load_little_endian<std::uint64_t>(bytes.template subspan<0, 8>());
-    const auto length = detail::load_little_endian<std::uint64_t>(bytes.template subspan<8, 8>());
-    const auto key = detail::load_little_endian<std::uint32_t>(bytes.template subspan<16, 4>());
-    const auto granted = access_rights::from_bits(
-        detail::load_little_endian<std::uint32_t>(bytes.template subspan<20, 4>()));
+    const auto address = detail::load_little_endian<0, std::uint64_t>(bytes);
+    const auto length = detail::load_little_endian<8, std::uint64_t>(bytes);
+    const auto key = detail::load_little_endian<16, std::uint32_t>(bytes);
+    const auto granted =
+        access_rights::from_bits(detail::load_little_endian<20, std::uint32_t>(bytes));
 
     if (!granted.contains(Rights)) {
       detail::report_errno(std::forward<Policy>(policy), EACCES, "remote_buffer::decode",

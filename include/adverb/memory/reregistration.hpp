@@ -26,7 +26,8 @@ namespace detail {
 /// What a region is to become.
 struct reregistration_attempt {
   ibv_mr* region;
-  std::optional<byte_range> memory;
+  /// Null when it stays where it is.
+  const byte_range* memory;
   reregistration changes;
   access_rights rights;
   bool constant;
@@ -35,13 +36,13 @@ struct reregistration_attempt {
 
   /// Why it is not even tried; says nothing when it can be.
   void explain(text_writer& writer) const noexcept {
-    if (!memory && !changes.domain && !changes.rights)
+    if (memory == nullptr && !changes.domain && !changes.rights)
       writer.put("there is nothing to change");
     else if (changes.domain && changes.domain.context().native_handle() != region->context)
       writer.put("the domain is of another context");
     else if (rights.contains(access_right::zero_based) != zero_based)
       writer.put("whether a region is zero_based cannot be changed");
-    else if (zero_based && memory)
+    else if (zero_based && memory != nullptr)
       writer.put("a zero-based region cannot be given other memory");
     else
       explain_constant(writer, constant, rights);
@@ -50,11 +51,11 @@ struct reregistration_attempt {
   /// As ibv_rereg_mr takes it: what is not changed has to be zero.
   [[nodiscard]] int run() const noexcept {
     return ibv_rereg_mr(region,
-                        (memory ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
+                        (memory != nullptr ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
                             (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
                             (changes.rights ? IBV_REREG_MR_CHANGE_ACCESS : 0),
-                        changes.domain.native_handle(), memory ? memory->begin : nullptr,
-                        memory ? memory->length : 0,
+                        changes.domain.native_handle(), memory != nullptr ? memory->begin : nullptr,
+                        memory != nullptr ? memory->length : 0,
                         changes.rights ? static_cast<int>(rights.bits()) : 0);
   }
 };

@@ -68,11 +68,10 @@ class [[nodiscard]] address_handle
                           port_number{native.port_num})(description);
           description.explain([&](text_writer& writer) {
             detail::problem_list problems{writer};
-            const auto port =
-                detail::explain_port(problems, domain.context(), port_number{native.port_num});
-            if (port)
-              detail::explain_address(problems, description.code(), domain.context(), *port,
-                                      native);
+            port_attributes port;
+            if (detail::explain_port(problems, domain.context(), port_number{native.port_num},
+                                     port))
+              detail::explain_address(problems, description.code(), domain.context(), port, native);
           });
         },
         domain);

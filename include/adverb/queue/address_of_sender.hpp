@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -17,16 +16,20 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// The own GID to answer somebody with: the best one of the same address family.
-[[nodiscard]] inline std::optional<gid> gid_to_answer_from(context_ref context, port_number port,
-                                                           const gid& sender) {
+/// The own GID to answer somebody with: the best one of the same address family; the empty one when
+/// there is none.
+[[nodiscard]] inline gid gid_to_answer_from(context_ref context, port_number port,
+                                            const gid& sender) {
   std::error_code unknown;
-  std::optional<gid_entry> best;
+  gid best;
+  int preference = 0;
   for (const gid_entry& entry : context.gid_table(unknown)) {
     if (entry.port() != port || entry.gid().is_ipv4_mapped() != sender.is_ipv4_mapped()) continue;
-    if (gid_preference(entry) > (best ? gid_preference(*best) : 0)) best = entry;
+    if (gid_preference(entry) <= preference) continue;
+    best = entry.gid();
+    preference = gid_preference(entry);
   }
-  return best ? std::optional{best->gid()} : std::nullopt;
+  return best;
 }
 
 /// The header as the C API wants it to answer from it: one that was sent to a multicast group as
@@ -35,14 +38,14 @@ namespace detail {
                                               const global_route_header& header) {
   ibv_grh native = header.native();
   if (header.version() == 0 || !header.destination().is_multicast()) return native;
-  const std::optional<gid> own = gid_to_answer_from(context, port, header.source());
-  if (!own) return native;
+  const gid own = gid_to_answer_from(context, port, header.source());
+  if (own.is_empty()) return native;
   if (header.is_ipv4()) {
     // With nothing before it that looks like IPv6, its checksum is not looked at.
     std::memset(&native, 0, grh_size / 2);
-    std::memcpy(native.dgid.raw + 12, own->bytes().data() + 12, 4);
+    std::memcpy(native.dgid.raw + 12, own.bytes().data() + 12, 4);
   } else {
-    native.dgid = own->native();
+    native.dgid = own.native();
   }
   return native;
 }
@@ -53,7 +56,9 @@ inline void explain_sender(failure_description& description, context_ref context
   on_port(context.native_handle(), port)(description);
   description.explain([&](text_writer& writer) {
     problem_list problems{writer};
-    if (!explain_port(problems, context, port) || (received.native().wc_flags & IBV_WC_GRH) == 0)
+    port_attributes attributes;
+    if (!explain_port(problems, context, port, attributes) ||
+        (received.native().wc_flags & IBV_WC_GRH) == 0)
       return;
     if (header.version() == 0) {
       problems.add(

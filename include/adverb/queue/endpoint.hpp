@@ -57,17 +57,16 @@ struct endpoint {
   [[nodiscard]] std::array<std::byte, encoded_size> encode() const noexcept {
     using detail::store_little_endian;
     std::array<std::byte, encoded_size> bytes{};
-    const std::span<std::byte, encoded_size> out{bytes};
-    out[0] = format_version;
-    out[1] = static_cast<std::byte>(mtu);
-    store_little_endian(out.subspan<2, 2>(), static_cast<std::uint16_t>(lid));
-    store_little_endian(out.subspan<4, 4>(), static_cast<std::uint32_t>(number));
-    store_little_endian(out.subspan<8, 4>(), sequence_number.value());
-    store_little_endian(out.subspan<12, 4>(), static_cast<std::uint32_t>(queue_key));
+    bytes[0] = format_version;
+    bytes[1] = static_cast<std::byte>(mtu);
+    store_little_endian<2>(bytes, static_cast<std::uint16_t>(lid));
+    store_little_endian<4>(bytes, static_cast<std::uint32_t>(number));
+    store_little_endian<8>(bytes, sequence_number.value());
+    store_little_endian<12>(bytes, static_cast<std::uint32_t>(queue_key));
     for (std::size_t index = 0; index < 16; ++index)
-      out[16 + index] = std::byte{gid.bytes()[index]};
-    out[32] = std::byte{max_destination_read_atomic};
-    out[33] = std::byte{max_initiator_read_atomic};
+      bytes[16 + index] = std::byte{gid.bytes()[index]};
+    bytes[32] = std::byte{max_destination_read_atomic};
+    bytes[33] = std::byte{max_initiator_read_atomic};
     return bytes;
   }
 
@@ -77,8 +76,8 @@ struct endpoint {
                                        Policy&& policy = {}) {
     using detail::load_little_endian;
     const auto size = static_cast<adverb::mtu>(bytes[1]);
-    const auto number = load_little_endian<std::uint32_t>(bytes.subspan<4, 4>());
-    const auto sequence = load_little_endian<std::uint32_t>(bytes.subspan<8, 4>());
+    const auto number = load_little_endian<4, std::uint32_t>(bytes);
+    const auto sequence = load_little_endian<8, std::uint32_t>(bytes);
     const std::string_view defect =
         bytes[0] != format_version ? "not an endpoint, or one of a later version"
         : bytes_of(size) == 0      ? "the MTU is none of the five"
@@ -97,13 +96,12 @@ struct endpoint {
     return {
         .number = static_cast<qp_number>(number),
         .sequence_number = packet_sequence_number{sequence},
-        .lid = static_cast<adverb::lid>(load_little_endian<std::uint16_t>(bytes.subspan<2, 2>())),
+        .lid = static_cast<adverb::lid>(load_little_endian<2, std::uint16_t>(bytes)),
         .gid = adverb::gid{address},
         .mtu = size,
         .max_destination_read_atomic = std::to_integer<std::uint8_t>(bytes[32]),
         .max_initiator_read_atomic = std::to_integer<std::uint8_t>(bytes[33]),
-        .queue_key = static_cast<adverb::queue_key>(
-            load_little_endian<std::uint32_t>(bytes.subspan<12, 4>()))};
+        .queue_key = static_cast<adverb::queue_key>(load_little_endian<12, std::uint32_t>(bytes))};
   }
 
  private:

@@ -33,21 +33,21 @@ inline void put_empty_gid(text_writer& writer, context_ref context, port_number 
   put_usable_gids(writer, context, port);
 }
 
-/// Adds that a port does not exist or carries no traffic. Returns what the port says of itself,
-/// or nothing.
-inline std::optional<port_attributes> explain_port(problem_list& problems, context_ref context,
-                                                   port_number port) {
+/// Adds that a port does not exist, which is false then, or carries no traffic. `attributes` is
+/// what the port says of itself.
+[[nodiscard]] inline bool explain_port(problem_list& problems, context_ref context,
+                                       port_number port, port_attributes& attributes) {
   failure why;
-  const port_attributes attributes = context.query_port(port, why);
+  attributes = context.query_port(port, why);
   if (why) {
     problems.add(why.explanation());
-    return std::nullopt;
+    return false;
   }
   if (attributes.state() != port_state::active)
     problems.add([&](text_writer& writer) {
       writer.put("port ").put(port).put(" is ").put(attributes.state());
     });
-  return attributes;
+  return true;
 }
 
 /// Whether an error can mean that no way to the peer was found.

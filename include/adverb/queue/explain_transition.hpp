@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -112,11 +111,11 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
         if (from == qp_state::reset && to == qp_state::error)
           problems.add("Linux puts no pair into ERR from RESET, where nothing is posted");
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
-        const std::optional<port_attributes> attributes = explain_port(problems, context, port);
-        if (!attributes) return;
-        explain_values(problems, context, *attributes, values, mask);
+        port_attributes attributes;
+        if (!explain_port(problems, context, port, attributes)) return;
+        explain_values(problems, context, attributes, values, mask);
         if (mask.contains(qp_attribute::address))
-          explain_address(problems, description.code(), context, *attributes, values.ah_attr);
+          explain_address(problems, description.code(), context, attributes, values.ah_attr);
       });
 }
 

@@ -127,8 +127,8 @@ class [[nodiscard]] indirection_table
               .log_ind_tbl_size = static_cast<std::uint32_t>(std::countr_zero(entries.size())),
               .ind_tbl = entries.data(),
               .comp_mask = 0};
-          return detail::with_parents(ibv_create_rwq_ind_table(context.native_handle(), &native),
-                                      parents);
+          return detail::with_parents_of(ibv_create_rwq_ind_table(context.native_handle(), &native),
+                                         parents);
         },
         [&](failure_description& description) {
           detail::on_device(context.native_handle())(description);

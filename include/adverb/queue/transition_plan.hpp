@@ -76,7 +76,8 @@ struct transition_plan {
   ibv_qp_attr values{};
   announcement announced{};
   /// The peer, when it was given as an endpoint: its address is worked out from it.
-  std::optional<endpoint> peer{};
+  bool has_peer = false;
+  endpoint peer{};
   path_options path{};
   /// The GID is to be chosen by rule, although there is one.
   bool chooses_gid = false;
@@ -114,6 +115,7 @@ struct transition_plan {
     given |= qp_attribute::source_gid;
   }
   void set_peer(const endpoint& end, const path_options& way) noexcept {
+    has_peer = true;
     peer = end;
     path = way;
     set_remote_queue_pair(end.number);
@@ -262,23 +264,24 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
       needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu);
   // Nothing is asked of the device that was given: programs set up pairs by the thousand.
   port_attributes port;
-  if (plan.peer || chooses_mtu) {
+  if (plan.has_peer || chooses_mtu) {
     port = context.query_port(plan.announced.port, std::forward<Policy>(policy));
     if (failed(policy)) return false;
   }
 
-  if (plan.peer) {
-    const address way = address_of_peer(*plan.peer, plan.path, plan.announced, context, port,
+  if (plan.has_peer) {
+    const address way = address_of_peer(plan.peer, plan.path, plan.announced, context, port,
                                         std::forward<Policy>(policy));
     if (failed(policy)) return false;
     plan.values.ah_attr = way.native();
-    plan.announced.peer_read_atomic = plan.peer->max_destination_read_atomic;
+    plan.announced.peer_read_atomic = plan.peer.max_destination_read_atomic;
   } else {
     // The pair is on a port already, whatever the address says.
     plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
   }
   if (chooses_mtu) {
-    const mtu smaller = plan.peer ? lower_of(port.active_mtu(), plan.peer->mtu) : port.active_mtu();
+    const mtu smaller =
+        plan.has_peer ? lower_of(port.active_mtu(), plan.peer.mtu) : port.active_mtu();
     plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
   }
   if (needed.contains(qp_attribute::max_destination_read_atomic) &&
@@ -287,7 +290,7 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
     if (failed(policy)) return false;
     const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
     plan.values.max_dest_rd_atomic =
-        plan.peer ? lower_of(limit, plan.peer->max_initiator_read_atomic) : limit;
+        plan.has_peer ? lower_of(limit, plan.peer.max_initiator_read_atomic) : limit;
   }
   if (!plan.has(qp_attribute::receiver_not_ready_timer))
     plan.values.min_rnr_timer = transition_defaults::receiver_not_ready_timer_code;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <cstddef>
 
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/transport.hpp>
@@ -115,14 +115,15 @@ struct transition_rule {
 
 inline constexpr auto transition_rules = make_transition_rules();
 
-// Not a pointer: GCC 12 with the undefined-behaviour sanitizer takes no comparison of one with null
-// for a constant.
-[[nodiscard]] constexpr std::optional<transition_attributes> find_transition(transport service,
-                                                                             qp_state from,
-                                                                             qp_state to) noexcept {
-  for (const transition_rule& rule : transition_rules)
-    if (rule.service == service && rule.from == from && rule.to == to) return rule.attributes;
-  return std::nullopt;
+/// The index of its rule; the number of all rules when there is none.
+[[nodiscard]] constexpr std::size_t find_transition(transport service, qp_state from,
+                                                    qp_state to) noexcept {
+  std::size_t index = 0;
+  for (const transition_rule& rule : transition_rules) {
+    if (rule.service == service && rule.from == from && rule.to == to) break;
+    ++index;
+  }
+  return index;
 }
 
 /// Every state can be left for these.
@@ -136,7 +137,7 @@ inline constexpr auto transition_rules = make_transition_rules();
 [[nodiscard]] constexpr bool is_transition(transport service, qp_state from, qp_state to) noexcept {
   if (from == qp_state::any || to == qp_state::any) return detail::is_always_reached(to);
   return service == transport::driver || detail::is_always_reached(to) ||
-         detail::find_transition(service, from, to).has_value();
+         detail::find_transition(service, from, to) != detail::transition_rules.size();
 }
 
 /// What a transition needs and takes, by the InfiniBand specification; for raw packets what Linux
@@ -146,7 +147,9 @@ inline constexpr auto transition_rules = make_transition_rules();
   if (detail::is_always_reached(to)) return {};
   if (service == transport::driver)
     return {{}, qp_attributes::from_bits((IBV_QP_DEST_QPN << 1) - 1) | qp_attribute::rate_limit};
-  return detail::find_transition(service, from, to).value_or(transition_attributes{});
+  const std::size_t found = detail::find_transition(service, from, to);
+  return found == detail::transition_rules.size() ? transition_attributes{}
+                                                  : detail::transition_rules[found].attributes;
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -34,7 +34,7 @@ class aes_gcm_key {
       : aes_gcm_key{std::span{key}, salt} {}
 
   [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept {
-    return std::span{bytes_}.first(size_);
+    return {bytes_.data(), size_};
   }
   [[nodiscard]] constexpr const std::array<std::byte, 4>& salt() const noexcept { return salt_; }
 

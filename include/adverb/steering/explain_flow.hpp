@@ -2,11 +2,12 @@
 // Why a flow rule was refused, as far as can be seen.
 #pragma once
 
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <system_error>
-#include <vector>
 
 #include <infiniband/verbs.h>
 
@@ -58,9 +59,10 @@ inline void add_flow_problems(problem_list& problems, const ibv_qp* pair,
       writer.put("do_not_trap is for normal rules, this is one of type ");
       writer.put(static_cast<flow_type>(rule->type));
     });
-  std::vector<unsigned> types;
+  std::array<unsigned, std::numeric_limits<decltype(rule->num_of_specs)>::max()> types;
+  std::size_t count = 0;
   for_each_specification(rule, [&](unsigned type, const std::byte* bytes) {
-    types.push_back(type);
+    types[count++] = type;
     if (type != IBV_FLOW_SPEC_ACTION_TAG) return;
     ibv_flow_spec_action_tag action;
     std::memcpy(&action, bytes, sizeof action);
@@ -70,7 +72,7 @@ inline void add_flow_problems(problem_list& problems, const ibv_qp* pair,
         writer.put("devices keep");
       });
   });
-  problems.add(sentence_of(order_problem_of(types)));
+  problems.add(sentence_of(order_problem_of(types.data(), count)));
 }
 
 /// Says why a flow could not be made.

@@ -129,7 +129,7 @@ class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_tra
         std::forward<Policy>(policy), verb,
         [&] {
           // The C function only reads it.
-          return detail::with_parents(
+          return detail::with_parents_of(
               ibv_create_flow(pair.native_handle(), const_cast<ibv_flow_attr*>(rule)), parents);
         },
         [&](failure_description& description) {

@@ -34,8 +34,7 @@ consteval bool check_order() noexcept {
   // One more, so that it is not empty.
   constexpr std::array<unsigned, sizeof...(Specifications) + 1> types{
       lowering<Specifications>::type...};
-  constexpr order_problem problem =
-      order_problem_of(std::span{types}.first(sizeof...(Specifications)));
+  constexpr order_problem problem = order_problem_of(types.data(), sizeof...(Specifications));
   static_assert(problem != order_problem::header_twice,
                 "a rule names each header once: what is inside of a tunnel is match_inner{…}");
   static_assert(problem != order_problem::wrong_order,

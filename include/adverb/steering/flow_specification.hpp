@@ -31,12 +31,10 @@ class flow_specification {
   }
 
   /// As the C API takes it.
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return std::span{bytes_}.first(size_);
-  }
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
   /// Of a match: the values alone, without a mask. Empty for an action.
   [[nodiscard]] std::span<const std::byte> values() const noexcept {
-    return std::span{bytes_}.subspan(value_offset_, value_size_);
+    return {bytes_.data() + value_offset_, value_size_};
   }
   [[nodiscard]] ibv_flow_spec_type type() const noexcept {
     ibv_flow_spec_type type;

@@ -90,7 +90,7 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
     return {};
   const detail::noted_parents parents{table.native_handle()};
   // Noted now, because a handle that is released forgets its parents.
-  return {adopt, detail::with_parents(made.release(), parents), std::forward<Policy>(policy)};
+  return {adopt, detail::with_parents_of(made.release(), parents), std::forward<Policy>(policy)};
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -25,7 +25,22 @@ struct lowering_notes {
   unsigned bits = 0;
   /// Whether a field is compared in a part of its bits.
   bool partial = false;
+
+  void add_too_large(std::string_view field, std::uint64_t number, bool of_mask,
+                     unsigned has_bits) noexcept {
+    if (!too_large.empty()) return;
+    too_large = field;
+    given = number;
+    is_mask = of_mask;
+    bits = has_bits;
+  }
 };
+
+/// Puts a number into a word in network byte order, beginning `shift` bits from its low end.
+template <class Word>
+void place(Word& word, std::uint64_t number, unsigned shift) noexcept {
+  word = static_cast<Word>(word | swap_network_order(static_cast<Word>(number << shift)));
+}
 
 /// "vlan_id is 4096, which does not fit into its 12 bits"; nothing when every value fits.
 [[nodiscard]] inline text<160> range_problem(const lowering_notes& notes) noexcept {
@@ -57,20 +72,13 @@ class filter_writer {
   template <class Member, class T, unsigned Bits>
   filter_writer& number(std::string_view name, Member Filter::* member,
                         const match_field<T, Bits>& field, unsigned shift = 0) noexcept {
-    const auto place = [&](Member& word, T part) {
-      const auto shifted = static_cast<Member>(std::uint64_t{part} << shift);
-      word = static_cast<Member>(word | swap_network_order(shifted));
-    };
-    place(value_.*member, field.value());
-    place(mask_.*member, field.mask());
+    place(value_.*member, field.value(), shift);
+    place(mask_.*member, field.mask(), shift);
     notes_.partial |= field.is_partial();
-    const bool too_large = field.value_too_large() || field.mask_too_large();
-    if (too_large && notes_.too_large.empty()) {
-      notes_.too_large = name;
-      notes_.is_mask = !field.value_too_large();
-      notes_.given = notes_.is_mask ? field.mask() : field.given();
-      notes_.bits = Bits;
-    }
+    if (field.value_too_large())
+      notes_.add_too_large(name, field.given(), false, Bits);
+    else if (field.mask_too_large())
+      notes_.add_too_large(name, field.mask(), true, Bits);
     return *this;
   }
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include <infiniband/verbs.h>
@@ -64,9 +63,10 @@ enum class header : std::uint8_t { none, ethernet, network, security, transport,
   return type == IBV_FLOW_SPEC_ACTION_TAG || type == IBV_FLOW_SPEC_ACTION_DROP;
 }
 
-/// The first thing that is wrong with the order of these types.
-[[nodiscard]] constexpr order_problem order_problem_of(std::span<const unsigned> types) noexcept {
-  for (std::size_t later = 0; later < types.size(); ++later) {
+/// The first thing that is wrong with the order of so many types.
+[[nodiscard]] constexpr order_problem order_problem_of(const unsigned* types,
+                                                       std::size_t count) noexcept {
+  for (std::size_t later = 0; later < count; ++later) {
     for (std::size_t earlier = 0; earlier < later; ++earlier) {
       const unsigned before = types[earlier];
       const unsigned after = types[later];
