@@ -59,7 +59,7 @@ concept identified = requires(const T& completion) {
 ///
 /// What is checked when a block is given back: that there is a block of that number. What is not,
 /// because it would take a memory of every block: that the program had it. One that is given back
-/// twice is posted twice.
+/// twice is posted twice. One that was moved from can only be assigned to, or end.
 template <class Queue>
 class receive_refill {
   using request = decltype(receive(mutable_buffer{}));
