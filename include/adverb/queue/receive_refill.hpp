@@ -62,6 +62,9 @@ concept identified = requires(const T& completion) {
 /// twice is posted twice. One that was moved from can only be assigned to, or end.
 template <class Queue>
 class receive_refill {
+  static_assert(std::is_trivially_copyable_v<Queue>,
+                "it refers to its queue: receive_refill<queue_pair_ref<…>>, "
+                "receive_refill<shared_receive_queue_ref>");
   using request = decltype(receive(mutable_buffer{}));
 
  public:
