@@ -163,6 +163,9 @@ using namespace adverb;
   const queue_pair<transport::rc, qp_state::reset> fresh;
   receive_refill early{fresh, region.blocks(64)};
   early.fill().check();
+#elif defined(ADVERB_EXPECT_REFILL_THAT_OWNS)
+  // expect: it refers to its queue: receive_refill<queue_pair_ref<
+  receive_refill<queue_pair<transport::rc, qp_state::init>> owner{waiting, region.blocks(64)};
 #elif defined(ADVERB_EXPECT_IGNORED_FILL)
   // expect: ignoring return
   receives.fill();

@@ -14,19 +14,13 @@
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
+#include "completed.hpp"
 #include "fake.hpp"
 
 namespace {
 
 namespace called = fake::called;
 using ids = std::vector<std::uint64_t>;
-
-ibv_wc completed(std::uint64_t id) {
-  ibv_wc native{};
-  native.wr_id = id;
-  native.status = IBV_WC_SUCCESS;
-  return native;
-}
 
 struct fixture {
   fake::machine machine;

@@ -17,6 +17,7 @@
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
+#include "completed.hpp"
 #include "fake.hpp"
 
 namespace {
@@ -27,13 +28,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using extended = adverb::extended_completion_queue<>;
 using ids = std::vector<std::uint64_t>;
-
-ibv_wc completed(std::uint64_t id) {
-  ibv_wc native{};
-  native.wr_id = id;
-  native.status = IBV_WC_SUCCESS;
-  return native;
-}
 
 template <class Queue>
 struct loop_bench {

@@ -43,6 +43,12 @@ struct engine_bench : test_bench {
 
 constexpr completion_fields timed = standard_completion_fields | completion_field::timestamp;
 
+/// A body that keeps something, and refers to it.
+struct counter {
+  int& operator()(const auto&) & { return ++calls; }
+  int calls = 0;
+};
+
 template <class Sender>
 inline constexpr bool is_extended = requires(const Sender& sender) { sender.start(); };
 
@@ -113,6 +119,16 @@ TEST_CASE("Any other failure of a pair that prefers the extended calls is report
             .verb() == "ibv_create_qp");
 }
 
+TEST_CASE("What the transport does not carry is no lack of the device: nothing falls back") {
+  engine_bench bench;
+  bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
+  failure why;
+  CHECK(!queue_pair<transport::ud>::create(
+      bench.domain, bench.preferring(send_operation::send | send_operation::read), why));
+  CHECK(why.explanation() == "UD queue pairs do not carry read, which send_operations names");
+  CHECK(bench.machine.count<called::create_qp>() == 0);
+}
+
 TEST_CASE("One body posts through whichever engine the pair has",
           "[ibv_wr_complete][ibv_post_send]") {
   for (const bool lacking : {false, true}) {
@@ -160,6 +176,18 @@ TEST_CASE("A reference to a pair has its engine too, and a sender returns what i
     ++calls;
   });
   CHECK(calls == 1);
+}
+
+TEST_CASE("What a body refers to is returned as a reference, and a body may keep a state") {
+  engine_bench bench;
+  const auto pair = bench.ready<transport::rc>();
+  counter count;
+  static_assert(std::same_as<decltype(pair.with_sender(count)), int&>);
+  static_assert(std::same_as<decltype(pair.with_sender(counter{})), int&>);
+  CHECK(&pair.with_sender(count) == &count.calls);
+  const either_completion_queue<> queue{bench.context, 16};
+  static_assert(std::same_as<decltype(queue.visit(count)), int&>);
+  CHECK(queue.visit(count) == 2);
 }
 
 TEST_CASE("A queue of either engine is extended where the provider has that",

@@ -2,6 +2,8 @@
 // Waiting until a point in time.
 #include <chrono>
 
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <adverb/core/deadline.hpp>
@@ -60,4 +62,21 @@ TEST_CASE("without a deadline, and for a file that is none, reading itself decid
   CHECK(deadline{}.wait_readable(silent.ends[0]));
   // poll(2) tells of a file that is not open as of one that can be read.
   CHECK(deadline{1h}.wait_readable(1'000'000));
+}
+
+TEST_CASE("a timeout of centuries is waited for like any other, until a signal comes") {
+  const pipe_ends silent;
+  struct sigaction before{};
+  struct sigaction handling{};
+  handling.sa_handler = [](int) {};
+  handling.sa_flags = SA_RESTART;  // as std::signal has it
+  REQUIRE(::sigaction(SIGALRM, &handling, &before) == 0);
+  const itimerval soon{{0, 20'000}, {0, 20'000}};
+  REQUIRE(::setitimer(ITIMER_REAL, &soon, nullptr) == 0);
+  const deadline for_ever{std::chrono::hours{24 * 366 * 200}};
+  const bool readable = for_ever.wait_readable(silent.ends[0]);
+  const itimerval off{};
+  REQUIRE(::setitimer(ITIMER_REAL, &off, nullptr) == 0);
+  REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
+  CHECK_FALSE(readable);
 }

@@ -54,7 +54,8 @@ class completion_queue_operations : public common_completion_queue_operations<St
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
   /// channel of its own: an event of another queue is reported (EINVAL), for such channels there is
-  /// `arm_and_drain`. Returns none when a signal handler ran meanwhile, and, when the channel is
+  /// `arm_and_drain`. Returns none when a signal handler ran meanwhile (not one that was installed
+  /// with SA_RESTART, as std::signal does: with a timeout, any), and, when the channel is
   /// non-blocking, when there are none: the next one then gives an event on the channel. By one
   /// thread at a time.
   template <error_policy Policy = throwing>

@@ -65,7 +65,7 @@ class [[nodiscard]] either_completion_queue {
   /// `completion_queue_ref`, whichever it is (the latter when it is empty), and returns what that
   /// returns. Both are as cheap as the pointer: visit around a loop, not inside it.
   template <class Function>
-  auto visit(Function&& function) const {
+  decltype(auto) visit(Function&& function) const {
     using extended = extended_completion_queue_ref<Fields>;
     if constexpr (detail::returns_the_same<Function, extended, completion_queue_ref>()) {
       if (is_extended()) return function(extended{extended_});

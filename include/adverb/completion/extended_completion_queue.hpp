@@ -83,8 +83,9 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
   /// returns how many there were, at least one. The queue needs a channel of its own: an event of
   /// another queue is reported (EINVAL), for such channels there is `arm_and_drain`. Returns 0 when
-  /// a signal handler ran meanwhile, and, when the channel is non-blocking, when there are none:
-  /// the next one then gives an event on the channel. By one thread at a time.
+  /// a signal handler ran meanwhile (not one that was installed with SA_RESTART, as std::signal
+  /// does: with a timeout, any), and, when the channel is non-blocking, when there are none: the
+  /// next one then gives an event on the channel. By one thread at a time.
   template <class Consume, error_policy Policy = throwing>
   std::size_t wait(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
     return wait_for(limit, consume, detail::deadline{}, std::forward<Policy>(policy));

@@ -38,7 +38,8 @@ struct no_completion_limit {
 /// exception, leaves the completions that it did not come to in the queue.
 ///
 /// With some providers the queue is locked from the first completion until the range dies: a thread
-/// that polls the same queue meanwhile waits, and the thread itself must not.
+/// that polls the same queue meanwhile waits, and the thread itself must not; nor may it end or
+/// reset a queue pair that completes there.
 template <completion_fields Fields, class Policy, class Limit>
 class [[nodiscard]] polled_completions {
  public:

@@ -19,6 +19,10 @@ struct up_to_t {
 /// same calls, which hand over each completion by itself.
 ///
 ///     queue.poll(up_to<16>, [](const auto& done) { handle(done); });
+///
+/// What ends such a call by an exception loses, of the classic queue, the completions that were
+/// taken with that one; the extended queue keeps them. While the function runs, the extended queue
+/// may be locked: see polled_completions.
 template <std::size_t Limit>
 inline constexpr up_to_t<Limit> up_to{};
 

@@ -27,8 +27,9 @@ class deadline {
                   "a timeout is a duration, which has a unit: std::chrono::milliseconds{100}");
     if constexpr (duration_like<Timeout>) {
       const double nanoseconds = in_nanoseconds(timeout);
-      if (nanoseconds < 3e18)
-        end_ = start + (nanoseconds > 0 ? static_cast<std::int64_t>(nanoseconds) : 0);
+      end_ = nanoseconds < 3e18
+                 ? start + (nanoseconds > 0 ? static_cast<std::int64_t>(nanoseconds) : 0)
+                 : centuries;
     }
   }
 
@@ -60,6 +61,8 @@ class deadline {
 
  private:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  /// Who gave a timeout waits as one does with a timeout, however long it is.
+  static constexpr std::int64_t centuries = never - 1;
 
   std::int64_t end_ = never;
 };

@@ -112,7 +112,8 @@ template <error_policy Policy>
       domain);
 }
 
-/// The same, without extended calls where these are only preferred and the device lacks them.
+/// The same, without extended calls where these are only preferred and the device lacks them. It
+/// lacks nothing where the transport does not carry what was asked for.
 template <error_policy Policy>
 [[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
                                                                  protection_domain_ref domain,
@@ -122,7 +123,8 @@ template <error_policy Policy>
     return create_queue_pair_as_asked(service, domain, options, std::forward<Policy>(policy));
   failure why;
   unique_handle<queue_pair_traits> made = create_queue_pair_as_asked(service, domain, options, why);
-  if (is_unsupported(why.code())) {
+  if (is_unsupported(why.code()) &&
+      operations_carried_by(service).contains(options.send_operations)) {
     queue_pair_options classic = options;
     classic.send_operations = {};
     return create_queue_pair_as_asked(service, domain, classic, std::forward<Policy>(policy));

@@ -65,7 +65,8 @@ class inline_data {
  public:
   explicit inline_data(std::span<const std::byte> bytes) noexcept
       : inline_data{bytes.data(), bytes.size()} {}
-  /// The elements of a container or array that is not a temporary, or of a span.
+  /// The elements of a container or array that is not a temporary, or of a span. A string literal
+  /// is an array, of which the zero at the end is sent, too.
   template <registrable_memory Range>
   explicit inline_data(Range&& elements) noexcept
       : inline_data{std::data(elements), std::size(elements) * sizeof(*std::data(elements))} {

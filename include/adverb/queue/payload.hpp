@@ -151,10 +151,14 @@ template <class... Buffers>
 /// The payload of a request that sends: buffers or inline data, or one list of either.
 template <class... Arguments>
 [[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
-  static_assert((std::convertible_to<const Arguments&, const_buffer> && ...),
+  constexpr bool buffers = (std::convertible_to<const Arguments&, const_buffer> && ...);
+  static_assert(buffers,
                 "a request sends buffers, one std::span of buffers, or inline_data or one "
                 "std::span of it");
-  return hold(arguments...);
+  if constexpr (buffers)
+    return hold(arguments...);
+  else
+    return no_payload{};
 }
 template <class Buffer, std::size_t Extent>
   requires std::convertible_to<Buffer&, const_buffer>

@@ -60,8 +60,8 @@ template <class... Requests>
 class prepared_batch {
   using list = detail::request_list<Requests...>;
   static_assert(sizeof...(Requests) > 0, "there is nothing to prepare");
-  static_assert((detail::check_preparable<Requests>() && ...));
-  static_assert(list::all_send || list::all_receive,
+  static constexpr bool preparable = (detail::check_preparable<Requests>() && ...);
+  static_assert(!preparable || list::all_send || list::all_receive,
                 "sends and receives go to different queues: prepare a batch of each");
 
  public:

@@ -15,10 +15,11 @@ namespace adverb::inline ADVERB_ABI {
 ///     request.remote(slot).id(index);
 ///     queue_pair.post(request).check();
 ///
-/// A value that holds all of it, but for lists of buffers and inline bytes, which it refers to:
-/// they are read by each post. It is posted where the request that it was made from can be posted,
-/// by queue pairs, shared receive queues and work queues; not through the extended sender. It may
-/// be changed as soon as it is posted. One thread at a time.
+/// A value that holds all of it, but for lists of buffers, inline bytes and the header of a
+/// segmented send, which it refers to: they are read by each post, and have to live until then. It
+/// is posted where the request that it was made from can be posted, by queue pairs, shared receive
+/// queues and work queues; not through the extended sender. It may be changed as soon as it is
+/// posted. One thread at a time.
 template <class Request>
 class prepared_request : public detail::patchable_request<prepared_request<Request>, Request> {
   using base = detail::patchable_request<prepared_request<Request>, Request>;

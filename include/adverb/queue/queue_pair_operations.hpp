@@ -180,7 +180,7 @@ class queue_pair_operations : public Storage {
   /// The pair is asked each time: call it around a loop, not inside it. For pairs made with
   /// `fall_back_to_classic`. Wraps: ibv_qp_to_qp_ex(3).
   template <send_operations Operations = basic_operations(Transport), class Function>
-  auto with_sender(Function&& function) const {
+  decltype(auto) with_sender(Function&& function) const {
     using extended_type = extended_sender<Transport, Operations>;
     using classic_type = queue_pair_ref<Transport, State>;
     if constexpr (detail::returns_the_same<Function, extended_type, classic_type>()) {
