@@ -17,11 +17,14 @@ ibv_wc_opcode opcode_of(std::uint64_t index) {
   return index % 2 == 0 ? IBV_WC_RECV : index % 4 == 1 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE;
 }
 
-int poll(ibv_cq*, int room, ibv_wc* out) {
+ibv_cq sends{};
+
+int poll(ibv_cq* queue, int room, ibv_wc* out) {
   for (int index = 0; index < room; ++index) {
     out[index].wr_id = 1000 + static_cast<std::uint64_t>(index);
     out[index].status = IBV_WC_SUCCESS;
-    out[index].opcode = opcode_of(static_cast<std::uint64_t>(index));
+    out[index].opcode =
+        queue == &sends ? IBV_WC_RDMA_WRITE : opcode_of(static_cast<std::uint64_t>(index));
     out[index].byte_len = 64 + static_cast<std::uint32_t>(index);
     out[index].qp_num = 0x11;
     out[index].wc_flags = 0;
@@ -79,7 +82,8 @@ struct objects {
     context.ops.post_recv = post_receive;
     context.ops.post_srq_recv = post_shared_receive;
     context.ops.poll_cq = poll;
-    queue.context = extended.context = shared.context = address.context = &context;
+    queue.cqe = sends.cqe = 4096;
+    queue.context = sends.context = extended.context = shared.context = address.context = &context;
     extended.start_poll = start_poll;
     extended.next_poll = next_poll;
     extended.end_poll = end_poll;
@@ -110,6 +114,7 @@ struct objects {
                 .datagrams = &datagrams,
                 .sender = &pair,
                 .queue = &queue,
+                .sends = &sends,
                 .extended = &extended,
                 .shared = &shared,
                 .address = &address,
@@ -136,6 +141,17 @@ const overhead::c_objects& idle() noexcept {
 }
 
 }  // namespace provider
+
+// What a send window wants to know of its pair. The one of libibverbs asks the kernel.
+int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* initial) {
+  *attributes = {};
+  attributes->qp_state = pair->state;
+  attributes->cap.max_send_wr = 128;
+  *initial = {};
+  initial->qp_type = pair->qp_type;
+  initial->cap = attributes->cap;
+  return 0;
+}
 
 // The one of libibverbs looks for what only its own providers have.
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* pair) { return reinterpret_cast<ibv_qp_ex*>(pair); }

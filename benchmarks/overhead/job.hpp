@@ -49,6 +49,7 @@ struct c_objects {
   ibv_qp* datagrams;    // UD
   ibv_qp_ex* sender;    // the extended calls of `pair`
   ibv_cq* queue;        // every poll finds as many completions as there is room for
+  ibv_cq* sends;        // the same, but nothing else than sends of `pair`
   ibv_cq_ex* extended;  // every round finds `completions_a_round`
   ibv_srq* shared;
   ibv_ah* address;
@@ -69,6 +70,7 @@ struct adverb_objects {
   adverb::queue_pair_ref<adverb::transport::ud> datagrams;
   adverb::extended_sender<adverb::transport::rc> sender;
   adverb::completion_queue_ref queue;
+  adverb::completion_queue_ref sends;
   adverb::extended_completion_queue_ref<> extended;
   adverb::shared_receive_queue_ref shared;
   adverb::address_handle_ref address;

@@ -82,6 +82,9 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_SIGNALED_RECEIVE)
   // expect: a receive always has a completion: only sends can be signaled or not
   received.signaled();
+#elif defined(ADVERB_EXPECT_IS_SIGNALED_RECEIVE)
+  // expect: a receive always has a completion: only sends can be signaled or not
+  (void)received.is_signaled();
 #elif defined(ADVERB_EXPECT_REMOTE_OF_RECEIVE)
   // expect: the request has no remote memory: only writes, reads and atomic operations do
   received.remote(writable);

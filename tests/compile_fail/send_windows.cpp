@@ -14,6 +14,10 @@ using namespace adverb;
                                  mutable_buffer buffer) {
   send_window window{rc};
   window.post(write(remote, buffer), send(buffer)).check();
+  prepared_list list{send(buffer), 2};
+  window.post(list).check();
+  window.post(list.first(1)).check();
+  window.post(prepared_request{send(buffer)}).check();
   (void)waiting;
   (void)any;
   (void)ud;
@@ -37,6 +41,26 @@ using namespace adverb;
   // expect: a datagram needs its destination: add .to(destination)
   send_window datagrams{ud};
   datagrams.post(send(buffer)).check();
+#elif defined(ADVERB_EXPECT_PREPARED_RECEIVE)
+  // expect: only requests that send go through a send window: post receives to the pair
+  window.post(prepared_request{receive(buffer)}).check();
+#elif defined(ADVERB_EXPECT_CONST_PREPARED)
+  // expect: a prepared request, batch or list is posted by itself, and is not const
+  const prepared_request request{send(buffer)};
+  window.post(request).check();
+#elif defined(ADVERB_EXPECT_PREPARED_BESIDE_PLAIN)
+  // expect: a prepared request, batch or list is posted by itself, and is not const
+  prepared_request request{send(buffer)};
+  window.post(request, send(buffer)).check();
+#elif defined(ADVERB_EXPECT_ONE_OF_A_LIST)
+  // expect: a request of a prepared batch or list is posted with it
+  prepared_list list{send(buffer), 2};
+  window.post(list[0]).check();
+#elif defined(ADVERB_EXPECT_PREPARED_THROUGH_EXTENDED)
+  // expect: prepared requests are posted by the queue pair: the extended calls build each
+  send_window extended{rc.extended()};
+  prepared_request request{send(buffer)};
+  extended.post(request).check();
 #elif defined(ADVERB_EXPECT_IGNORED)
   // expect: ignoring return
   window.post(send(buffer));

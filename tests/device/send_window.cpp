@@ -163,6 +163,36 @@ TEST_CASE("Sends through a window arrive in their order") {
   CHECK(received == count);
 }
 
+TEST_CASE("Prepared lists go through a window again and again, whole and in part") {
+  shared_queue bench{64};
+  send_window window{bench.near[0], {.size = 7, .signal_every = 3}};
+  std::array<completion, 16> batch;
+  const auto remote = bench.region.remote<std::byte, access_right::remote_write>();
+  const auto source = bench.region.slice(2048, 8);
+  prepared_list list{write(remote.slice(0, 8), source), 4};
+  prepared_request last{write(remote.slice(64, 8), source).signaled()};
+  std::uint32_t posted = 0;
+  const auto post = [&](auto&& what) {
+    const auto result = window.post(what);
+    if (!result.full()) result.check();
+    if (result.full())
+      for (const completion& each : bench.near_queue.poll(batch)) {
+        each.check();
+        window.completed(each);
+      }
+    return static_cast<bool>(result);
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+  while (posted < 2000 && std::chrono::steady_clock::now() < deadline)
+    posted += post(list) + post(list.first(2)) + post(last);
+  CHECK(posted >= 2000);
+  while (!post(last)) REQUIRE(std::chrono::steady_clock::now() < deadline);
+  while (window.outstanding() != 0) {
+    REQUIRE(std::chrono::steady_clock::now() < deadline);
+    for (const completion& each : bench.near_queue.poll(batch)) window.completed(each);
+  }
+}
+
 TEST_CASE("A window knows that its connection is broken, and goes on after a reset") {
   loopback<transport::rc> link;
   send_window window{link.near_pair, {.size = 8, .signal_every = 4}};

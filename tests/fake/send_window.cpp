@@ -398,6 +398,66 @@ TEST_CASE("A window over the extended engine signals and counts alike") {
   CHECK(window.outstanding() == 0);
 }
 
+TEST_CASE("Prepared requests go through a window, which signals one for the post alone") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 6, .signal_every = 3}};
+  prepared_request request{send()};
+  CHECK(!request.is_signaled());
+  for (std::uint64_t id = 1; id <= 4; ++id) CHECK(window.post(request.id(id)));
+  CHECK(window.post(request.signaled()));
+  CHECK(request.is_signaled());
+  CHECK(window.post(request.signaled(false)));
+  CHECK(!request.is_signaled());
+  CHECK(bench.signaled() == std::vector{false, false, true, false, true, true});
+  const auto full = window.post(request);
+  CHECK(full.full());
+  CHECK(explained(full).find("6 of 6 requests") != std::string::npos);
+  window.completed(bench.done(3));
+  window.completed(bench.done(5));
+  window.completed(bench.done(6));
+  CHECK(window.outstanding() == 0);
+}
+
+TEST_CASE("A prepared batch and a part of a list take their credits or nothing") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 4}};
+  prepared_batch batch{send().id(1), send().id(2).signaled(), send().id(3)};
+  prepared_list list{send(), 4};
+  CHECK(window.post(batch));  // One since the second.
+  CHECK(window.post(list.first(2)));
+  CHECK(window.post(list.first(0)));
+  CHECK(window.outstanding() == 5);
+  CHECK(window.post(list).full());
+  CHECK(window.post(list.first(3)));  // The fourth, and the last credits.
+  CHECK(bench.signaled() == std::vector{false, true, false, false, false, false, false, true});
+  for (const auto& each : list) CHECK(!each.is_signaled());
+  CHECK(!batch.request<2>().is_signaled());
+  window.completed(bench.done(2));
+  CHECK(window.outstanding() == 6);
+  window.completed(bench.done(8));
+  CHECK(window.outstanding() == 0);
+
+  prepared_list too_long{send(), 9};
+  CHECK(window.post(too_long).code() == std::errc::invalid_argument);
+}
+
+TEST_CASE("What a failed post of a prepared list has accepted is counted") {
+  window_bench bench;
+  send_window window{bench.pair, {.size = 8, .signal_every = 2}};
+  prepared_list list{send(), 3};
+  bench.machine.answer_post({.result = ENOMEM, .bad_request = 2});
+  CHECK(window.post(list).accepted() == 2U);
+  CHECK(window.outstanding() == 2);
+  CHECK(!list[2].is_signaled());
+  CHECK(window.post(list.first(1)));
+  CHECK(bench.signaled().back());
+
+  bench.machine.answer_post({.result = EIO});
+  CHECK(!window.post(list).accepted());
+  CHECK(window.broken());
+  CHECK(window.outstanding() == 6);
+}
+
 TEST_CASE("The provider's queues never overflow, whatever is posted and completed") {
   const std::uint32_t size = GENERATE(1U, 3U, 8U, 15U);
   const std::uint32_t every = GENERATE(1U, 2U, 5U);

@@ -39,7 +39,7 @@ fi
 flags=/sys/class/net/${SOFTRDMA_INTERFACE:?}/flags
 up=$(<"$flags")
 printf '0x%x\n' $((up & ~1)) >"$flags"
-for program in {rc,uc,ud,srq}_pingpong one_sided atomics memory_window latency multicast; do
+for program in {rc,uc,ud,srq}_pingpong one_sided stream atomics memory_window latency multicast; do
   refuses "port down, $program" 1 "port 1 of $device is down, not active: bring " "$program"
 done
 echo "$up" >"$flags"

@@ -9,7 +9,7 @@ refuses_argument() {
   refuses "$*" 2 "$pattern" "$@"
 }
 
-for program in rc_pingpong uc_pingpong ud_pingpong srq_pingpong one_sided memory_window latency; do
+for program in rc_pingpong uc_pingpong ud_pingpong srq_pingpong one_sided stream memory_window latency; do
   refuses_argument '--size: must be a number from 1 to 2147483648, not 0' "$program" -s 0
   refuses_argument '--size is 8388609, but at most [0-9]+ is possible here' "$program" -s 8388609
 done

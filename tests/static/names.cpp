@@ -125,6 +125,7 @@ static_assert(name_of(object_kind::flow_action) == "flow action");
 static_assert(name_of(object_kind::flow) == "flow");
 static_assert(name_of(object_kind::queue_pair) == "queue pair");
 static_assert(name_of(object_kind::multicast_attachment) == "multicast attachment");
+static_assert(name_of(object_kind::completion_reservation) == "completion reservation");
 
 static_assert(detail::kind_of<ibv_context> == object_kind::context);
 static_assert(detail::kind_of<ibv_pd> == object_kind::protection_domain);

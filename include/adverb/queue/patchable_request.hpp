@@ -99,6 +99,14 @@ class patchable_request {
     return self();
   }
 
+  [[nodiscard]] bool is_signaled() const noexcept {
+    static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
+    if constexpr (sends)
+      return (native_.send_flags & IBV_SEND_SIGNALED) != 0;
+    else
+      return true;
+  }
+
   /// Where in the peer's memory it begins: of a write, a read or an atomic operation.
   template <class T, access_rights Rights>
   Self& remote(const remote_buffer<T, Rights>& there) & noexcept {

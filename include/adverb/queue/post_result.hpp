@@ -34,6 +34,7 @@ enum class posted_to : std::uint32_t {
   full_send_window,
 };
 inline constexpr unsigned posted_to_bits = 3;
+static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_to_bits);
 
 [[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
   switch (queue) {

@@ -55,15 +55,48 @@ consteval void check_window_engine() noexcept {
                     "first");
 }
 
-/// A request of a chain as it is posted: the last one is signaled or not, as the window says.
-template <bool IsLast, class Request>
-[[nodiscard]] constexpr decltype(auto) in_window(const Request& request,
-                                                 [[maybe_unused]] bool signaled) noexcept {
-  if constexpr (IsLast)
-    return request.signaled(signaled);
-  else
-    return (request);
-}
+/// Which requests of a linked chain are signaled.
+class signaled_in_chain {
+ public:
+  class iterator {
+   public:
+    explicit iterator(const ibv_send_wr* at) noexcept : at_{at} {}
+    [[nodiscard]] bool operator*() const noexcept {
+      return (at_->send_flags & IBV_SEND_SIGNALED) != 0;
+    }
+    iterator& operator++() noexcept {
+      at_ = at_->next;
+      return *this;
+    }
+    [[nodiscard]] bool operator==(const iterator&) const noexcept = default;
+
+   private:
+    const ibv_send_wr* at_;
+  };
+
+  explicit signaled_in_chain(const ibv_send_wr* first) noexcept : first_{first} {}
+  [[nodiscard]] iterator begin() const noexcept { return iterator{first_}; }
+  [[nodiscard]] iterator end() const noexcept { return iterator{nullptr}; }
+
+ private:
+  const ibv_send_wr* first_;
+};
+
+/// What was prepared, as an engine takes it: `post_linked` has the say of how it is posted.
+template <class Prepared, class PostLinked>
+struct prepared_for_window {
+  using prepared_requests = typename Prepared::prepared_requests;
+  static constexpr bool is_just_one = Prepared::is_just_one;
+
+  const Prepared& prepared;
+  const PostLinked& post_linked;
+
+  template <class Post>
+  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
+    return prepared.hand_over(
+        [&](ibv_send_wr* first, std::uint32_t count) { return post_linked(first, count, post); });
+  }
+};
 
 }  // namespace detail
 
@@ -169,17 +202,41 @@ class [[nodiscard]] send_window {
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
     constexpr std::size_t count = sizeof...(Requests);
-    constexpr bool all_sends = (detail::is_send_request<Requests> && ...);
     static_assert(count > 0, "there is nothing to post");
-    static_assert(all_sends,
-                  "only requests that send go through a send window: post receives to the pair");
-    if constexpr (count > 0 && all_sends) {
-      if (!credits_.take_unsignaled<count>((requests.is_signaled() || ...))) [[unlikely]]
-        return post_completing(requests.signaled(count == 1 || requests.is_signaled())...);
+    constexpr bool plain = !(detail::is_prepared<Requests> || ...);
+    static_assert(plain,
+                  "a prepared request, batch or list is posted by itself, and is not const: the "
+                  "window may have to signal its last request");
+    (detail::check_not_linked<Requests>(), ...);
+    constexpr bool all_sends = (detail::requests_of<Requests>::all_send && ...);
+    check_all_send<all_sends>();
+    if constexpr (count > 0 && plain && all_sends && !(detail::is_linked<Requests> || ...)) {
+      if ((requests.is_signaled() || ...) || !credits_.stays_in_stretch(count)) [[unlikely]]
+        return post_signaled(requests.signaled(count == 1 || requests.is_signaled())...);
       const post_result posted = engine_.post(requests...);
-      if (!posted) [[unlikely]]
-        credits_.refused(std::array<bool, count>{}, posted.accepted());
+      if (posted) [[likely]]
+        credits_.count_unsignaled(count);
+      else
+        count_refused(std::array<bool, count>{}, posted.accepted().value_or(unknown));
       return posted;
+    }
+  }
+
+  /// The same for what was prepared: a request, a batch, a list or a part of one. Where its last
+  /// request has to be signaled, it is so for this post alone.
+  template <class Prepared>
+    requires(detail::is_prepared<std::remove_reference_t<Prepared>> &&
+             !std::is_const_v<std::remove_reference_t<Prepared>>)
+  [[gnu::always_inline]] send_window_result post(Prepared&& prepared) noexcept {
+    using prepared_type = std::remove_reference_t<Prepared>;
+    constexpr bool all_sends = detail::requests_of<prepared_type>::all_send;
+    check_all_send<all_sends>();
+    if constexpr (all_sends) {
+      const auto post_linked = [this](ibv_send_wr* first, std::uint32_t count, const auto& post) {
+        return this->post_linked<prepared_type::is_just_one>(first, count, post);
+      };
+      return engine_.post(
+          detail::prepared_for_window<prepared_type, decltype(post_linked)>{prepared, post_linked});
     }
   }
 
@@ -213,40 +270,81 @@ class [[nodiscard]] send_window {
 
  private:
   static constexpr std::string_view verb = "send_window";
+  /// In place of how many requests were accepted.
+  static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
-  /// Posts what completes: copies of the requests, so that they themselves need not be in memory. A
-  /// single one is signaled already.
+  template <bool AllSend>
+  static constexpr void check_all_send() noexcept {
+    static_assert(AllSend,
+                  "only requests that send go through a send window: post receives to the pair");
+  }
+
+  /// Posts requests of which one may have to be signaled: copies, so that what they were made from
+  /// need not be in memory. A single one is signaled already.
   template <class... Requests>
-  [[gnu::always_inline]] send_window_result post_completing(const Requests&... requests) noexcept {
+  [[gnu::always_inline]] send_window_result post_signaled(const Requests&... requests) noexcept {
     constexpr std::size_t count = sizeof...(Requests);
     if (!credits_.fits(count)) [[unlikely]]
       return no_room(count);
     std::array<bool, count> signaled{requests.is_signaled()...};
-    if constexpr (count > 1) signaled[count - 1] = credits_.is_last_due(signaled);
-    credits_.take(count);
+    if constexpr (count > 1) signaled.back() = credits_.is_last_due(signaled);
     const post_result posted =
-        hand_over(signaled[count - 1], std::index_sequence_for<Requests...>{}, requests...);
-    if (!posted) [[unlikely]]
-      credits_.refused(signaled, posted.accepted());
-    else if constexpr (count == 1)
-      credits_.accepted();
-    else
-      credits_.accepted(signaled);
+        hand_over(signaled, std::index_sequence_for<Requests...>{}, requests...);
+    count_posted(signaled, posted);
     return posted;
   }
-  template <std::size_t... Index, class... Requests>
-  [[nodiscard]] post_result hand_over(bool signaled, std::index_sequence<Index...>,
-                                      const Requests&... requests) const noexcept {
-    return engine_.post(detail::in_window < Index + 1 ==
-                        sizeof...(Requests) > (requests, signaled)...);
+
+  template <class Flags, std::size_t... Index, class... Requests>
+  [[nodiscard, gnu::always_inline]] post_result hand_over(
+      const Flags& signaled, std::index_sequence<Index...>,
+      const Requests&... requests) const noexcept {
+    return engine_.post(requests.signaled(signaled[Index])...);
+  }
+
+  /// Posts a chain that was prepared.
+  template <bool JustOne, class Post>
+  [[gnu::always_inline]] post_result post_linked(ibv_send_wr* first, std::uint32_t count,
+                                                 const Post& post) noexcept {
+    constexpr unsigned signal = IBV_SEND_SIGNALED;
+    const detail::signaled_in_chain signaled{first};
+    if (!credits_.fits(count)) [[unlikely]]
+      return no_room(count);
+    ibv_send_wr* last = first;
+    if constexpr (!JustOne)
+      while (last->next != nullptr) last = last->next;
+    const unsigned flags = last->send_flags;
+    if (credits_.is_last_due(signaled)) last->send_flags = flags | signal;
+    const post_result posted = post(first, count);
+    count_posted(signaled, posted);
+    last->send_flags = flags;
+    return posted;
+  }
+
+  template <class Flags>
+  [[gnu::always_inline]] void count_posted(const Flags& signaled,
+                                           const post_result& posted) noexcept {
+    if (posted) [[likely]]
+      for (const bool each : signaled) credits_.count(each);
+    else
+      count_refused(signaled, posted.accepted().value_or(unknown));
+  }
+
+  /// Counts those requests of a chain that were accepted. When it is unknown which these are, all
+  /// are counted: they may be in the queue.
+  template <class Flags>
+  [[gnu::cold, gnu::noinline]] void count_refused(Flags signaled, std::size_t accepted) noexcept {
+    if (accepted == unknown) credits_.set_broken();
+    for (const bool each : signaled) {
+      if (accepted-- == 0) return;
+      credits_.count(each);
+    }
   }
 
   /// Where no completion can make room, it is an error: to wait would be for ever.
-  [[nodiscard, gnu::cold, gnu::noinline]] send_window_result no_room(
-      std::size_t count) const noexcept {
+  [[nodiscard, gnu::cold, gnu::noinline]] post_result no_room(std::size_t count) const noexcept {
     const ibv_qp* const pair = detail::posting_pair(engine_);
     if (count > size() || !credits_.makes_room())
-      return post_result{pair, EINVAL, 0, detail::posted_to::send_window};
+      return {pair, EINVAL, 0, detail::posted_to::send_window};
     return send_window_result::full(pair, outstanding(), size());
   }
 

@@ -23,11 +23,9 @@ class [[nodiscard]] send_window_result {
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 
   /// Of a window of `size` requests, so many of which are in progress.
-  [[nodiscard]] static constexpr send_window_result full(const ibv_qp* pair,
-                                                         std::uint32_t outstanding,
-                                                         std::uint32_t size) noexcept {
-    return post_result{pair, static_cast<int>(outstanding), size,
-                       detail::posted_to::full_send_window};
+  [[nodiscard]] static constexpr post_result full(const ibv_qp* pair, std::uint32_t outstanding,
+                                                  std::uint32_t size) noexcept {
+    return {pair, static_cast<int>(outstanding), size, detail::posted_to::full_send_window};
   }
 
   /// True when all requests were accepted.

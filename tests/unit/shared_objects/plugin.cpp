@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/lifetime.hpp>
@@ -13,6 +14,7 @@
 namespace {
 const adverb::failure some_failure{std::error_code{EBUSY, std::generic_category()}, "plugin",
                                    [](adverb::failure_description&) {}};
+adverb::completion_reservation reserved;
 }  // namespace
 
 EXPORTED void tell_failure_hook() { adverb::detail::tell_failure_hook(some_failure); }
@@ -28,6 +30,11 @@ EXPORTED void remove_child(const void* parent) {
   adverb::detail::lifetime_registry::instance().remove_child(parent,
                                                              adverb::object_kind::queue_pair);
 }
+
+EXPORTED void reserve(ibv_cq* queue, std::size_t entries) {
+  reserved = adverb::completion_reservation{adverb::completion_queue_ref{queue}, entries};
+}
+EXPORTED void give_back() { reserved = {}; }
 
 EXPORTED const std::error_category* completion_category() { return &adverb::completion_category(); }
 

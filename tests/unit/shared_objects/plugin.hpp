@@ -2,7 +2,10 @@
 // What the plugin offers, and how its functions are called.
 #pragma once
 
+#include <cstddef>
 #include <system_error>
+
+#include <infiniband/verbs.h>
 
 #include <adverb/core/failure_hook.hpp>
 
@@ -11,6 +14,8 @@ using plugin_tell_failure_hook = void();
 using plugin_set_failure_hook = adverb::failure_hook(adverb::failure_hook);
 using plugin_add_child = void(const void* parent);
 using plugin_remove_child = void(const void* parent);
+using plugin_reserve = void(ibv_cq* queue, std::size_t entries);
+using plugin_give_back = void();
 using plugin_completion_category = const std::error_category*();
 using plugin_throw_error = void();
 }

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/lifetime.hpp>
@@ -51,6 +52,25 @@ TEST_CASE("a child that the plugin made counts in the program") {
   CHECK(has_children());
   from_plugin<plugin_remove_child>("remove_child")(&parent);
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("entries of a completion queue that the plugin reserved are reserved in the program") {
+  ibv_device device{};
+  ibv_context context{};
+  context.device = &device;
+  ibv_cq native{};
+  native.context = &context;
+  native.cqe = 16;
+  const adverb::completion_queue_ref queue{&native};
+  from_plugin<plugin_reserve>("reserve")(&native, 10);
+  CHECK(queue.reserved() == 10);
+  adverb::failure none_left;
+  const adverb::completion_reservation too_many{queue, 7, none_left};
+  CHECK(none_left.code() == std::errc::no_buffer_space);
+  const adverb::completion_reservation rest{queue, 6};
+  CHECK(queue.reserved() == 16);
+  from_plugin<plugin_give_back>("give_back")();
+  CHECK(queue.reserved() == 6);
 }
 
 TEST_CASE("a status from the plugin compares with one of the program") {
