@@ -134,7 +134,8 @@ class receive_refill {
   }
 
   void gather(std::size_t index) {
-    list_[gathered_].id(index).payload(blocks_[index]);
+    const mutable_buffer block = blocks_[index];
+    list_[gathered_].id(index).payload(block);
     ++gathered_;
   }
 
