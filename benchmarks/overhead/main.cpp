@@ -62,10 +62,10 @@ void for_each_job(const Use& use) {
 
 [[nodiscard]] unsigned long long number(std::uint64_t value) { return value; }
 
-/// A line a job: name, bars, and where its functions are, separated by tabs.
+/// A line a job: name, bars, what was reached, and where its functions are, separated by tabs.
 int list() {
   for_each_job([](const job& each) {
-    std::printf("%s\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar);
+    std::printf("%s\t%g\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar, each.reached);
     for_each_side(each, [](const char*, std::uintptr_t where, const auto&) {
       std::printf("\t%llx", number(where));
     });
@@ -131,11 +131,17 @@ int audit() {
   }
   for_each_job([](const job& each) {
     const overhead::adverb_objects objects = through_adverb(provider::idle());
-    const counters::counts before = counters::so_far();
-    each.with_adverb(objects, 1000);
-    const counters::counts after = counters::so_far();
-    std::printf("%s\t%llu\t%llu\n", each.name, number(after.allocations - before.allocations),
-                number(after.locks - before.locks));
+    const auto count = [&](std::uint64_t times) {
+      const counters::counts before = counters::so_far();
+      each.with_adverb(objects, times);
+      const counters::counts after = counters::so_far();
+      return counters::counts{after.allocations - before.allocations, after.locks - before.locks};
+    };
+    // What is around the loop is in both, as it is where instructions are counted.
+    const counters::counts fewer = count(1000);
+    const counters::counts more = count(2000);
+    std::printf("%s\t%llu\t%llu\n", each.name, number(more.allocations - fewer.allocations),
+                number(more.locks - fewer.locks));
   });
   return EXIT_SUCCESS;
 }
