@@ -59,9 +59,12 @@ concept identified = requires(const T& completion) {
 ///
 /// What is checked when a block is given back: that there is a block of that number. What is not,
 /// because it would take a memory of every block: that the program had it. One that is given back
-/// twice is posted twice.
+/// twice is posted twice. One that was moved from can only be assigned to, or end.
 template <class Queue>
 class receive_refill {
+  static_assert(std::is_trivially_copyable_v<Queue>,
+                "it refers to its queue: receive_refill<queue_pair_ref<…>>, "
+                "receive_refill<shared_receive_queue_ref>");
   using request = decltype(receive(mutable_buffer{}));
 
  public:
@@ -134,8 +137,7 @@ class receive_refill {
   }
 
   void gather(std::size_t index) {
-    const mutable_buffer block = blocks_[index];
-    list_[gathered_].id(index).payload(block);
+    list_[gathered_].id(index).payload(blocks_[index]);
     ++gathered_;
   }
 
