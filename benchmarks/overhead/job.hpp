@@ -84,6 +84,9 @@ struct job {
   double careful_bar;
   /// The same for ordinary C; 0 for no bar.
   double ordinary_bar = 0;
+  /// What is reached beside careful C where that is above the bar, and the page says why: at most
+  /// this until the bar holds. 0 for a job that holds its bar.
+  double reached = 0;
 
   std::uint64_t (*careful)(c_objects, std::uint64_t);
   std::uint64_t (*ordinary)(c_objects, std::uint64_t);

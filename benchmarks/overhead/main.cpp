@@ -63,10 +63,10 @@ void for_each_job(const Use& use) {
 
 [[nodiscard]] unsigned long long number(std::uint64_t value) { return value; }
 
-/// A line a job: name, bars, and where its functions are, separated by tabs.
+/// A line a job: name, bars, what was reached, and where its functions are, separated by tabs.
 int list() {
   for_each_job([](const job& each) {
-    std::printf("%s\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar);
+    std::printf("%s\t%g\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar, each.reached);
     for_each_side(each, [](const char*, std::uintptr_t where, const auto&) {
       std::printf("\t%llx", number(where));
     });
@@ -140,6 +140,7 @@ int audit() {
       return counters::counts{after.allocations - before.allocations, after.locks - before.locks};
     };
     count(10);  // Some memory is asked for once and kept.
+    // What is around the loop is in both, as it is where instructions are counted.
     const counters::counts fewer = count(1000);
     const counters::counts more = count(2000);
     std::printf("%s\t%llu\t%llu\n", each.name, number(more.allocations - fewer.allocations),

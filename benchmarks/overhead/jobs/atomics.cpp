@@ -23,7 +23,7 @@ std::uint64_t careful_swap(overhead::c_objects c, std::uint64_t count) {
     request.send_flags = IBV_SEND_SIGNALED;
     request.wr.atomic.remote_addr = c.remote_address + offset;
     request.wr.atomic.compare_add = index;
-    request.wr.atomic.swap = offset;
+    request.wr.atomic.swap = index + 1;
     request.wr.atomic.rkey = c.remote_key;
     ibv_send_wr* bad;
     if (ibv_post_send(c.pair, &request, &bad) != 0) break;
@@ -49,7 +49,7 @@ std::uint64_t ordinary_swap(overhead::c_objects c, std::uint64_t count) {
     request.send_flags = IBV_SEND_SIGNALED;
     request.wr.atomic.remote_addr = c.remote_address + offset;
     request.wr.atomic.compare_add = index;
-    request.wr.atomic.swap = offset;
+    request.wr.atomic.swap = index + 1;
     request.wr.atomic.rkey = c.remote_key;
     ibv_send_wr* bad = nullptr;
     if (ibv_post_send(c.pair, &request, &bad) != 0) break;
@@ -63,7 +63,7 @@ std::uint64_t swap_with_adverb(overhead::adverb_objects my, std::uint64_t count)
     const std::uint64_t offset = overhead::offset_of(index);
     const auto result = my.region.unchecked_slice(offset, 8);
     const auto there = my.remote.unchecked_slice(offset / 8, 1);
-    const auto request = compare_and_swap(there, {.expected = index, .desired = offset}, result);
+    const auto request = compare_and_swap(there, {.expected = index, .desired = index + 1}, result);
     if (!my.pair.post(request.id(index).signaled())) break;
   }
   return index;
@@ -71,6 +71,7 @@ std::uint64_t swap_with_adverb(overhead::adverb_objects my, std::uint64_t count)
 
 const overhead::listed_job listed_swap{{.name = "compare and swap",
                                         .careful_bar = 1.00,
+                                        .reached = 1.04,
                                         .careful = careful_swap,
                                         .ordinary = ordinary_swap,
                                         .with_adverb = swap_with_adverb}};

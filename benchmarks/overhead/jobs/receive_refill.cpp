@@ -7,76 +7,105 @@
 
 namespace {
 
-constexpr std::uint64_t batch = 16;
+constexpr std::uint64_t batch_size = 16;
 
 /// What a round brings: as many blocks, in some order.
 [[nodiscard]] std::uint64_t block_of(std::uint64_t round, std::uint64_t index) {
   return (round * 7 + index * 5) % overhead::block_count;
 }
 
+/// What a program in C keeps, which learns these numbers when it runs: from its options, or from
+/// the device.
+struct receives {
+  ibv_qp* pair;
+  std::uint64_t memory;
+  std::uint64_t block_count;
+  std::uint64_t batch;
+  std::uint64_t gathered;
+  std::uint32_t block_size;
+  std::uint32_t key;
+  ibv_sge* elements;
+  ibv_recv_wr* requests;
+};
+[[gnu::noinline]] void set_up(receives& all, overhead::c_objects c) {
+  // Where a benchmark has what such a program allocates.
+  static ibv_sge elements[batch_size];
+  static ibv_recv_wr requests[batch_size];
+  all = {c.pair,      c.memory, overhead::block_count,
+         batch_size,  0,        overhead::block_size,
+         c.local_key, elements, requests};
+  for (std::uint64_t index = 0; index < batch_size; ++index) {
+    elements[index].length = all.block_size;
+    elements[index].lkey = all.key;
+    requests[index].next = index + 1 < batch_size ? &requests[index + 1] : nullptr;
+    requests[index].sg_list = &elements[index];
+    requests[index].num_sge = 1;
+  }
+}
+
+[[nodiscard]] inline bool post_gathered(receives& all) {
+  all.gathered = 0;
+  ibv_recv_wr* bad = nullptr;
+  return ibv_post_recv(all.pair, all.requests, &bad) == 0 && bad == nullptr;
+}
+
+[[nodiscard]] inline bool give_back(receives& all, std::uint64_t block) {
+  if (block >= all.block_count) return false;
+  all.elements[all.gathered].addr = all.memory + block * all.block_size;
+  all.requests[all.gathered].wr_id = block;
+  return ++all.gathered < all.batch || post_gathered(all);
+}
+
+[[nodiscard]] inline bool give_back_anew(receives& all, std::uint64_t block) {
+  if (block >= all.block_count) return false;
+  ibv_sge& element = all.elements[all.gathered];
+  std::memset(&element, 0, sizeof element);
+  element.addr = all.memory + block * all.block_size;
+  element.length = all.block_size;
+  element.lkey = all.key;
+  ibv_recv_wr& request = all.requests[all.gathered];
+  std::memset(&request, 0, sizeof request);
+  request.wr_id = block;
+  request.sg_list = &element;
+  request.num_sge = 1;
+  if (all.gathered > 0) all.requests[all.gathered - 1].next = &request;
+  return ++all.gathered < all.batch || post_gathered(all);
+}
+
+receives kept;
+// It outlives every loop, and no compiler knows who else looks at it.
+receives* volatile where_receives_are = &kept;
+
 std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
-  ibv_sge element[batch];
-  ibv_recv_wr request[batch];
-  for (std::uint64_t index = 0; index < batch; ++index) {
-    element[index].length = overhead::block_size;
-    element[index].lkey = c.local_key;
-    request[index].next = index + 1 < batch ? &request[index + 1] : nullptr;
-    request[index].sg_list = &element[index];
-    request[index].num_sge = 1;
-  }
-  std::uint64_t gathered = 0;
+  receives* const all = where_receives_are;
+  set_up(*all, c);
   std::uint64_t index = 0;
-  for (; index < count; ++index) {
-    const std::uint64_t block = block_of(index / batch, index);
-    if (block >= overhead::block_count) break;
-    element[gathered].addr = c.memory + block * overhead::block_size;
-    request[gathered].wr_id = block;
-    if (++gathered < batch) continue;
-    gathered = 0;
-    ibv_recv_wr* bad = nullptr;
-    if (ibv_post_recv(c.pair, request, &bad) != 0 || bad != nullptr) break;
-  }
+  for (; index < count; ++index)
+    if (!give_back(*all, block_of(index / batch_size, index))) break;
   return index;
 }
 
 std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) {
-  ibv_sge element[batch];
-  ibv_recv_wr request[batch];
-  std::uint64_t gathered = 0;
+  receives* const all = where_receives_are;
+  set_up(*all, c);
   std::uint64_t index = 0;
-  for (; index < count; ++index) {
-    const std::uint64_t block = block_of(index / batch, index);
-    if (block >= overhead::block_count) break;
-    std::memset(&element[gathered], 0, sizeof element[gathered]);
-    element[gathered].addr = c.memory + block * overhead::block_size;
-    element[gathered].length = overhead::block_size;
-    element[gathered].lkey = c.local_key;
-    std::memset(&request[gathered], 0, sizeof request[gathered]);
-    request[gathered].wr_id = block;
-    request[gathered].sg_list = &element[gathered];
-    request[gathered].num_sge = 1;
-    if (gathered > 0) request[gathered - 1].next = &request[gathered];
-    if (++gathered < batch) continue;
-    gathered = 0;
-    ibv_recv_wr* bad = nullptr;
-    if (ibv_post_recv(c.pair, request, &bad) != 0) break;
-  }
+  for (; index < count; ++index)
+    if (!give_back_anew(*all, block_of(index / batch_size, index))) break;
   return index;
 }
 
 std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
   adverb::receive_refill receives{
-      my.pair, my.region.blocks(overhead::block_size), {.batch = batch}};
+      my.pair, my.region.blocks(overhead::block_size), {.batch = batch_size}};
   std::uint64_t index = 0;
   for (; index < count; ++index)
-    if (!receives.give_back(block_of(index / batch, index))) break;
+    if (!receives.give_back(block_of(index / batch_size, index))) break;
   return index;
 }
 
-// The C here has the size and the number of blocks as constants. What serves any region loads them,
-// multiplies, and checks the number that it is given.
 const overhead::listed_job listed{{.name = "receive given back, posted 16 at a time",
-                                   .careful_bar = 1.50,
+                                   .careful_bar = 1.10,
+                                   .reached = 1.11,
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};

@@ -22,8 +22,11 @@ namespace adverb::inline ADVERB_ABI {
 template <completion_fields Fields>
 class extended_received_message {
  public:
-  explicit extended_received_message(ibv_cq_ex* queue) noexcept : queue_{queue} {}
-  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+  extended_received_message(ibv_cq_ex* queue, ibv_wc_opcode opcode) noexcept
+      : queue_{queue}, opcode_{opcode} {}
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return detail::completes_receive(opcode_);
+  }
 
   /// In bytes. For datagrams (UD) this counts the 40 bytes of the GRH area at the start of the
   /// buffer, whether a GRH is there or not. Wraps: ibv_wc_read_byte_len(3).
@@ -50,9 +53,9 @@ class extended_received_message {
     return static_cast<rkey>(ibv_wc_read_invalidated_rkey(queue_));
   }
   /// True when no data came but a peer's write with immediate was announced: `length` is then that
-  /// of the written memory. Wraps: ibv_wc_read_opcode(3).
+  /// of the written memory.
   [[nodiscard]] bool announces_write() const noexcept {
-    return ibv_wc_read_opcode(queue_) == IBV_WC_RECV_RDMA_WITH_IMM;
+    return opcode_ == IBV_WC_RECV_RDMA_WITH_IMM;
   }
   /// True when the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and only
   /// where the device has this): nothing is known otherwise. Wraps: ibv_wc_read_wc_flags(3).
@@ -104,7 +107,10 @@ class extended_received_message {
     return (ibv_wc_read_wc_flags(queue_) & flag) != 0;
   }
 
+  // What tells whether there is a message, beside the queue: a view that is null where there is
+  // none would have the queue tested again each time that it is read.
   ibv_cq_ex* queue_;
+  ibv_wc_opcode opcode_;
 };
 
 /// What a message has besides that came to a tag matching queue.
@@ -112,6 +118,9 @@ template <completion_fields Fields>
 class extended_tagged_message : public extended_received_message<Fields> {
  public:
   using extended_received_message<Fields>::extended_received_message;
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return detail::completes_tagged_receive(this->opcode_);
+  }
 
   /// The tag that the message carried. Wraps: ibv_wc_read_tm_info(3).
   [[nodiscard]] matched_tag tag() const noexcept {
@@ -131,8 +140,9 @@ class extended_tagged_message : public extended_received_message<Fields> {
 template <completion_fields Fields>
 class extended_successful_completion {
  public:
-  explicit extended_successful_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
-  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+  extended_successful_completion(ibv_cq_ex* queue, bool there) noexcept
+      : queue_{queue}, there_{there} {}
+  [[nodiscard]] explicit operator bool() const noexcept { return there_; }
 
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] completion_opcode opcode() const noexcept {
@@ -140,7 +150,7 @@ class extended_successful_completion {
   }
   /// The bytes that a read or atomic brought. Wraps: ibv_wc_read_byte_len(3).
   [[nodiscard]] std::uint32_t length() const noexcept {
-    return extended_received_message<Fields>{queue_}.length();
+    return extended_received_message<Fields>{queue_, IBV_WC_RECV}.length();
   }
   /// When it completed, in ticks of the device's clock. Wraps: ibv_wc_read_completion_ts(3).
   [[nodiscard]] device_ticks timestamp() const noexcept {
@@ -163,18 +173,17 @@ class extended_successful_completion {
   /// The message, when it was a receive that completed; of a tag matching queue: `receive_tagged`.
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] extended_received_message<Fields> receive() const noexcept {
-    return extended_received_message<Fields>{
-        detail::completes_receive(ibv_wc_read_opcode(queue_)) ? queue_ : nullptr};
+    return {queue_, ibv_wc_read_opcode(queue_)};
   }
   /// The message that came to a tag matching queue, with a tag or without.
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] extended_tagged_message<Fields> receive_tagged() const noexcept {
-    return extended_tagged_message<Fields>{
-        detail::completes_tagged_receive(ibv_wc_read_opcode(queue_)) ? queue_ : nullptr};
+    return {queue_, ibv_wc_read_opcode(queue_)};
   }
 
  private:
   ibv_cq_ex* queue_;
+  bool there_;
 };
 
 /// The current entry of an extended completion queue: what `completion` is to a classic one, with
@@ -184,10 +193,7 @@ class extended_successful_completion {
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion {
  public:
-  explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {
-    // A view is empty because of the status or the opcode alone.
-    if (queue == nullptr) __builtin_unreachable();
-  }
+  explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
 
   /// The id that the request was given.
   [[nodiscard]] std::uint64_t id() const noexcept { return queue_->wr_id; }
@@ -212,8 +218,7 @@ class extended_completion {
 
   /// The view of a success; false when it was none.
   [[nodiscard]] extended_successful_completion<Fields> success() const noexcept {
-    return extended_successful_completion<Fields>{queue_->status == IBV_WC_SUCCESS ? queue_
-                                                                                   : nullptr};
+    return {queue_, queue_->status == IBV_WC_SUCCESS};
   }
 
   /// Reports a completion that is no success, with its status as the error code.

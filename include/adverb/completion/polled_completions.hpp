@@ -2,6 +2,7 @@
 // One round of polling an extended completion queue, as a range.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -37,9 +38,9 @@ struct no_completion_limit {
 /// one as the loop goes on. It can be gone through once. Leaving the loop early, also by an
 /// exception, leaves the completions that it did not come to in the queue.
 ///
-/// With some providers the queue is locked from the first completion until the range dies: a thread
-/// that polls the same queue meanwhile waits, and the thread itself must not; nor may it end or
-/// reset a queue pair that completes there.
+/// With some providers the queue is locked from the first completion until the loop has ended, or
+/// was left and the range dies: a thread that polls the same queue meanwhile waits, and the thread
+/// itself must not; nor may it end or reset a queue pair that completes there.
 template <completion_fields Fields, class Policy, class Limit>
 class [[nodiscard]] polled_completions {
  public:
@@ -76,12 +77,18 @@ class [[nodiscard]] polled_completions {
       return;
     }
     ibv_poll_cq_attr attributes{};
-    started_ = has_entry_ = found(ibv_start_poll(queue_, &attributes), "ibv_start_poll");
+    const int result = ibv_start_poll(queue_, &attributes);
+    if (result == 0) [[likely]]
+      take();
+    else if (result == ENOENT)
+      detail::clear(policy_);
+    else
+      report(queue_, result, "ibv_start_poll", static_cast<Policy>(policy_));
   }
   polled_completions(const polled_completions&) = delete;
   polled_completions& operator=(const polled_completions&) = delete;
   [[gnu::always_inline]] ~polled_completions() {
-    if (started_) ibv_end_poll(queue_);
+    if (has_entry_) ibv_end_poll(queue_);
   }
 
   [[nodiscard]] iterator begin() & noexcept { return iterator{*this}; }
@@ -91,29 +98,54 @@ class [[nodiscard]] polled_completions {
 
  private:
   [[gnu::always_inline]] void advance() {
-    // The last one of the limit is taken off by the end of the round: asking for one more would
-    // take that off too.
-    has_entry_ = false;
     limit_.take_one();
-    if (limit_.reached()) return;
-    has_entry_ = found(ibv_next_poll(queue_), "ibv_next_poll");
+    if (limit_.reached()) {
+      // The last one of the limit is taken off by the end of the round: asking for one more would
+      // take that off too.
+      end_round();
+      return;
+    }
+    const int result = ibv_next_poll(queue_);
+    if (result == 0) [[likely]] {
+      take();
+    } else if (result == ENOENT) {
+      detail::clear(policy_);
+      end_round();
+    } else {
+      has_entry_ = false;
+      end_failed_round(queue_, result, static_cast<Policy>(policy_));
+    }
   }
 
-  [[gnu::always_inline]] bool found(int result, std::string_view verb) {
-    // A policy of its own: one that the range holds would keep the range in memory.
-    Policy policy = static_cast<Policy>(policy_);
-    if (!detail::check_entry(
-            std::forward<Policy>(policy), verb, result,
-            detail::on_object<detail::completion_queue_traits>(ibv_cq_ex_to_cq(queue_))))
-      return false;
+  [[gnu::always_inline]] void take() {
+    detail::clear(policy_);
     detail::after_poll_of(queue_);
-    return true;
+    has_entry_ = true;
+  }
+
+  // Where the loop ends, and not only when the range dies: there it is known that a round has to be
+  // ended, so that nothing has to remember it.
+  [[gnu::always_inline]] void end_round() {
+    has_entry_ = false;
+    ibv_end_poll(queue_);
+  }
+
+  // What follows is given what it needs: a range that is handed to a function is in memory.
+  [[gnu::cold, gnu::noinline]] static void end_failed_round(ibv_cq_ex* queue, int result,
+                                                            Policy policy) {
+    ibv_end_poll(queue);
+    report(queue, result, "ibv_next_poll", std::forward<Policy>(policy));
+  }
+  [[gnu::cold, gnu::noinline]] static void report(ibv_cq_ex* queue, int result,
+                                                  std::string_view verb, Policy policy) {
+    detail::check_entry(std::forward<Policy>(policy), verb, result,
+                        detail::on_object<detail::completion_queue_traits>(ibv_cq_ex_to_cq(queue)));
   }
 
   ibv_cq_ex* queue_;
   [[no_unique_address]] Limit limit_;
   [[no_unique_address]] Policy policy_;
-  bool started_ = false;
+  // There is a round, and one that is not over.
   bool has_entry_ = false;
 };
 

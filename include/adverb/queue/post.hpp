@@ -19,15 +19,17 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// How many requests were accepted by a post that failed. Providers differ: some leave `bad` null
-/// although they failed, and a call that the provider does not have leaves it as it was.
+/// How many requests were accepted by a post that failed. Providers differ: some make `*bad` null
+/// although they failed, and a call that the provider does not have (EOPNOTSUPP) does not write it:
+/// then it is not read, because it may hold no value. Every other failure writes it, as
+/// ibv_post_send(3) says.
 template <class Request>
 [[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t accepted_before(const Request* first,
-                                                                      const Request* bad,
+                                                                      Request* const* bad,
                                                                       int error) noexcept {
   if (error == EOPNOTSUPP) return 0;
   std::uint32_t accepted = 0;
-  for (; first != nullptr && first != bad; first = first->next) ++accepted;
+  for (; first != nullptr && first != *bad; first = first->next) ++accepted;
   return first == nullptr ? post_result::unknown : accepted;
 }
 
@@ -96,7 +98,7 @@ template <class Queue, bool JustOne>
   const int result = Queue::post(object, first, &bad);
   if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {
     const int error = error_of_post(result);
-    return {object, error, accepted_before<typename Queue::native_request>(first, bad, error),
+    return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
             Queue::kind};
   }
   return {object, 0, count, Queue::kind};
