@@ -78,6 +78,16 @@ struct adverb_objects {
   remote_words remote;
 };
 
+/// For `job::reached`, which differs between the compilers.
+[[nodiscard]] constexpr double with_gcc_or_clang([[maybe_unused]] double gcc,
+                                                 [[maybe_unused]] double clang) noexcept {
+#if defined(__clang__)
+  return clang;
+#else
+  return gcc;
+#endif
+}
+
 struct job {
   const char* name;
   /// At most this many times the instructions of careful C may adverb need.

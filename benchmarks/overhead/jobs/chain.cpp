@@ -247,7 +247,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "chain of 8 mixed requests",
                                    .careful_bar = 1.10,
-                                   .reached = 1.13,
+                                   .reached = overhead::with_gcc_or_clang(0, 1.13),
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};
