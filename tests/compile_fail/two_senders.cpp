@@ -6,7 +6,8 @@
 
 using namespace adverb;
 
-constexpr send_operations words = send_operation::send | send_operation::atomic_write;
+[[maybe_unused]] constexpr send_operations words =
+    send_operation::send | send_operation::atomic_write;
 
 [[maybe_unused]] static void use(const queue_pair<transport::rc>& pair,
                                  const queue_pair<transport::rc, qp_state::init>& waiting,
