@@ -25,12 +25,15 @@ struct ibv_srq;
 struct ibv_td;
 struct ibv_wq;
 struct ibv_xrcd;
+struct rdma_cm_id;
+struct rdma_event_channel;
 
 namespace adverb::inline ADVERB_ABI {
 
 // core
 struct adopt_t;
 struct throwing;
+class timeout;
 class acknowledge_timeout;
 class error;
 class failure;
@@ -276,5 +279,32 @@ struct esp_attributes;
 struct esp_changes;
 struct esp_full_offload;
 struct esp_options;
+
+// cm
+namespace cm {
+enum class event_type : std::uint32_t;
+enum class step : std::uint8_t;
+class event;
+class event_channel;
+template <class Storage>
+class event_channel_operations;
+using event_channel_ref = event_channel_operations<reference<rdma_event_channel>>;
+class identifier;
+template <class Storage>
+class identifier_operations;
+using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
+class private_data;
+class socket_address;
+struct connection_options;
+struct rejection;
+template <transport Transport, step Step>
+class connector;
+template <transport Transport, step Step>
+class connection_request;
+template <transport Transport>
+class connection;
+template <transport Transport>
+class listener;
+}  // namespace cm
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -42,10 +42,12 @@ endmacro()
 
 # adverb_test_program(FOLDER SOURCE): a Catch2 program of one source file, which the target
 # tests_FOLDER builds too. `adverb_program` is set to its target, `adverb_name` to the name of the
-# source.
+# source, after that of its subfolder if it has one: "cm.connections".
 function(adverb_test_program folder source)
-  cmake_path(GET source STEM name)
-  set(program ${folder}_${name})
+  cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE path)
+  cmake_path(REMOVE_EXTENSION path OUTPUT_VARIABLE path)
+  string(REPLACE / . name "${path}")
+  string(REPLACE / _ program "${folder}_${path}")
   add_executable(${program} ${source})
   set_target_properties(${program} PROPERTIES OUTPUT_NAME ${name})
   target_link_libraries(${program} PRIVATE adverb_test_support)
@@ -54,4 +56,3 @@ function(adverb_test_program folder source)
   set(adverb_program ${program} PARENT_SCOPE)
   set(adverb_name ${name} PARENT_SCOPE)
 endfunction()
-

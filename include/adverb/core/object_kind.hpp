@@ -33,11 +33,12 @@ enum class object_kind : std::uint8_t {
   flow,
   queue_pair,
   multicast_attachment,
+  event_channel,
+  identifier,
 };
 
 namespace detail {
-inline constexpr std::size_t object_kinds =
-    static_cast<std::size_t>(object_kind::multicast_attachment) + 1;
+inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind::identifier) + 1;
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
@@ -61,6 +62,8 @@ inline constexpr std::size_t object_kinds =
     case object_kind::flow: return "flow";
     case object_kind::queue_pair: return "queue pair";
     case object_kind::multicast_attachment: return "multicast attachment";
+    case object_kind::event_channel: return "event channel";
+    case object_kind::identifier: return "rdma_cm identifier";
   }
   return "object";
 }
@@ -109,6 +112,10 @@ template <>
 struct kind_of_native<ibv_qp> : kind_constant<object_kind::queue_pair> {};
 template <>
 struct kind_of_native<ibv_cq_ex> : kind_constant<object_kind::completion_queue> {};
+template <>
+struct kind_of_native<rdma_event_channel> : kind_constant<object_kind::event_channel> {};
+template <>
+struct kind_of_native<rdma_cm_id> : kind_constant<object_kind::identifier> {};
 
 /// The kind of object behind a type of the C API.
 template <class Native>

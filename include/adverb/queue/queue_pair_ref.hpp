@@ -73,9 +73,20 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
                            ? pair
                            : nullptr} {}
 
+  /// A reference to the pair in a state that the program knows it to be in. Unchecked.
+  template <qp_state Known>
+  [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
+    static_assert(State == qp_state::any,
+                  "the state is known already: only a queue_pair_ref<…, qp_state::any> can be told "
+                  "it");
+    return queue_pair_ref<Transport, Known>{this->native_handle()};
+  }
+
  private:
   template <adverb::transport, qp_state>
   friend class queue_pair;
+  template <adverb::transport, qp_state>
+  friend class queue_pair_ref;
   template <class, adverb::transport, qp_state>
   friend class queue_pair_operations;
 

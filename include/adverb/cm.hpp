@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Everything over librdmacm. Link with librdmacm and libibverbs (CMake: adverb::cm).
+#pragma once
+
+#include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_request.hpp>
+#include <adverb/cm/connector.hpp>
+#include <adverb/cm/event.hpp>
+#include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/event_type.hpp>
+#include <adverb/cm/identifier.hpp>
+#include <adverb/cm/listener.hpp>
+#include <adverb/cm/port_space.hpp>
+#include <adverb/cm/private_data.hpp>
+#include <adverb/cm/reject_reason.hpp>
+#include <adverb/cm/socket_address.hpp>
+#include <adverb/cm/step.hpp>

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Requests to connect: the side of a connection that is asked for it.
+#pragma once
+
+#include <utility>
+
+#include <adverb/cm/connection.hpp>
+#include <adverb/cm/step.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// A request that came to a listener: it is accepted or rejected, and rejected when it dies before.
+///
+///     auto request = listener.next_request();
+///     if (!welcome(request.private_data().as<greeting>())) return request.reject();
+///     auto ready = request.create_queue_pair({.max_recv_wr = 16});
+///     ready.queue_pair().post(receive(buffer)).check();
+///     cm::connection<transport::rc> connection = ready.accept();
+///
+/// Each step moves from the request, but only when it succeeds.
+template <transport Transport, step Step = step::requested>
+class [[nodiscard]] connection_request {
+ public:
+  /// Empty.
+  connection_request() noexcept = default;
+
+  /// Takes over the identifier of a request, and has its events come on a channel of its own.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static connection_request take(event& request, Policy&& policy = {}) {
+    static_assert(Step == step::requested, "a request comes without a queue pair");
+    const cm::private_data data{request.private_data()};
+    const connection_parameters parameters = request.parameters();
+    cm::identifier id = request.take_request();
+    request.acknowledge();
+    if (!detail::check_present(std::forward<Policy>(policy), "connection_request::take",
+                               id.native_handle()))
+      return {};
+    auto session = detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy));
+    if (!session.id) return {};
+    return {std::move(session), data, parameters};
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
+
+  /// For what is not here: options, enhancements.
+  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+
+  /// The device that the request came in by. It belongs to librdmacm.
+  [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
+  /// The domain that the queue pair is in, or will be in if none is given.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return session_.id.protection_domain();
+  }
+  [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
+  /// What the peer's program sent along.
+  [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
+  /// What the peer asks for.
+  [[nodiscard]] const connection_parameters& parameters() const noexcept { return parameters_; }
+
+  /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
+  /// are made with it. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection_request<Transport, step::ready> create_queue_pair(
+      const queue_pair_options& options = {}, protection_domain_ref domain = {},
+      Policy&& policy = {}) {
+    static_assert(Step == step::requested, "the queue pair is there already");
+    session_.id.template create_queue_pair<Transport>(options, domain,
+                                                      std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return {std::move(session_), private_data_, parameters_};
+  }
+
+  /// The queue pair before it is connected: receives can be posted.
+  [[nodiscard]] queue_pair_ref<Transport, detail::state_when_made(Transport)> queue_pair()
+      const noexcept {
+    static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
+    return session_.id.template queue_pair<Transport>()
+        .template as<detail::state_when_made(Transport)>();
+  }
+
+  /// Accepts, and waits until the connection is there. When it fails the request is of no more use.
+  /// Wraps: rdma_accept(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection<Transport> accept(const connection_options& options = {},
+                                             timeout limit = timeout::seconds(10),
+                                             Policy&& policy = {}) {
+    static_assert(Step == step::ready,
+                  "a connection needs a queue pair: create_queue_pair() first");
+    session_.id.accept(options, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    const auto event = session_.wait_for(event_type::established, limit, "rdma_accept",
+                                         std::forward<Policy>(policy));
+    if (!event) return {};
+    return {std::move(session_), private_data_, parameters_};
+  }
+
+  /// Rejects, with bytes for the program at the other side. The request is empty then.
+  /// Wraps: rdma_reject(3).
+  template <error_policy Policy = throwing>
+  void reject(const cm::private_data& data = {}, Policy&& policy = {}) {
+    session_.id.reject(data, std::forward<Policy>(policy));
+    if (!detail::failed(policy)) session_.id = {};
+  }
+
+ private:
+  template <transport, step>
+  friend class connection_request;
+
+  connection_request(detail::cm_session&& session, const cm::private_data& data,
+                     const connection_parameters& parameters) noexcept
+      : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
+
+  detail::cm_session session_;
+  cm::private_data private_data_;
+  connection_parameters parameters_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Events: what happened to an identifier.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/event_type.hpp>
+#include <adverb/cm/identifier.hpp>
+#include <adverb/cm/private_data.hpp>
+#include <adverb/cm/reject_reason.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// An event that was taken from a channel, and that is acknowledged when it dies:
+///
+///     while (auto event = channel.next_event()) {
+///       switch (event->type()) {
+///         case event_type::connect_request: serve(event->take_request()); break;
+///         case event_type::established: start(event->identifier()); break;
+///         …
+///
+/// The identifiers that it names are not destroyed before it is acknowledged: their destruction
+/// waits for it, so the thread that holds the event must not be the one that destroys them. A
+/// request to connect that nobody took is turned down when the event dies.
+class [[nodiscard]] event {
+ public:
+  /// Takes over an event that `rdma_get_cm_event` gave, and has it to acknowledge.
+  event(adopt_t, rdma_cm_event* native) noexcept
+      : native_{native},
+        type_{static_cast<event_type>(native->event)},
+        status_{native->status},
+        holds_request_{type_ == event_type::connect_request} {}
+
+  event(event&& other) noexcept
+      : native_{std::exchange(other.native_, nullptr)},
+        type_{other.type_},
+        status_{other.status_},
+        holds_request_{std::exchange(other.holds_request_, false)} {}
+  event& operator=(event&& other) noexcept {
+    if (this != &other) {
+      acknowledge();
+      native_ = std::exchange(other.native_, nullptr);
+      type_ = other.type_;
+      status_ = other.status_;
+      holds_request_ = std::exchange(other.holds_request_, false);
+    }
+    return *this;
+  }
+  ~event() { acknowledge(); }
+
+  /// Lets what it names be destroyed. Does nothing the second time. Wraps: rdma_ack_cm_event(3).
+  void acknowledge() noexcept {
+    if (native_ == nullptr) return;
+    rdma_cm_id* const request = holds_request_ ? native_->id : nullptr;
+    rdma_ack_cm_event(std::exchange(native_, nullptr));
+    if (request != nullptr) cm::identifier{adopt, request}.close(detail::telling{});
+    holds_request_ = false;
+  }
+  /// Gives up the event without acknowledging it.
+  [[nodiscard]] rdma_cm_event* release() noexcept {
+    holds_request_ = false;
+    return std::exchange(native_, nullptr);
+  }
+
+  [[nodiscard]] event_type type() const noexcept { return type_; }
+  /// 0, or why it failed: a negated errno, or, when rejected, the reason.
+  [[nodiscard]] int status() const noexcept { return status_; }
+  /// Why the peer rejected: see `event_type::rejected`.
+  [[nodiscard]] reject_reason reason() const noexcept {
+    return status_ > 0 ? static_cast<reject_reason>(status_) : reject_reason::unspecified;
+  }
+
+  // What it is about; empty once it is acknowledged.
+  /// Whom it happened to; for a request the new identifier.
+  [[nodiscard]] identifier_ref identifier() const noexcept {
+    return native_ == nullptr ? nullptr : native_->id;
+  }
+  /// The listener that a request came to.
+  [[nodiscard]] identifier_ref listener() const noexcept {
+    return native_ == nullptr ? nullptr : native_->listen_id;
+  }
+  /// The identifier of a request, to accept or to reject it; empty when the event is none, or it
+  /// was taken already.
+  [[nodiscard]] cm::identifier take_request() noexcept {
+    if (native_ == nullptr || !std::exchange(holds_request_, false)) return {};
+    return cm::identifier{adopt, native_->id};
+  }
+
+  /// What the peer's program sent along with a request, an acceptance or a rejection.
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept {
+    // An event about a multicast group has the pointer of its join there.
+    if (native_ == nullptr || type_ == event_type::multicast_join ||
+        type_ == event_type::multicast_error)
+      return {};
+    // In both forms of the parameters these two members come first.
+    const rdma_conn_param& parameters = native_->param.conn;
+    return {static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len};
+  }
+  /// What a request for a connection asks for, or what its acceptance grants.
+  [[nodiscard]] connection_parameters parameters() const noexcept {
+    if (native_ == nullptr) return {};
+    return {adopt, native_->param.conn};
+  }
+
+  /// Null once it is acknowledged.
+  [[nodiscard]] const rdma_cm_event* native() const noexcept { return native_; }
+
+ private:
+  rdma_cm_event* native_;
+  event_type type_;
+  int status_;
+  bool holds_request_;
+};
+
+template <class Storage>
+template <error_policy Policy>
+std::optional<event> event_channel_operations<Storage>::next_event(Policy&& policy) const {
+  rdma_event_channel* const channel = this->native_handle();
+  if (!detail::check_present(std::forward<Policy>(policy), "rdma_get_cm_event", channel))
+    return std::nullopt;
+  rdma_cm_event* taken = nullptr;
+  const bool found = detail::check_waited(
+      std::forward<Policy>(policy), "rdma_get_cm_event",
+      [&] { return rdma_get_cm_event(channel, &taken); },
+      detail::on_object<detail::event_channel_traits>(channel));
+  if (!found) return std::nullopt;
+  return event{adopt, taken};
+}
+
+template <class Storage>
+template <duration_like Timeout, error_policy Policy>
+std::optional<event> event_channel_operations<Storage>::next_event(const Timeout& timeout,
+                                                                   Policy&& policy) const {
+  if (!detail::check_present(std::forward<Policy>(policy), "rdma_get_cm_event",
+                             this->native_handle()))
+    return std::nullopt;
+  const detail::deadline deadline{timeout};
+  if (!deadline.wait_readable(file_descriptor())) {
+    detail::clear(policy);
+    return std::nullopt;
+  }
+  return next_event(std::forward<Policy>(policy));
+}
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Event channels: where identifiers announce what happened to them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/core/deadline.hpp>
+#include <adverb/core/file_descriptor.hpp>
+#include <adverb/core/handle.hpp>
+#include <adverb/fwd.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+struct event_channel_traits {
+  using native_type = rdma_event_channel;
+  static constexpr std::string_view destroy_verb = "rdma_destroy_event_channel";
+  static int destroy(rdma_event_channel* channel) noexcept {
+    rdma_destroy_event_channel(channel);
+    return 0;
+  }
+  template <class Function>
+  static void for_each_parent(const rdma_event_channel*, const Function&) noexcept {}
+  static void describe(const rdma_event_channel* channel, text_writer& writer) noexcept {
+    writer.put("rdma_cm event channel ").decimal(static_cast<unsigned>(channel->fd));
+  }
+};
+
+}  // namespace detail
+
+namespace cm {
+
+/// What an event channel can do, whether it is owned or referred to.
+template <class Storage>
+class event_channel_operations : public Storage {
+ public:
+  using Storage::Storage;
+
+  /// Becomes readable when an event is there: for poll, epoll and the like.
+  [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
+
+  /// Whether `next_event` would find an event at once. Wraps: poll(2).
+  [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
+
+  /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
+  template <error_policy Policy = throwing>
+  void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
+    if (!detail::check_present(std::forward<Policy>(policy), "fcntl", this->native_handle()))
+      return;
+    detail::set_non_blocking(
+        std::forward<Policy>(policy), file_descriptor(), non_blocking,
+        detail::on_object<detail::event_channel_traits>(this->native_handle()));
+  }
+
+  /// Waits for the next event. Nothing when the channel is non-blocking and no event is there, or
+  /// when a signal handler ran meanwhile. Taking an event can move a queue pair that the library
+  /// made on: to RTS when the peer has accepted, to ERR when it has rejected.
+  /// Defined in <adverb/cm/event.hpp>. Wraps: rdma_get_cm_event(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const;
+
+  /// The same, and nothing when the time is up. A blocking channel may wait longer, where an event
+  /// is dropped by librdmacm; a non-blocking one does not.
+  template <duration_like Timeout, error_policy Policy = throwing>
+  [[nodiscard]] std::optional<event> next_event(const Timeout& timeout, Policy&& policy = {}) const;
+};
+
+/// An event channel. One serves any number of identifiers. Thread safe, but of several threads that
+/// wait on one, each event wakes one.
+class [[nodiscard]] event_channel
+    : public event_channel_operations<unique_handle<detail::event_channel_traits>> {
+ public:
+  using event_channel_operations::event_channel_operations;
+
+  /// Empty.
+  event_channel() noexcept = default;
+
+  /// Fails with ENODEV where the kernel has no rdma_cm. Wraps: rdma_create_event_channel(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static event_channel create(Policy&& policy = {}) {
+    return event_channel{adopt, detail::check_pointer(
+                                    std::forward<Policy>(policy), "rdma_create_event_channel",
+                                    [] { return rdma_create_event_channel(); },
+                                    [](failure_description& description) {
+                                      description.explain(
+                                          "rdma_cm needs the kernel module rdma_ucm, and the right "
+                                          "to open /dev/infiniband/rdma_cm");
+                                    })};
+  }
+};
+
+}  // namespace cm
+}  // namespace adverb::inline ADVERB_ABI

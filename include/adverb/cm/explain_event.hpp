@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Why a step of a connection's life failed, from the event that told so.
+#pragma once
+
+#include <cerrno>
+#include <system_error>
+
+#include <adverb/cm/event.hpp>
+#include <adverb/core/failure.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The errno that stands for an event which ends what was under way.
+[[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
+  if (event.status() < 0) return -event.status();
+  switch (event.type()) {
+    case cm::event_type::rejected: return ECONNREFUSED;
+    case cm::event_type::unreachable: return EHOSTUNREACH;
+    case cm::event_type::disconnected: return ECONNRESET;
+    case cm::event_type::device_removal: return ENODEV;
+    default: return ECONNABORTED;
+  }
+}
+
+/// Says in words what an event means for whoever waited for another one.
+inline void explain_event(text_writer& writer, const cm::event& event) noexcept {
+  switch (event.type()) {
+    case cm::event_type::rejected:
+      writer.put("the peer rejected the connection: ").put(event.reason());
+      return;
+    case cm::event_type::unreachable:
+      writer.put(
+          "no answer from the peer: it is off, or a firewall or the route drops what is sent");
+      return;
+    case cm::event_type::address_error:
+      writer.put("the address was not resolved: no neighbour answers for it");
+      return;
+    case cm::event_type::route_error: writer.put("there is no route to the address"); return;
+    case cm::event_type::disconnected: writer.put("the peer disconnected meanwhile"); return;
+    case cm::event_type::device_removal: writer.put("the device was removed"); return;
+    default: writer.put("the answer was: ").put(event.type());
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

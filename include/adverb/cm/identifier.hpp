@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Identifiers: what librdmacm has in the place of a socket.
+#pragma once
+
+#include <string_view>
+#include <utility>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/cm/identifier_operations.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// An identifier of librdmacm, owned: with its queue pair and what else librdmacm made for it, all
+/// of which it destroys. What is done with one is asynchronous: the call returns at once, and an
+/// event on its channel tells how it ended. `connector` and `listener` stand above it, wait by
+/// themselves, and have in their type what may be done next; with an identifier that is checked by
+/// the kernel.
+///
+/// The size of a pointer. The destruction waits for events of it that are not acknowledged yet.
+class [[nodiscard]] identifier
+    : public identifier_operations<unique_handle<detail::identifier_traits>> {
+ public:
+  using identifier_operations::identifier_operations;
+
+  /// Empty.
+  identifier() noexcept = default;
+
+  /// Wraps: rdma_create_id(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static identifier create(event_channel_ref channel, port_space space,
+                                         void* user_context = nullptr, Policy&& policy = {}) {
+    rdma_cm_id* made = nullptr;
+    if (!detail::check_present(std::forward<Policy>(policy), "rdma_create_id",
+                               channel.native_handle()))
+      return {};
+    const bool done = detail::check_minus_one(
+        std::forward<Policy>(policy), "rdma_create_id",
+        [&] {
+          return rdma_create_id(channel.native_handle(), &made, user_context,
+                                static_cast<rdma_port_space>(space));
+        },
+        detail::on_object<detail::event_channel_traits>(channel.native_handle()));
+    return done ? identifier{adopt, made} : identifier{};
+  }
+
+  /// Has the events of this identifier come on another channel from now on. Waits until those that
+  /// came on the old one are acknowledged. Wraps: rdma_migrate_id(3).
+  template <error_policy Policy = throwing>
+  void migrate(event_channel_ref channel, Policy&& policy = {}) {
+    if (!this->present(std::forward<Policy>(policy), "rdma_migrate_id") ||
+        !detail::check_present(std::forward<Policy>(policy), "rdma_migrate_id",
+                               channel.native_handle()))
+      return;
+    detail::check_minus_one(
+        std::forward<Policy>(policy), "rdma_migrate_id",
+        [&] {
+          return this->with_new_parents(
+              [&] { return rdma_migrate_id(this->native_handle(), channel.native_handle()); });
+        },
+        detail::on_object<detail::identifier_traits>(this->native_handle()));
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Port spaces: what a port number belongs to.
+#pragma once
+
+#include <cstdint>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/core/transport.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+enum class port_space : std::uint32_t {
+  /// Connections (RC, and XRC).
+  tcp = RDMA_PS_TCP,
+  /// Datagrams (UD).
+  udp = RDMA_PS_UDP,
+  /// Datagrams that also IP over InfiniBand receives (UD).
+  ipoib = RDMA_PS_IPOIB,
+  /// InfiniBand's own service IDs, for any transport.
+  infiniband = RDMA_PS_IB,
+};
+
+/// The space whose ports serve a transport.
+[[nodiscard]] constexpr port_space port_space_of(transport service) noexcept {
+  return service == transport::ud ? port_space::udp : port_space::tcp;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Private data: the bytes that travel with a request to connect, its acceptance or its rejection.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include <adverb/core/byte_order.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// The most bytes that a request to connect, an acceptance and a rejection carry over InfiniBand
+/// and RoCE; iWARP carries 255.
+inline constexpr std::size_t max_request_data = 56;
+inline constexpr std::size_t max_accept_data = 196;
+inline constexpr std::size_t max_reject_data = 148;
+
+/// Private data, by value: as it is to be sent, or as it came. Bytes convert to it; a value is
+/// sent with its length before it, because InfiniBand and RoCE hand over the most that they carry,
+/// padded with zeros (iWARP hands over what was sent):
+///
+///     ready.connect({.private_data = cm::private_data::of(greeting)});
+///     …
+///     if (auto hello = request.private_data().as<my_greeting>()) …
+///
+/// Format of a value: two bytes, its size, little-endian; then its bytes as they are in memory, so
+/// both sides need the same layout.
+class private_data {
+ public:
+  /// As much as the C API carries. More is refused when it is to be sent.
+  static constexpr std::size_t capacity = 255;
+
+  private_data() noexcept = default;
+  private_data(std::span<const std::byte> bytes) noexcept : size_{bytes.size()} {
+    if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), this->bytes().size());
+  }
+
+  template <class T>
+  [[nodiscard]] static private_data of(const T& value) noexcept {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "private data is copied byte by byte: the type has to be trivially copyable");
+    static_assert(sizeof(T) + length_size <= max_accept_data,
+                  "private data is at most 56 bytes in a request and 196 in an acceptance, two of "
+                  "which are the length");
+    private_data result;
+    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(sizeof(T)));
+    std::memcpy(result.bytes_.data() + length_size, &value, sizeof value);
+    result.size_ = length_size + sizeof value;
+    return result;
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return {bytes_.data(), size_ < capacity ? size_ : capacity};
+  }
+  /// How many bytes it was made of, also of more than there is room for.
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+
+  /// The value that was sent by `of`. Nothing when it is of another size, or is none.
+  template <class T>
+  [[nodiscard]] std::optional<T> as() const noexcept {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "private data is copied byte by byte: the type has to be trivially copyable");
+    if (size_ < sizeof(T) + length_size) return std::nullopt;
+    const auto length =
+        detail::load_little_endian<0, std::uint16_t>(std::span<const std::byte, capacity>{bytes_});
+    if (length != sizeof(T)) return std::nullopt;
+    std::array<std::byte, sizeof(T)> copy{};
+    std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
+    return std::bit_cast<T>(copy);
+  }
+
+ private:
+  static constexpr std::size_t length_size = 2;
+
+  std::array<std::byte, capacity> bytes_{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Why a connection was rejected.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <adverb/core/text.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// The reason that came with a rejection, by the codes of the InfiniBand specification
+/// (communication management, "REJ reason codes"). iWARP has none: there a rejection has the
+/// reason `unspecified`.
+enum class reject_reason : std::uint16_t {
+  unspecified = 0,
+  no_queue_pair = 1,
+  no_resources = 3,
+  timed_out = 4,
+  unsupported = 5,
+  invalid_communication_id = 6,
+  /// No one listens on this port.
+  invalid_service_id = 8,
+  invalid_transport = 9,
+  /// The peer believes that the queue pair is still connected.
+  stale_connection = 10,
+  invalid_gid = 12,
+  invalid_lid = 13,
+  invalid_service_level = 14,
+  invalid_traffic_class = 15,
+  invalid_hop_limit = 16,
+  invalid_packet_rate = 17,
+  invalid_mtu = 26,
+  insufficient_responder_resources = 27,
+  /// The program at the other side said no.
+  by_the_program = 28,
+  invalid_receiver_not_ready_retry_count = 29,
+  duplicate_communication_id = 30,
+  invalid_class_version = 31,
+  invalid_flow_label = 32,
+  /// The peer does not support the enhancements (ECE) that this side asked for.
+  enhancements_not_supported = 35,
+};
+
+/// Words for a message: "no one listens on that port". Empty for an unknown reason.
+[[nodiscard]] constexpr std::string_view describe(reject_reason reason) noexcept {
+  switch (reason) {
+    case reject_reason::unspecified: return "no one listens on that port, or the program refused";
+    case reject_reason::no_queue_pair: return "the peer has no queue pair left";
+    case reject_reason::no_resources: return "the peer has no resources left";
+    case reject_reason::timed_out: return "the peer gave up waiting";
+    case reject_reason::unsupported: return "the peer does not support what was asked for";
+    case reject_reason::invalid_communication_id: return "the peer does not know this connection";
+    case reject_reason::invalid_service_id: return "no one listens on that port";
+    case reject_reason::invalid_transport: return "the listener there serves another transport";
+    case reject_reason::stale_connection:
+      return "the peer believes that this queue pair is still connected: wait and try again";
+    case reject_reason::invalid_gid: return "the peer does not have the GID that was asked for";
+    case reject_reason::invalid_lid: return "the peer does not have the LID that was asked for";
+    case reject_reason::invalid_service_level: return "the peer refuses the service level";
+    case reject_reason::invalid_traffic_class: return "the peer refuses the traffic class";
+    case reject_reason::invalid_hop_limit: return "the peer refuses the hop limit";
+    case reject_reason::invalid_packet_rate: return "the peer refuses the packet rate";
+    case reject_reason::invalid_mtu: return "the peer's link has a smaller MTU";
+    case reject_reason::insufficient_responder_resources:
+      return "the peer does not have that many reads and atomics in progress";
+    case reject_reason::by_the_program: return "the program there refused";
+    case reject_reason::invalid_receiver_not_ready_retry_count:
+      return "the peer refuses the receiver-not-ready retry count";
+    case reject_reason::duplicate_communication_id: return "the peer has this connection already";
+    case reject_reason::invalid_class_version:
+      return "the peer speaks another version of the connection protocol";
+    case reject_reason::invalid_flow_label: return "the peer refuses the flow label";
+    case reject_reason::enhancements_not_supported:
+      return "the peer does not support the enhancements that were asked for";
+  }
+  return {};
+}
+
+/// The same words, or the number of a reason that this version does not know.
+[[nodiscard]] constexpr text<96> to_text(reject_reason reason) noexcept {
+  return text<96>{[reason](text_writer& writer) {
+    const std::string_view words = describe(reason);
+    if (words.empty())
+      writer.put("reason ").decimal(static_cast<std::uint16_t>(reason));
+    else
+      writer.put(words);
+  }};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::cm

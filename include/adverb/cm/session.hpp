@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// An identifier with a channel of its own, on which each step waits for its event.
+#pragma once
+
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <adverb/cm/event.hpp>
+#include <adverb/cm/explain_event.hpp>
+#include <adverb/core/timeout.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What connectors, requests, listeners and connections consist of. The channel is destroyed after
+/// the identifier.
+struct cm_session {
+  cm::event_channel channel;
+  cm::identifier id;
+
+  cm_session() noexcept = default;
+  cm_session(cm_session&&) noexcept = default;
+  cm_session& operator=(cm_session&& other) noexcept {
+    id = std::move(other.id);
+    channel = std::move(other.channel);
+    return *this;
+  }
+  ~cm_session() = default;
+
+  /// A channel that returns at once when it is empty. Wraps: rdma_create_event_channel(3).
+  template <error_policy Policy>
+  [[nodiscard]] static cm::event_channel own_channel(Policy&& policy) {
+    cm::event_channel channel = cm::event_channel::create(std::forward<Policy>(policy));
+    if (!channel) return {};
+    channel.set_non_blocking(true, std::forward<Policy>(policy));
+    if (failed(policy)) return {};
+    return channel;
+  }
+
+  template <error_policy Policy>
+  [[nodiscard]] static cm_session create(cm::port_space space, Policy&& policy) {
+    cm_session session;
+    session.channel = own_channel(std::forward<Policy>(policy));
+    if (!session.channel) return {};
+    session.id =
+        cm::identifier::create(session.channel, space, nullptr, std::forward<Policy>(policy));
+    if (!session.id) return {};
+    return session;
+  }
+
+  /// An identifier that came with a request, on a channel of its own.
+  template <error_policy Policy>
+  [[nodiscard]] static cm_session of_request(cm::identifier&& request, Policy&& policy) {
+    cm_session session;
+    session.channel = own_channel(std::forward<Policy>(policy));
+    if (!session.channel) return {};
+    session.id = std::move(request);
+    session.id.migrate(session.channel, std::forward<Policy>(policy));
+    if (failed(policy)) return {};
+    return session;
+  }
+
+  /// Waits for any event. Nothing when the time is up (ETIMEDOUT), or a signal handler ran (EINTR):
+  /// both are reported, as `verb` that failed.
+  template <error_policy Policy>
+  [[nodiscard]] std::optional<cm::event> wait(const deadline& until, timeout limit,
+                                              std::string_view verb, Policy&& policy) const {
+    while (true) {
+      if (!until.wait_readable(channel.file_descriptor())) {
+        const bool late = until.passed();
+        report_errno(std::forward<Policy>(policy), late ? ETIMEDOUT : EINTR, verb,
+                     [&](failure_description& description) {
+                       on_object<identifier_traits>(id.native_handle())(description);
+                       description.explain([&](text_writer& writer) {
+                         if (late)
+                           writer.put("nothing came within ").put(limit);
+                         else
+                           writer.put("a signal handler ran meanwhile");
+                       });
+                     });
+        return std::nullopt;
+      }
+      std::optional<cm::event> event = channel.next_event(std::forward<Policy>(policy));
+      if (event || failed(policy)) return event;
+    }
+  }
+
+  /// Waits for the event that ends a step; any other that ends it is reported as the failure of
+  /// `verb`, after `failed_event` has seen it.
+  template <error_policy Policy, class OnFailure>
+  [[nodiscard]] std::optional<cm::event> wait_for(cm::event_type wanted, timeout limit,
+                                                  std::string_view verb, Policy&& policy,
+                                                  const OnFailure& failed_event) const {
+    const deadline until{limit};
+    while (true) {
+      std::optional<cm::event> event = wait(until, limit, verb, std::forward<Policy>(policy));
+      if (!event) return std::nullopt;
+      if (event->type() == wanted && event->status() == 0) return event;
+      if (event->type() == cm::event_type::address_change ||
+          event->type() == cm::event_type::timewait_exit)
+        continue;
+      failed_event(*event);
+      report_errno(
+          std::forward<Policy>(policy), errno_of(*event), verb,
+          [&](failure_description& description) {
+            on_object<identifier_traits>(id.native_handle())(description);
+            description.explain([&](text_writer& writer) { explain_event(writer, *event); });
+          });
+      return std::nullopt;
+    }
+  }
+  template <error_policy Policy>
+  [[nodiscard]] std::optional<cm::event> wait_for(cm::event_type wanted, timeout limit,
+                                                  std::string_view verb, Policy&& policy) const {
+    return wait_for(wanted, limit, verb, std::forward<Policy>(policy), [](const cm::event&) {});
+  }
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
