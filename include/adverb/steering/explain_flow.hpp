@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <limits>
