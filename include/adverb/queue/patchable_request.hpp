@@ -115,8 +115,7 @@ class patchable_request {
                   "the request has no remote memory: only writes, reads and atomic operations do");
     if constexpr (present) {
       operation::template check_remote<T, Rights>();
-      typename operation::remote_type{there.address(), static_cast<std::uint32_t>(there.key())}
-          .fill(native_);
+      fields_of<typename operation::remote_type>(there).fill(native_);
     }
     return self();
   }
