@@ -116,7 +116,8 @@ template <class Queue, std::size_t... Index, class... Requests>
   (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
                  memory_at<Index>(memory)),
    ...);
-  const post_result result = post_chain < Queue, count == 1 > (object, native, count);
+  constexpr bool just_one = count == 1;
+  const post_result result = post_chain<Queue, just_one>(object, native, count);
   (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
   return result;
 }
@@ -201,11 +202,6 @@ inline constexpr bool has_right_destination =
     Transport == transport::driver ||
     Request::destination ==
         (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
-
-template <class Request>
-[[nodiscard]] consteval bool needs_extended_sender() noexcept {
-  return requires { Request::operation_type::only_extended; };
-}
 
 /// Whether a request suits a transport, whichever way it is posted.
 template <transport Transport, class Request>
