@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/indexed_values.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/post_result.hpp>
@@ -65,22 +66,6 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
     if (accepted) request.accepted(native);
 }
 
-// What the device reads of a post beside the C structs: the elements of each request.
-template <std::size_t Index, class Memory>
-struct memory_of_one {
-  Memory memory;
-};
-template <class Sequence, class... Memory>
-struct memory_of_all;
-template <std::size_t... Index, class... Memory>
-struct memory_of_all<std::index_sequence<Index...>, Memory...> : memory_of_one<Index, Memory>... {};
-
-template <std::size_t Index, class Memory>
-[[nodiscard, gnu::always_inline]] inline Memory& memory_at(
-    memory_of_one<Index, Memory>& all) noexcept {
-  return all.memory;
-}
-
 // Posting is always inlined, or what is known of the requests would be written into memory, to be
 // read back by a function.
 
@@ -112,9 +97,9 @@ template <class Queue, std::size_t... Index, class... Requests>
   // memory, and this is as short as the C that it stands for.
   constexpr std::size_t count = sizeof...(Requests);
   typename Queue::native_request native[count];
-  memory_of_all<std::index_sequence<Index...>, typename Requests::memory...> memory;
+  indexed_values<typename Requests::memory...> memory;
   (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
-                 memory_at<Index>(memory)),
+                 value_at<Index>(memory)),
    ...);
   constexpr bool just_one = count == 1;
   const post_result result = post_chain<Queue, just_one>(object, native, count);
