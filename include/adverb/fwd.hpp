@@ -130,7 +130,10 @@ class completion;
 class completion_reservation;
 class received_message;
 class successful_completion;
+class tagged_message;
 struct matched_tag;
+template <std::size_t Limit>
+struct up_to_t;
 
 // queue
 enum class qp_state : std::uint32_t;

@@ -5,13 +5,9 @@
 #include <concepts>
 #include <span>
 
-#include <adverb/version.hpp>
+#include <adverb/fwd.hpp>
 
-namespace adverb::inline ADVERB_ABI {
-
-class completion;
-
-namespace detail {
+namespace adverb::inline ADVERB_ABI::detail {
 
 /// True when `Consume` can be called with spans of completions.
 template <class Consume>
@@ -45,5 +41,4 @@ consteval bool says_when_to_stop() noexcept {
   return says;
 }
 
-}  // namespace detail
-}  // namespace adverb::inline ADVERB_ABI
+}  // namespace adverb::inline ADVERB_ABI::detail

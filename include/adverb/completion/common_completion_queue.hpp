@@ -18,7 +18,6 @@
 #include <adverb/completion/reserved_completions.hpp>
 #include <adverb/core/deadline.hpp>
 #include <adverb/core/pause.hpp>
-#include <adverb/core/thread_sanitizer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

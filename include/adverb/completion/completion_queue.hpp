@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -16,6 +15,7 @@
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_queue_options.hpp>
 #include <adverb/completion/up_to.hpp>
+#include <adverb/core/thread_sanitizer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -2,9 +2,9 @@
 // Why a completion queue was not made, resized or moderated.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <system_error>
 
 #include <infiniband/verbs.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cerrno>
-#include <concepts>
+#include <cstddef>
 #include <string_view>
 #include <system_error>
 #include <utility>

@@ -106,7 +106,7 @@ class known_objects {
 
   unsigned bits_ = 6;
   std::size_t size_ = 0;
-  known_object** buckets_ = new known_object* [std::size_t{1} << 6] {};
+  known_object** buckets_ = new known_object* [bucket_count()] {};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

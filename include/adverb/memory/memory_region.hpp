@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>

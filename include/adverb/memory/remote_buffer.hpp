@@ -87,7 +87,7 @@ class remote_buffer {
       return {};
     }
     detail::clear(policy);
-    return {adopt, address_ + offset * sizeof(T), count, key_};
+    return unchecked_slice(offset, count);
   }
 
   /// A slice that nothing checks, for hot paths that have checked already.

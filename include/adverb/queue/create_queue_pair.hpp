@@ -91,9 +91,9 @@ template <error_policy Policy>
     Policy&& policy) {
   const bool extended = options.needs_extended_creation();
   const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
-  const bool receives = service != transport::xrc_send;
   if (!check_queue(std::forward<Policy>(policy), verb, "send_cq", options.send_cq) ||
-      (receives && !check_queue(std::forward<Policy>(policy), verb, "recv_cq", options.recv_cq)))
+      (receives(service) &&
+       !check_queue(std::forward<Policy>(policy), verb, "recv_cq", options.recv_cq)))
     return {};
   return make_handle<unique_handle<queue_pair_traits>>(
       std::forward<Policy>(policy), verb,

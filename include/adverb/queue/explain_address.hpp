@@ -33,8 +33,8 @@ inline void put_empty_gid(text_writer& writer, context_ref context, port_number 
   put_usable_gids(writer, context, port);
 }
 
-/// Adds that a port does not exist, which is false then, or carries no traffic. `attributes` is
-/// what the port says of itself.
+/// Adds that a port does not exist (and returns false), or that it carries no traffic. `attributes`
+/// becomes what the port says of itself.
 [[nodiscard]] inline bool explain_port(problem_list& problems, context_ref context,
                                        port_number port, port_attributes& attributes) {
   failure why;

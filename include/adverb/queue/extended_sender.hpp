@@ -84,7 +84,7 @@ constexpr void check_all_carried() noexcept {
   before_post_to(sender->qp_base.send_cq);
   const int result = ibv_wr_complete(sender);
   if (result != 0) [[unlikely]]
-    return {&sender->qp_base, result < 0 ? -result : result, 0, queue};
+    return {&sender->qp_base, error_of_post(result), 0, queue};
   return {&sender->qp_base, 0, size, queue};
 }
 

@@ -20,13 +20,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-template <class T, access_rights Rights>
+template <access_rights Rights>
 constexpr void check_writable() noexcept {
   static_assert(Rights.contains(access_right::remote_write),
                 "a write needs a remote buffer with the right remote_write");
 }
 
-template <class T, access_rights Rights>
+template <access_rights Rights>
 constexpr void check_readable() noexcept {
   static_assert(Rights.contains(access_right::remote_read),
                 "a read needs a remote buffer with the right remote_read");
@@ -84,7 +84,7 @@ struct plain_write : remote_fields {
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
-    check_writable<T, Rights>();
+    check_writable<Rights>();
   }
   /// Wraps: ibv_wr_rdma_write(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_write(sender, key, address); }
@@ -97,7 +97,7 @@ struct immediate_write : remote_fields, immediate_field {
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
-    check_writable<T, Rights>();
+    check_writable<Rights>();
   }
   void fill(ibv_send_wr& request) const noexcept {
     immediate_field::fill(request);
@@ -117,7 +117,7 @@ struct plain_read : remote_fields {
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
-    check_readable<T, Rights>();
+    check_readable<Rights>();
   }
   /// Wraps: ibv_wr_rdma_read(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_rdma_read(sender, key, address); }
@@ -228,8 +228,8 @@ struct segmented_send {
   return swap_network_order(static_cast<std::uint32_t>(data));
 }
 
-template <class T, access_rights Rights>
-[[nodiscard]] constexpr remote_fields fields_of(const remote_buffer<T, Rights>& remote) noexcept {
+template <class Fields = remote_fields, class T, access_rights Rights>
+[[nodiscard]] constexpr Fields fields_of(const remote_buffer<T, Rights>& remote) noexcept {
   return {remote.address(), static_cast<std::uint32_t>(remote.key())};
 }
 
@@ -254,7 +254,7 @@ template <class... Payload>
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write(const remote_buffer<T, Rights>& remote,
                                    const Payload&... payload) noexcept {
-  detail::check_writable<T, Rights>();
+  detail::check_writable<Rights>();
   return send_request{detail::plain_write{detail::fields_of(remote)}, detail::gather(payload...)};
 }
 
@@ -263,7 +263,7 @@ template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write_with_immediate(const remote_buffer<T, Rights>& remote,
                                                   immediate data,
                                                   const Payload&... payload) noexcept {
-  detail::check_writable<T, Rights>();
+  detail::check_writable<Rights>();
   return send_request{
       detail::immediate_write{detail::fields_of(remote), {detail::in_network_order(data)}},
       detail::gather(payload...)};
@@ -273,7 +273,7 @@ template <class T, access_rights Rights, class... Payload>
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto read(const remote_buffer<T, Rights>& remote,
                                   const Payload&... payload) noexcept {
-  detail::check_readable<T, Rights>();
+  detail::check_readable<Rights>();
   return send_request{detail::plain_read{detail::fields_of(remote)}, detail::scatter(payload...)};
 }
 
@@ -291,7 +291,7 @@ template <class T, access_rights Rights, class Result>
                                               const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
   return send_request{
-      detail::plain_compare_and_swap{{remote.address(), static_cast<std::uint32_t>(remote.key())},
+      detail::plain_compare_and_swap{detail::fields_of<detail::atomic_fields>(remote),
                                      {values.expected, values.desired}},
       detail::scatter(result)};
 }
@@ -302,9 +302,9 @@ template <class T, access_rights Rights, class Result>
 [[nodiscard]] constexpr auto fetch_and_add(const remote_buffer<T, Rights>& remote,
                                            std::uint64_t addend, const Result& result) noexcept {
   detail::check_atomic<T, Rights>();
-  return send_request{detail::plain_fetch_and_add{
-                          {remote.address(), static_cast<std::uint32_t>(remote.key())}, {addend}},
-                      detail::scatter(result)};
+  return send_request{
+      detail::plain_fetch_and_add{detail::fields_of<detail::atomic_fields>(remote), {addend}},
+      detail::scatter(result)};
 }
 
 /// Writes the first 64-bit number of the peer's memory, so that nobody sees a part of it. Only
@@ -312,7 +312,7 @@ template <class T, access_rights Rights, class Result>
 template <class T, access_rights Rights>
 [[nodiscard]] constexpr auto atomic_write(const remote_buffer<T, Rights>& remote,
                                           std::uint64_t value) noexcept {
-  detail::check_writable<T, Rights>();
+  detail::check_writable<Rights>();
   static_assert(std::is_integral_v<T> && sizeof(T) == 8,
                 "an atomic write needs a remote buffer of 64-bit integers");
   return send_request{detail::eight_byte_write{detail::fields_of(remote), value},

@@ -36,7 +36,7 @@ template <class Request>
   static_assert(known, "only work requests can be prepared: send(…), write(…), receive(…), …");
   if constexpr (known) {
     constexpr bool binds = binds_window<Request>;
-    constexpr bool extended = requires { Request::operation_type::only_extended; };
+    constexpr bool extended = needs_extended_sender<Request>();
     static_assert(!binds,
                   "binding a window cannot be prepared: its key is another one each time, and the "
                   "window has to be told of it");
@@ -115,8 +115,7 @@ class patchable_request {
                   "the request has no remote memory: only writes, reads and atomic operations do");
     if constexpr (present) {
       operation::template check_remote<T, Rights>();
-      typename operation::remote_type{there.address(), static_cast<std::uint32_t>(there.key())}
-          .fill(native_);
+      fields_of<typename operation::remote_type>(there).fill(native_);
     }
     return self();
   }

@@ -9,10 +9,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/indexed_values.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/post_result.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/queue/postable.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -65,22 +66,6 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
     if (accepted) request.accepted(native);
 }
 
-// What the device reads of a post beside the C structs: the elements of each request.
-template <std::size_t Index, class Memory>
-struct memory_of_one {
-  Memory memory;
-};
-template <class Sequence, class... Memory>
-struct memory_of_all;
-template <std::size_t... Index, class... Memory>
-struct memory_of_all<std::index_sequence<Index...>, Memory...> : memory_of_one<Index, Memory>... {};
-
-template <std::size_t Index, class Memory>
-[[nodiscard, gnu::always_inline]] inline Memory& memory_at(
-    memory_of_one<Index, Memory>& all) noexcept {
-  return all.memory;
-}
-
 // Posting is always inlined, or what is known of the requests would be written into memory, to be
 // read back by a function.
 
@@ -112,11 +97,12 @@ template <class Queue, std::size_t... Index, class... Requests>
   // memory, and this is as short as the C that it stands for.
   constexpr std::size_t count = sizeof...(Requests);
   typename Queue::native_request native[count];
-  memory_of_all<std::index_sequence<Index...>, typename Requests::memory...> memory;
+  indexed_values<typename Requests::memory...> memory;
   (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
-                 memory_at<Index>(memory)),
+                 value_at<Index>(memory)),
    ...);
-  const post_result result = post_chain < Queue, count == 1 > (object, native, count);
+  constexpr bool just_one = count == 1;
+  const post_result result = post_chain<Queue, just_one>(object, native, count);
   (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
   return result;
 }
@@ -149,14 +135,6 @@ template <class Queue, class... Posted>
     return {object, EINVAL, 0, Queue::kind};
 }
 
-/// Says in a sentence that a request of a batch or list is not posted alone.
-template <class T>
-constexpr void check_not_linked() noexcept {
-  static_assert(!is_linked<T>,
-                "a request of a prepared batch or list is posted with it: post the batch, the "
-                "list, or list.first(n)");
-}
-
 /// Posts receives to a queue that has nothing else.
 template <class Queue, class... Requests>
 [[nodiscard, gnu::always_inline]] inline post_result post_receives_to(
@@ -169,144 +147,6 @@ template <class Queue, class... Requests>
     return post_either<Queue>(object, requests...);
   else
     return {object, EINVAL, 0, Queue::kind};
-}
-
-[[nodiscard]] constexpr bool can_send_in(qp_state state) noexcept {
-  return state == qp_state::rts || state == qp_state::sqd || state == qp_state::error;
-}
-[[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
-  return state == qp_state::init || state == qp_state::rtr || state == qp_state::sqe ||
-         can_send_in(state);
-}
-
-/// What a request needs of the transport: a fence waits for reads and atomics, which only RC has.
-template <class Request>
-[[nodiscard]] consteval service_class service_needed() noexcept {
-  using operation = typename Request::operation_type;
-  if constexpr (requires { operation::is_fenced; })
-    return service_class::reliable_connection;
-  else
-    return service_of(operation::extended);
-}
-
-/// True of what is done on this side alone: the peer is not told, whichever it is.
-template <class Request>
-[[nodiscard]] consteval bool stays_here() noexcept {
-  return requires { Request::operation_type::stays_here; };
-}
-
-/// Whether a request says of its destination what the transport wants to be told.
-template <transport Transport, class Request>
-inline constexpr bool has_right_destination =
-    Transport == transport::driver ||
-    Request::destination ==
-        (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
-
-template <class Request>
-[[nodiscard]] consteval bool needs_extended_sender() noexcept {
-  return requires { Request::operation_type::only_extended; };
-}
-
-/// Whether a request suits a transport, whichever way it is posted.
-template <transport Transport, class Request>
-[[nodiscard]] consteval bool suits() noexcept {
-  return carries(Transport, service_needed<Request>()) && has_right_destination<Transport, Request>;
-}
-
-template <transport Transport, qp_state State, class Request>
-[[nodiscard]] consteval bool is_request_postable() noexcept {
-  if constexpr (is_receive_request<Request>)
-    return can_receive_in(State) && receives(Transport);
-  else if constexpr (is_send_request<Request>)
-    return can_send_in(State) && suits<Transport, Request>() && !needs_extended_sender<Request>();
-  else
-    return false;
-}
-
-template <transport Transport, qp_state State, class... Requests>
-[[nodiscard]] consteval bool are_postable(request_list<Requests...>) noexcept {
-  return (is_request_postable<Transport, State, Requests>() && ...);
-}
-template <transport Transport, qp_state State, class Posted>
-[[nodiscard]] consteval bool is_postable() noexcept {
-  return are_postable<Transport, State>(requests_of<Posted>{});
-}
-
-/// Whether something takes a request: a queue pair here, other senders where they are.
-template <class Sender, class Request>
-inline constexpr bool takes = false;
-template <class Pair, class Request>
-  requires requires { Pair::state_of; }
-inline constexpr bool takes<Pair, Request> =
-    is_postable<Pair::transport_of, Pair::state_of, Request>();
-
-/// Says in a sentence why a transport does not carry what needs this of it.
-template <transport Transport, service_class Needed>
-constexpr void check_carried() noexcept {
-  constexpr bool segmented = Needed == service_class::segmentation;
-  constexpr bool carried = carries(Transport, Needed);
-  static_assert(Transport == transport::xrc_recv || !segmented || carried,
-                "only datagrams (UD) and raw packets can be sent segmented");
-  static_assert(Transport != transport::ud || carried,
-                "a UD queue pair can only send: writes need UC or RC, reads, "
-                "atomics and fences need RC");
-  static_assert(Transport != transport::uc || segmented || carried,
-                "a UC queue pair can send and write: reads, atomics and fences need RC");
-  static_assert(Transport != transport::raw_packet || carried,
-                "a raw packet queue pair can only send packets as they are, or segmented");
-  static_assert(Transport != transport::xrc_recv || carried,
-                "an XRC target sends nothing: its peer's initiator does");
-}
-
-/// Says in a sentence why a request cannot be sent.
-template <transport Transport, qp_state State, class Request>
-constexpr void check_sendable() noexcept {
-  constexpr bool right_destination = has_right_destination<Transport, Request>;
-  static_assert(can_send_in(State),
-                "sends can be posted when the queue pair is ready to send: finish rts() first");
-  check_carried<Transport, service_needed<Request>()>();
-  static_assert(Transport != transport::ud || right_destination,
-                "a datagram needs its destination: add .to(destination)");
-  static_assert(Transport != transport::xrc_send || stays_here<Request>() || right_destination,
-                "an XRC request needs the number of the peer's shared receive queue: add "
-                ".to(number)");
-  static_assert(!stays_here<Request>() || right_destination,
-                "windows are bound and keys invalidated on this side: that has no destination");
-  static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request>() ||
-                    right_destination,
-                "only datagrams (UD) and XRC requests have a destination: this queue pair is "
-                "connected to one");
-}
-
-/// Says in a sentence what to do about a state that the type does not know. True when it does.
-template <qp_state State>
-consteval bool check_known() noexcept {
-  static_assert(
-      State != qp_state::any,
-      "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
-  return State != qp_state::any;
-}
-
-/// Says in a sentence why a request cannot be posted.
-template <transport Transport, qp_state State, class Request>
-constexpr void check_postable() noexcept {
-  if constexpr (!check_known<State>()) {
-    return;
-  } else if constexpr (is_receive_request<Request>) {
-    static_assert(can_receive_in(State),
-                  "receives can be posted from INIT on: bring the queue pair up with init() first");
-    static_assert(receives(Transport),
-                  "an XRC queue pair has no receive queue: post to the shared receive queue");
-  } else {
-    check_sendable<Transport, State, Request>();
-    static_assert(!needs_extended_sender<Request>(),
-                  "this operation exists only in the extended calls: post it through extended()");
-  }
-}
-
-template <transport Transport, qp_state State, class... Requests>
-constexpr void check_all_postable(request_list<Requests...>) noexcept {
-  (check_postable<Transport, State, Requests>(), ...);
 }
 
 /// Posts requests of one kind.
@@ -334,10 +174,4 @@ template <transport Transport, qp_state State, class... Requests>
 }
 
 }  // namespace detail
-
-/// Whether `sender.post(request)` compiles, of a queue pair or of an extended sender: for generic
-/// code.
-template <class Sender, class Request>
-concept can_post = detail::takes<Sender, Request>;
-
 }  // namespace adverb::inline ADVERB_ABI

@@ -4,50 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
+#include <adverb/core/indexed_values.hpp>
 #include <adverb/queue/linked_request.hpp>
 #include <adverb/queue/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
-
-/// A place in a batch.
-template <std::size_t Index, class Request>
-struct batch_place {
-  linked_request<Request> request;
-};
-
-template <class Indices, class... Requests>
-struct batch_places;
-template <std::size_t... Index, class... Requests>
-struct batch_places<std::index_sequence<Index...>, Requests...> : batch_place<Index, Requests>... {
-  using native_type = std::common_type_t<typename Requests::native_type...>;
-
-  explicit batch_places(const Requests&... requests) noexcept
-      : batch_place<Index, Requests>{linked_request<Requests>{requests}}... {}
-
-  void link() noexcept {
-    native_type* const all[] = {batch_place<Index, Requests>::request.first()...};
-    (batch_place<Index, Requests>::request.link_to(
-         Index + 1 < sizeof...(Index) ? all[(Index + 1) % sizeof...(Index)] : nullptr),
-     ...);
-  }
-};
-
-/// The one place with that index.
-template <std::size_t Index, class Request>
-[[nodiscard]] linked_request<Request>& request_at(batch_place<Index, Request>& place) noexcept {
-  return place.request;
-}
-template <std::size_t Index, class Request>
-[[nodiscard]] const linked_request<Request>& request_at(
-    const batch_place<Index, Request>& place) noexcept {
-  return place.request;
-}
-
-}  // namespace detail
 
 /// Work requests, all sends or all receives, that are posted in their order and with one doorbell:
 ///
@@ -68,10 +32,13 @@ class prepared_batch {
   using prepared_requests = list;
   static constexpr bool is_just_one = sizeof...(Requests) == 1;
 
-  explicit prepared_batch(const Requests&... requests) noexcept : places_{requests...} {
-    places_.link();
+  explicit prepared_batch(const Requests&... requests) noexcept
+      : requests_{{linked_request<Requests>{requests}}...} {
+    link(indices{});
   }
-  prepared_batch(const prepared_batch& other) noexcept : places_{other.places_} { places_.link(); }
+  prepared_batch(const prepared_batch& other) noexcept : requests_{other.requests_} {
+    link(indices{});
+  }
   /// The requests take over values and keep their places.
   prepared_batch& operator=(const prepared_batch& other) noexcept = default;
   ~prepared_batch() = default;
@@ -82,12 +49,12 @@ class prepared_batch {
   template <std::size_t Index>
   [[nodiscard]] auto& request() & noexcept {
     static_assert(Index < size(), "the batch has fewer requests");
-    return detail::request_at<Index>(places_);
+    return detail::value_at<Index>(requests_);
   }
   template <std::size_t Index>
   [[nodiscard]] const auto& request() const& noexcept {
     static_assert(Index < size(), "the batch has fewer requests");
-    return detail::request_at<Index>(places_);
+    return detail::value_at<Index>(requests_);
   }
 
   /// The same as that of prepared_request.
@@ -97,7 +64,16 @@ class prepared_batch {
   }
 
  private:
-  detail::batch_places<std::index_sequence_for<Requests...>, Requests...> places_;
+  using indices = std::index_sequence_for<Requests...>;
+
+  template <std::size_t... Index>
+  void link(std::index_sequence<Index...>) noexcept {
+    using native_type = std::common_type_t<typename Requests::native_type...>;
+    native_type* const all[] = {request<Index>().first()..., nullptr};
+    (request<Index>().link_to(all[Index + 1]), ...);
+  }
+
+  detail::indexed_values<linked_request<Requests>...> requests_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <adverb/core/check.hpp>

@@ -17,6 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+/// How a receive_refill is made.
 struct receive_refill_options {
   /// How many receives are posted with one doorbell: at least 1, and at most half of the blocks,
   /// because the queue has to have the others meanwhile.
@@ -79,10 +80,10 @@ class receive_refill {
     for (std::size_t left = blocks.size(); left > 0; --left) waiting_.push_back(left - 1);
   }
 
-  [[nodiscard]] const buffer_blocks<mutable_buffer>& blocks() const noexcept { return blocks_; }
   receive_refill(receive_refill&&) noexcept = default;
   receive_refill& operator=(receive_refill&&) noexcept = default;
 
+  [[nodiscard]] const buffer_blocks<mutable_buffer>& blocks() const noexcept { return blocks_; }
   /// How many receives are posted with one doorbell.
   [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
   /// How many blocks wait to be posted: those of an incomplete batch, and what was refused.

@@ -11,7 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/memory/memory_window.hpp>
-#include <adverb/queue/post.hpp>
+#include <adverb/queue/postable.hpp>
 #include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/transport.hpp>
 

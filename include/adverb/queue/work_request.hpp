@@ -207,6 +207,12 @@ inline constexpr bool is_receive_request = false;
 template <class Payload>
 inline constexpr bool is_receive_request<receive_request<Payload>> = true;
 
+/// Whether only the extended calls have what a request does.
+template <class Request>
+[[nodiscard]] consteval bool needs_extended_sender() noexcept {
+  return requires { Request::operation_type::only_extended; };
+}
+
 /// Requests that are posted together.
 template <class... Requests>
 struct request_list {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <limits>
@@ -91,7 +90,7 @@ inline void explain_flow(failure_description& description, const ibv_qp* pair,
     std::error_code unknown;
     const bool steers = context_ref{pair->context}.query_device(unknown).capabilities().contains(
         device_capability::flow_steering);
-    if (code == std::errc::operation_not_supported || code == std::errc::function_not_supported) {
+    if (is_unsupported(code)) {
       // A device without flow steering is explained elsewhere.
       if (steers)
         writer.put("the device steers flows, but lacks one of these matches, actions or flags");

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// What can be posted where: by transport, by state, and by engine.
+#pragma once
+
+#include <adverb/queue/destination.hpp>
+#include <adverb/queue/send_operation.hpp>
+#include <adverb/queue/transport.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+[[nodiscard]] constexpr bool can_send_in(qp_state state) noexcept {
+  return state == qp_state::rts || state == qp_state::sqd || state == qp_state::error;
+}
+[[nodiscard]] constexpr bool can_receive_in(qp_state state) noexcept {
+  return state == qp_state::init || state == qp_state::rtr || state == qp_state::sqe ||
+         can_send_in(state);
+}
+
+/// What a request needs of the transport: a fence waits for reads and atomics, which only RC has.
+template <class Request>
+[[nodiscard]] consteval service_class service_needed() noexcept {
+  using operation = typename Request::operation_type;
+  if constexpr (requires { operation::is_fenced; })
+    return service_class::reliable_connection;
+  else
+    return service_of(operation::extended);
+}
+
+/// True of what is done on this side alone: the peer is not told, whichever it is.
+template <class Request>
+[[nodiscard]] consteval bool stays_here() noexcept {
+  return requires { Request::operation_type::stays_here; };
+}
+
+/// Whether a request says of its destination what the transport wants to be told.
+template <transport Transport, class Request>
+inline constexpr bool has_right_destination =
+    Transport == transport::driver ||
+    Request::destination ==
+        (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
+
+/// Whether a request suits a transport, whichever way it is posted.
+template <transport Transport, class Request>
+[[nodiscard]] consteval bool suits() noexcept {
+  return carries(Transport, service_needed<Request>()) && has_right_destination<Transport, Request>;
+}
+
+template <transport Transport, qp_state State, class Request>
+[[nodiscard]] consteval bool is_request_postable() noexcept {
+  if constexpr (is_receive_request<Request>)
+    return can_receive_in(State) && receives(Transport);
+  else if constexpr (is_send_request<Request>)
+    return can_send_in(State) && suits<Transport, Request>() && !needs_extended_sender<Request>();
+  else
+    return false;
+}
+
+template <transport Transport, qp_state State, class... Requests>
+[[nodiscard]] consteval bool are_postable(request_list<Requests...>) noexcept {
+  return (is_request_postable<Transport, State, Requests>() && ...);
+}
+template <transport Transport, qp_state State, class Posted>
+[[nodiscard]] consteval bool is_postable() noexcept {
+  return are_postable<Transport, State>(requests_of<Posted>{});
+}
+
+/// Whether something takes a request: a queue pair here, other senders where they are.
+template <class Sender, class Request>
+inline constexpr bool takes = false;
+template <class Pair, class Request>
+  requires requires { Pair::state_of; }
+inline constexpr bool takes<Pair, Request> =
+    is_postable<Pair::transport_of, Pair::state_of, Request>();
+
+/// Says in a sentence that a request of a batch or list is not posted alone.
+template <class T>
+constexpr void check_not_linked() noexcept {
+  static_assert(!is_linked<T>,
+                "a request of a prepared batch or list is posted with it: post the batch, the "
+                "list, or list.first(n)");
+}
+
+/// Says in a sentence why a transport does not carry what needs this of it.
+template <transport Transport, service_class Needed>
+constexpr void check_carried() noexcept {
+  constexpr bool segmented = Needed == service_class::segmentation;
+  constexpr bool carried = carries(Transport, Needed);
+  static_assert(Transport == transport::xrc_recv || !segmented || carried,
+                "only datagrams (UD) and raw packets can be sent segmented");
+  static_assert(Transport != transport::ud || carried,
+                "a UD queue pair can only send: writes need UC or RC, reads, "
+                "atomics and fences need RC");
+  static_assert(Transport != transport::uc || segmented || carried,
+                "a UC queue pair can send and write: reads, atomics and fences need RC");
+  static_assert(Transport != transport::raw_packet || carried,
+                "a raw packet queue pair can only send packets as they are, or segmented");
+  static_assert(Transport != transport::xrc_recv || carried,
+                "an XRC target sends nothing: its peer's initiator does");
+}
+
+/// Says in a sentence why a request cannot be sent.
+template <transport Transport, qp_state State, class Request>
+constexpr void check_sendable() noexcept {
+  constexpr bool right_destination = has_right_destination<Transport, Request>;
+  static_assert(can_send_in(State),
+                "sends can be posted when the queue pair is ready to send: finish rts() first");
+  check_carried<Transport, service_needed<Request>()>();
+  static_assert(Transport != transport::ud || right_destination,
+                "a datagram needs its destination: add .to(destination)");
+  static_assert(Transport != transport::xrc_send || stays_here<Request>() || right_destination,
+                "an XRC request needs the number of the peer's shared receive queue: add "
+                ".to(number)");
+  static_assert(!stays_here<Request>() || right_destination,
+                "windows are bound and keys invalidated on this side: that has no destination");
+  static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request>() ||
+                    right_destination,
+                "only datagrams (UD) and XRC requests have a destination: this queue pair is "
+                "connected to one");
+}
+
+/// Says in a sentence what to do about a state that the type does not know. True when it does.
+template <qp_state State>
+consteval bool check_known() noexcept {
+  static_assert(
+      State != qp_state::any,
+      "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+  return State != qp_state::any;
+}
+
+/// Says in a sentence why a request cannot be posted.
+template <transport Transport, qp_state State, class Request>
+constexpr void check_postable() noexcept {
+  if constexpr (!check_known<State>()) {
+    return;
+  } else if constexpr (is_receive_request<Request>) {
+    static_assert(can_receive_in(State),
+                  "receives can be posted from INIT on: bring the queue pair up with init() first");
+    static_assert(receives(Transport),
+                  "an XRC queue pair has no receive queue: post to the shared receive queue");
+  } else {
+    check_sendable<Transport, State, Request>();
+    static_assert(!needs_extended_sender<Request>(),
+                  "this operation exists only in the extended calls: post it through extended()");
+  }
+}
+
+template <transport Transport, qp_state State, class... Requests>
+constexpr void check_all_postable(request_list<Requests...>) noexcept {
+  (check_postable<Transport, State, Requests>(), ...);
+}
+
+}  // namespace detail
+
+/// Whether `sender.post(request)` compiles, of a queue pair or of an extended sender: for generic
+/// code.
+template <class Sender, class Request>
+concept can_post = detail::takes<Sender, Request>;
+
+}  // namespace adverb::inline ADVERB_ABI
