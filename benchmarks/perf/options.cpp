@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "common/limits.hpp"
 #include "common/mtu_option.hpp"
