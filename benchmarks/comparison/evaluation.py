@@ -1,6 +1,7 @@
 """What the runs of two programs say: a ratio, how far chance alone goes, and a verdict."""
 import dataclasses
 import enum
+import functools
 import itertools
 import json
 import math
@@ -85,20 +86,18 @@ class Comparison:
         ratios = [quotient(*both) for both in zip(self.ours, self.reference)]
         return min(ratios), max(ratios)
 
-    @property
+    @functools.cached_property
     def noise(self) -> float:
         return noise_of(self.reference + self.control)
 
     @property
     def verdict(self) -> Verdict:
-        ratio = self.ratio
-        worse = ratio if self.lower_is_better else quotient(1, ratio)
-        noise = self.noise
-        if noise > LIMIT_OF_NOISE:
+        if self.noise > LIMIT_OF_NOISE:
             return Verdict.TOO_NOISY
+        worse = self.ratio if self.lower_is_better else quotient(1, self.ratio)
         if worse <= 1:
             return Verdict.HOLDS
-        return Verdict.WITHIN_NOISE if worse <= 1 + noise else Verdict.MISSES
+        return Verdict.WITHIN_NOISE if worse <= 1 + self.noise else Verdict.MISSES
 
 
 def quotient(over: float, under: float) -> float:
@@ -127,15 +126,10 @@ class Results:
     def cases(self) -> list[Case]:
         return list(dict.fromkeys(case for case, _ in self.values))
 
-    def median(self, case: Case, quantity: str, program: str) -> float:
-        by_program = self.values[case, quantity]
-        found = by_program[program] + (by_program.get(CONTROL, []) if program == REFERENCE else [])
-        return median(found)
-
     def is_compared(self, case: Case, quantity: str) -> bool:
         """Whether the reference was measured against itself: without, there is no noise to know."""
         return CONTROL in self.values.get((case, quantity), {})
 
     def comparison(self, case: Case, quantity: str, lower_is_better: bool) -> Comparison:
         runs = self.values[case, quantity]
-        return Comparison(runs[OURS], runs[REFERENCE], runs[CONTROL], lower_is_better)
+        return Comparison(runs[OURS], runs[REFERENCE], runs.get(CONTROL, []), lower_is_better)

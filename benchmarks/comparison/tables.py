@@ -2,7 +2,7 @@
 import dataclasses
 
 from evaluation import Comparison, Results, Verdict
-from plan import OURS, REFERENCE, Case
+from plan import OURS, Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,9 +61,13 @@ def size_name(size: int) -> str:
     return f"{size} B"
 
 
+def comparison_of(results: Results, case: Case, quantity: Quantity) -> Comparison:
+    return results.comparison(case, quantity.name, quantity.lower_is_better)
+
+
 def rows_of(results: Results) -> list[Row]:
     return [
-        Row(case, quantity, results.comparison(case, quantity.name, quantity.lower_is_better))
+        Row(case, quantity, comparison_of(results, case, quantity))
         for case in results.cases
         for quantity in QUANTITIES[case.kind]
         if results.is_compared(case, quantity.name)
@@ -92,26 +96,26 @@ def values(row: Row) -> list[str]:
     return [row.quantity.shown(results.ours_median), row.quantity.shown(results.reference_median)]
 
 
-def perf_table(rows: list[Row], kind: str, unit: str) -> str:
+def perf_table(rows: list[Row], quantity: Quantity) -> str:
+    unit = quantity.title
     head = ["", "size", f"adverb, {unit}", f"perftest, {unit}", "ratio", "of pairs", "noise", "bar"]
     return table(
         head,
         [
             [row.case.benchmark, size_name(row.case.size), *values(row), *judged(row)]
             for row in rows
-            if row.case.kind == kind
+            if row.quantity is quantity
         ],
     )
 
 
 def scale_table(rows: list[Row]) -> str:
     head = ["", "queue pairs", "adverb", "C", "ratio", "of runs", "noise", "bar"]
-    quantities = QUANTITIES["scale"]
     return table(
         head,
         [
             [quantity.title, f"{row.case.size:,}", *values(row), *judged(row)]
-            for quantity in quantities
+            for quantity in QUANTITIES["scale"]
             for row in rows
             if row.quantity is quantity
         ],
@@ -138,24 +142,29 @@ def repeated(results: Results) -> str:
     return f"{count} run{'s' if count > 1 else ''} failed and had to be repeated."
 
 
+def section(results: Results, rows: list[Row], *parts: str) -> str:
+    """What was measured where, and then the parts."""
+    parts = (where(results, rounds=len(rows[0].comparison.ours)), repeated(results), *parts)
+    return "\n\n".join(part for part in parts if part)
+
+
 def perf_section(results: Results) -> str:
     rows = rows_of(results)
-    parts = [where(results, rounds_of(rows)), repeated(results)]
-    parts += ["Latency, the median:", perf_table(rows, "lat", "µs")]
-    parts += ["![Latency against size](performance/latency.svg)"]
-    parts += ["Bandwidth:", perf_table(rows, "bw", "MB/s")]
-    parts += ["![Bandwidth against size](performance/bandwidth.svg)"]
-    return "\n\n".join(part for part in parts if part)
+    return section(
+        results,
+        rows,
+        "Latency, the median:",
+        perf_table(rows, LATENCY),
+        "![Latency against size](performance/latency.svg)",
+        "Bandwidth:",
+        perf_table(rows, BANDWIDTH),
+        "![Bandwidth against size](performance/bandwidth.svg)",
+    )
 
 
 def scale_section(results: Results) -> str:
     rows = rows_of(results)
-    parts = [where(results, rounds_of(rows)), repeated(results), scale_table(rows)]
-    return "\n\n".join(part for part in parts if part)
-
-
-def rounds_of(rows: list[Row]) -> int:
-    return len(rows[0].comparison.ours) if rows else 0
+    return section(results, rows, scale_table(rows))
 
 
 SECTIONS = {"perf": perf_section, "scale": scale_section}
@@ -164,11 +173,11 @@ SECTIONS = {"perf": perf_section, "scale": scale_section}
 def points(results: Results, benchmark: str, kind: str, program: str) -> list[tuple[int, float]]:
     """What a plot shows of one program: its medians by size."""
     (quantity,) = QUANTITIES[kind]
-    return [
-        (case.size, results.median(case, quantity.name, program) * quantity.scale)
-        for case in sorted(results.cases, key=lambda case: case.size)
-        if (case.benchmark, case.kind) == (benchmark, kind)
-    ]
-
-
-PLOTTED = {OURS: "adverb", REFERENCE: "perftest"}
+    found = []
+    for case in sorted(results.cases, key=lambda case: case.size):
+        if (case.benchmark, case.kind) != (benchmark, kind):
+            continue
+        runs = comparison_of(results, case, quantity)
+        median = runs.ours_median if program == OURS else runs.reference_median
+        found.append((case.size, median * quantity.scale))
+    return found

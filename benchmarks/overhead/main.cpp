@@ -43,16 +43,11 @@ using overhead::job;
 /// runs it over a provider, so many times.
 template <class Use>
 void for_each_side(const job& each, const Use& use) {
-  const auto in_c = [](auto function) {
-    return [function](const overhead::c_objects& objects, std::uint64_t count) {
-      return function(objects, count);
-    };
-  };
   const auto with_adverb = [&](const overhead::c_objects& objects, std::uint64_t count) {
     return each.with_adverb(through_adverb(objects), count);
   };
-  use("careful", reinterpret_cast<std::uintptr_t>(each.careful), in_c(each.careful));
-  use("ordinary", reinterpret_cast<std::uintptr_t>(each.ordinary), in_c(each.ordinary));
+  use("careful", reinterpret_cast<std::uintptr_t>(each.careful), each.careful);
+  use("ordinary", reinterpret_cast<std::uintptr_t>(each.ordinary), each.ordinary);
   use("adverb", reinterpret_cast<std::uintptr_t>(each.with_adverb), with_adverb);
 }
 

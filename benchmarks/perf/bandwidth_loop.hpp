@@ -119,12 +119,9 @@ class sink {
   }
 
  private:
-  using receive_request =
-      decltype(std::declval<const side<Engine>&>().receive_for(std::declval<lane<Engine>&>()));
-
   struct drain {
     lane<Engine>* of;
-    adverb::prepared_list<receive_request> receives;
+    adverb::prepared_list<typename side<Engine>::receive_request> receives;
     std::size_t used = 0;
   };
 

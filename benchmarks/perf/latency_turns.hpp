@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "engines.hpp"
 #include "options.hpp"
@@ -56,9 +55,6 @@ class message_turns {
   void finish() { replace_receive(); }
 
  private:
-  using receive_request =
-      decltype(std::declval<const side<Engine>&>().receive_for(std::declval<lane<Engine>&>()));
-
   void replace_receive() {
     if (!receive_is_used_) return;
     lane_->pair.post(receive_).check();
@@ -68,7 +64,7 @@ class message_turns {
   side<Engine>* own_;
   lane<Engine>* lane_;
   typename Engine::template repeated<Request> request_;
-  adverb::prepared_request<receive_request> receive_;
+  adverb::prepared_request<typename side<Engine>::receive_request> receive_;
   std::uint32_t interval_;
   bool receive_is_used_ = false;
 };

@@ -13,7 +13,7 @@
 #include "common/limits.hpp"
 #include "common/run.hpp"
 #include "interruption.hpp"
-#include "measurement.hpp"
+#include "measure.hpp"
 #include "options.hpp"
 #include "peer.hpp"
 #include "report.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "engines.hpp"
-#include "measure.hpp"
+#include "measurement.hpp"
 
 namespace perf {
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "common/limits.hpp"
 #include "common/mtu_option.hpp"
@@ -16,6 +15,7 @@ namespace perf {
 
 namespace {
 
+using examples::add_number;
 using examples::wrong_argument;
 
 constexpr std::array operation_names{"send", "write", "read", "atomic"};
@@ -49,15 +49,6 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, Enumeration& val
   return app.add_option(name, value, description)->transform(one_of(names))->type_name("");
 }
 
-template <class Number>
-CLI::Option* add_optional_number(CLI::App& app, const std::string& name,
-                                 std::optional<Number>& number, std::uint64_t least,
-                                 std::uint64_t most, const std::string& description) {
-  return app.add_option(name, number, description)
-      ->check(examples::number_from(least, most))
-      ->type_name("NUMBER");
-}
-
 constexpr std::uint32_t largest_of_all_sizes = 8U << 20;
 /// Above this, perftest asks for a completion of each message.
 constexpr std::uint32_t moderated_size = 8192;
@@ -88,35 +79,33 @@ void options::add_to(CLI::App& app) {
   device_options::add_to(app, "the best one", "-x,--gid-index");
 
   CLI::Option* const one_size =
-      add_optional_number(app, "-s,--size", size, 1, examples::unlimited,
-                          "Size of a message, in bytes (default: 2 for lat, 65536 for bw)");
+      add_number(app, "-s,--size", size, 1, examples::unlimited,
+                 "Size of a message, in bytes (default: 2 for lat, 65536 for bw)");
   app.add_flag("-a,--all", all_sizes, "All sizes: 2, 4, 8 and so on to 8 MiB, or one packet of UD")
       ->excludes(one_size);
-  CLI::Option* const count = add_optional_number(
-      app, "-n,--iters", iterations, 1, many,
-      "Messages of each size and queue pair (default: 1000 for lat, 5000 for bw)");
-  examples::add_number(app, "-D,--duration", duration, 1, 1'000'000,
-                       "Seconds to measure each size for, instead of a number of messages")
+  CLI::Option* const count =
+      add_number(app, "-n,--iters", iterations, 1, many,
+                 "Messages of each size and queue pair (default: 1000 for lat, 5000 for bw)");
+  add_number(app, "-D,--duration", duration, 1, 1'000'000,
+             "Seconds to measure each size for, instead of a number of messages")
       ->default_str("")
       ->excludes(count);
   add_choice(app, "-c,--connection", service, service_names, "RC, UC or UD (default: RC)");
-  examples::add_number(app, "-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
-  add_optional_number(app, "-t,--tx-depth", send_depth, 1, examples::unlimited,
-                      "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
-  examples::add_number(app, "-r,--rx-depth", receive_depth, 1, examples::unlimited,
-                       "Receives that are posted for each queue pair (send)");
-  examples::add_number(app, "-l,--post_list", post_list, 1, examples::unlimited,
-                       "Messages to post with each call (bw)");
-  add_optional_number(app, "-I,--inline_size", inline_size, 0, examples::unlimited,
-                      "Largest message to post inline (default: 0 for bw, 236 for lat where the "
-                      "device can)");
-  add_optional_number(app, "-Q,--cq-mod", moderation, 1, examples::unlimited,
-                      "Messages for each completion (default: 100; 1 for messages of more than "
-                      "8192 bytes)");
+  add_number(app, "-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
+  add_number(app, "-t,--tx-depth", send_depth, 1, examples::unlimited,
+             "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
+  add_number(app, "-r,--rx-depth", receive_depth, 1, examples::unlimited,
+             "Receives that are posted for each queue pair (send)");
+  add_number(app, "-l,--post_list", post_list, 1, examples::unlimited,
+             "Messages to post with each call (bw)");
+  add_number(app, "-I,--inline_size", inline_size, 0, examples::unlimited,
+             "Largest message to post inline (default: 0 for bw, 236 for lat where the "
+             "device can)");
+  add_number(app, "-Q,--cq-mod", moderation, 1, examples::unlimited,
+             "Messages for each completion (default: 100; 1 for messages of more than "
+             "8192 bytes)");
   app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
-  app.add_option("-m,--mtu", mtu, "Path MTU, in bytes (default: the largest of both ports)")
-      ->transform(CLI::Validator{examples::mtu_code, ""})
-      ->type_name("NUMBER");
+  examples::add_mtu(app, mtu, "Path MTU, in bytes (default: the largest of both ports)");
   add_choice(app, "--engine", engine, engine_names,
              "classic (ibv_post_send, ibv_poll_cq) or extended (ibv_wr_*, ibv_cq_ex) calls "
              "(default: classic)");

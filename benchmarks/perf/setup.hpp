@@ -13,7 +13,6 @@
 
 #include <adverb/adverb.hpp>
 
-#include "common/limits.hpp"
 #include "engines.hpp"
 #include "options.hpp"
 #include "peer.hpp"
@@ -110,8 +109,10 @@ class side {
   /// The largest message that is posted inline, in bytes.
   [[nodiscard]] std::uint32_t inline_size() const noexcept { return inline_size_; }
 
+  using receive_request = decltype(adverb::receive(adverb::mutable_buffer{}));
+
   /// What takes one message of a lane.
-  [[nodiscard]] auto receive_for(lane<Engine>& each) const {
+  [[nodiscard]] receive_request receive_for(lane<Engine>& each) const {
     return adverb::receive(into_.buffer()).id(&each);
   }
 

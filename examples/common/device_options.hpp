@@ -25,10 +25,8 @@ struct device_options {
     app.add_option("-d,--ib-dev", device, "RDMA device (default: the first one)")
         ->type_name("NAME");
     add_number(app, "-i,--ib-port", port, 1, 255, "Port of the device");
-    app.add_option(gid_names, gid,
-                   "Own GID, as an index into the port's table (default: " + rule + ")")
-        ->check(number_from(0, 255))
-        ->type_name("NUMBER");
+    add_number(app, gid_names, gid, 0, 255,
+               "Own GID, as an index into the port's table (default: " + rule + ")");
   }
 };
 

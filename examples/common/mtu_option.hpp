@@ -21,12 +21,17 @@ inline std::string mtu_code(std::string& text) {
   return "must be 256, 512, 1024, 2048 or 4096, not " + text;
 }
 
-/// An option that takes such a size; its default is 1024 bytes.
-inline void add_mtu(CLI::App& app, adverb::mtu& mtu) {
-  app.add_option("-m,--mtu", mtu, "Path MTU, in bytes; the same on both sides")
+/// An option that takes such a size. `Mtu` is adverb::mtu, or an optional one.
+template <class Mtu>
+CLI::Option* add_mtu(CLI::App& app, Mtu& mtu, const std::string& description) {
+  return app.add_option("-m,--mtu", mtu, description)
       ->transform(CLI::Validator{mtu_code, ""})
-      ->type_name("NUMBER")
-      ->default_str("1024");
+      ->type_name("NUMBER");
+}
+
+/// The same with a default of 1024 bytes.
+inline void add_mtu(CLI::App& app, adverb::mtu& mtu) {
+  add_mtu(app, mtu, "Path MTU, in bytes; the same on both sides")->default_str("1024");
 }
 
 }  // namespace examples

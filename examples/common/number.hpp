@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -36,6 +37,15 @@ CLI::Option* add_number(CLI::App& app, const std::string& name, Number& number, 
       ->check(number_from(least, most))
       ->type_name("NUMBER")
       ->default_str(std::to_string(static_cast<std::uint64_t>(number)));
+}
+
+/// The same without a default: the description says what is done without the option.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, std::optional<Number>& number,
+                        std::uint64_t least, std::uint64_t most, const std::string& description) {
+  return app.add_option(name, number, description)
+      ->check(number_from(least, most))
+      ->type_name("NUMBER");
 }
 
 /// More bytes, messages or the like than any device can handle at once.

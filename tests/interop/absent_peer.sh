@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A peer that is not there, goes away, stays silent or talks nonsense ends the program with one
 # sentence that says so.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 # What a ping-pong program on this device could say; queue pair 0xabcdef is nobody's. (The scripts
 # that are handed to speaks_to use it.)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # atomics counts in the server's memory, and both sides find what they should.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 for count in 1 200; do
   works "$count additions" "$programs/atomics" -n "$count" -- "$programs/atomics" -n "$count"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # devices says the same as ibv_devinfo.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 "$programs/devices" -v >"$scratch/ours.out" || exit
 ibv_devinfo -v >"$scratch/theirs.out" || exit

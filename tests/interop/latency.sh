@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # latency prints a row for each size, whichever side knows the sizes.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 # has_rows SIZE…: the client's table has a row of two times for each size, in order.
 has_rows() {

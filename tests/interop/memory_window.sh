@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # memory_window writes through windows of every size, and only as long as they are granted.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 for size in 1 4096 1048576; do
   works "$size bytes" "$programs/memory_window" -s "$size" -- "$programs/memory_window" -s "$size"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # multicast talks to mckey in both roles, and to itself, over IPv4 and IPv6.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
 

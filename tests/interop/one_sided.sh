@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # one_sided writes and reads memory of every size, while the server does nothing.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 for size in 1 4096 65536 8388608; do
   works "$size bytes" "$programs/one_sided" -s "$size" -- "$programs/one_sided" -s "$size"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A device, port, GID or limit that cannot be used is named in one sentence that says what to do.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 device=${SOFTRDMA_DEVICE:?}
 
 refuses "no such device" 1 "on nonesuch: .*there are: .*$device" rc_pingpong -d nonesuch

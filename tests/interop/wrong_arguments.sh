@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Arguments that cannot be right are refused with one sentence and status 2, before a peer is
 # looked for.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 
 refuses_argument() {
   local pattern=$1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # xrc_pingpong talks to ibv_xsrq_pingpong, and to itself, where the device has XRC. Where it has
 # none, it says so.
-source "$(dirname "$0")/support/harness.bash"
+source "$(dirname "$0")/../support/harness.bash"
 device=${SOFTRDMA_DEVICE:?}
 
 refuses "no clients" 2 '--clients: must be a number from 1 to 1024, not 0' xrc_pingpong -c 0

@@ -33,6 +33,14 @@ macro(adverb_add_device_test folder name)
   set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 300)
 endmacro()
 
+# adverb_add_device_script(FOLDER SCRIPT PROGRAMS): the same for a shell script, which gives the test
+# its name. It finds the programs that it runs in the folder PROGRAMS, which is $ADVERB_PROGRAMS.
+function(adverb_add_device_script folder script programs)
+  cmake_path(GET script STEM name)
+  adverb_add_device_test(${folder} ${name} bash "${script}")
+  set_property(TEST ${adverb_test} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
+endfunction()
+
 # adverb_add_build_test(FOLDER NAME TARGET): the same for a test that consists in building a target.
 macro(adverb_add_build_test folder name target)
   adverb_add_test(

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by the tests of adverb_perf.
-source "$(dirname "${BASH_SOURCE[0]}")/../../interop/support/harness.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
 perf=$programs/adverb_perf
 mkdir -p "$scratch/reports"

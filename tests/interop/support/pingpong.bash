@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Sourced by the tests of the ping-pong programs.
-source "$(dirname "${BASH_SOURCE[0]}")/harness.bash"
+source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
 # pingpong_cases TRANSPORT SIZE…: ours against theirs in both roles, and against ours, of each size,
 # polling and sleeping, with what arrives being checked.

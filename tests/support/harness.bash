@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced by the tests of this folder: runs programs against each other, and counts what fails.
+# Sourced by the tests that are shell scripts: runs programs against each other, and counts what fails.
 # Starting a process is slow where processors are emulated, so the shell does what it can by itself.
 set -u
 
-programs=${ADVERB_EXAMPLES:?"the folder of the example programs"}
+programs=${ADVERB_PROGRAMS:?"the folder of the programs that are tested"}
 PATH=$PATH:/usr/sbin:/sbin
 # Where the device sends from: rdma-core's programs do not find that out by themselves.
 gid_index=${SOFTRDMA_GID_INDEX:?"tests/softrdma/run says what the device is like"}
