@@ -54,7 +54,6 @@ using namespace adverb;
   window.post(request, send(buffer)).check();
 #elif defined(ADVERB_EXPECT_ONE_OF_A_LIST)
   // expect: a request of a prepared batch or list is posted with it
-  prepared_list list{send(buffer), 2};
   window.post(list[0]).check();
 #elif defined(ADVERB_EXPECT_PREPARED_THROUGH_EXTENDED)
   // expect: prepared requests are posted by the queue pair: the extended calls build each

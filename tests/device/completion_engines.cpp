@@ -31,11 +31,11 @@ TEMPLATE_TEST_CASE("RC: a message arrives, and both sides are told of it",
                    "[ibv_cq_ex_to_cq][ibv_poll_cq]",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
-  link.near.bytes[0] = std::byte{42};
+  link.near_end.bytes[0] = std::byte{42};
   int job = 0;
-  link.far_pair.post(receive(link.far.region.slice(0, 2000)).id(&job)).check();
-  link.near_pair.post(send(link.near.region.slice(0, 1000)).signaled().id(42)).check();
-  take(link.near.queue, [&](const auto& sent) {
+  link.far_pair.post(receive(link.far_end.region.slice(0, 2000)).id(&job)).check();
+  link.near_pair.post(send(link.near_end.region.slice(0, 1000)).signaled().id(42)).check();
+  take(link.near_end.queue, [&](const auto& sent) {
     sent.check();
     CHECK(sent.id() == 42);
     CHECK(sent.status() == completion_status::success);
@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("RC: a message arrives, and both sides are told of it",
     CHECK(sent.success().opcode() == completion_opcode::send);
     CHECK(!sent.success().receive());
   });
-  take(link.far.queue, [&](const auto& received) {
+  take(link.far_end.queue, [&](const auto& received) {
     CHECK(received.template pointer<int>() == &job);
     CHECK(received.queue_pair() == link.far_pair.number());
     const auto success = received.success();
@@ -56,28 +56,28 @@ TEMPLATE_TEST_CASE("RC: a message arrives, and both sides are told of it",
     CHECK(!message.invalidated_key());
     CHECK(!message.announces_write());
   });
-  CHECK(link.far.bytes[0] == std::byte{42});
+  CHECK(link.far_end.bytes[0] == std::byte{42});
 }
 
 TEMPLATE_TEST_CASE("RC: immediate data comes with messages and writes",
                    "[ibv_wc_read_imm_data][ibv_wc_read_wc_flags][ibv_wc_read_opcode]",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
-  link.far_pair.post(receive(link.far.region.slice(0, 64)), receive()).check();
-  const auto target = link.far.region.template remote<std::byte, access_right::remote_write>();
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64)), receive()).check();
+  const auto target = link.far_end.region.template remote<std::byte, access_right::remote_write>();
   link.near_pair
-      .post(send_with_immediate(immediate{0x11223344}, link.near.region.slice(0, 8)),
+      .post(send_with_immediate(immediate{0x11223344}, link.near_end.region.slice(0, 8)),
             write_with_immediate(target.slice(100, 16), immediate{0xfffffffe},
-                                 link.near.region.slice(0, 16)))
+                                 link.near_end.region.slice(0, 16)))
       .check();
-  take(link.far.queue, [](const auto& received) {
+  take(link.far_end.queue, [](const auto& received) {
     const auto message = received.success().receive();
     REQUIRE(message);
     CHECK(message.immediate() == immediate{0x11223344});
     CHECK(message.length() == 8);
     CHECK(!message.announces_write());
   });
-  take(link.far.queue, [](const auto& received) {
+  take(link.far_end.queue, [](const auto& received) {
     const auto message = received.success().receive();
     REQUIRE(message);
     CHECK(message.immediate() == immediate{0xfffffffe});
@@ -92,20 +92,21 @@ TEMPLATE_TEST_CASE("RC: one-sided operations tell what they were", "[ibv_wc_read
   queue_link<transport::rc, TestType> link;
   constexpr access_rights rights =
       access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
-  const auto target = link.far.region.template remote<std::byte, rights>();
-  const auto word = link.far.region.template remote<std::uint64_t, rights>().at(0);
-  const auto result = link.near.region.slice(0, 8);
+  const auto target = link.far_end.region.template remote<std::byte, rights>();
+  const auto word = link.far_end.region.template remote<std::uint64_t, rights>().at(0);
+  const auto result = link.near_end.region.slice(0, 8);
   const auto posted_as = [&](const auto& request, completion_opcode opcode) {
     link.near_pair.post(request.signaled().id(static_cast<std::uint64_t>(opcode))).check();
-    take(link.near.queue, [&](const auto& done) {
+    take(link.near_end.queue, [&](const auto& done) {
       done.check();
       CHECK(done.id() == static_cast<std::uint64_t>(opcode));
       CHECK(done.success().opcode() == opcode);
       CHECK(!done.success().receive());
     });
   };
-  posted_as(write(target.slice(0, 64), link.near.region.slice(0, 64)), completion_opcode::write);
-  posted_as(read(target.slice(0, 64), link.near.region.slice(0, 64)), completion_opcode::read);
+  posted_as(write(target.slice(0, 64), link.near_end.region.slice(0, 64)),
+            completion_opcode::write);
+  posted_as(read(target.slice(0, 64), link.near_end.region.slice(0, 64)), completion_opcode::read);
   posted_as(compare_and_swap(word, {.expected = 0, .desired = 7}, result),
             completion_opcode::compare_and_swap);
   posted_as(fetch_and_add(word, 1, result), completion_opcode::fetch_and_add);
@@ -115,15 +116,15 @@ TEMPLATE_TEST_CASE("UD: a datagram says who sent it",
                    "[ibv_wc_read_src_qp][ibv_wc_read_wc_flags][ibv_wc_read_byte_len]",
                    completion_queue, extended) {
   datagram_link<TestType> link;
-  link.far_pair.post(receive(link.far.region.slice(0, 600)).id(4)).check();
+  link.far_pair.post(receive(link.far_end.region.slice(0, 600)).id(4)).check();
   link.near_pair
-      .post(send_with_immediate(immediate{0x01020304}, link.near.region.slice(0, 500))
+      .post(send_with_immediate(immediate{0x01020304}, link.near_end.region.slice(0, 500))
                 .signaled()
                 .id(5)
                 .to(link.far_side))
       .check();
-  take(link.near.queue, [](const auto& sent) { CHECK(sent.id() == 5); });
-  take(link.far.queue, [&](const auto& received) {
+  take(link.near_end.queue, [](const auto& sent) { CHECK(sent.id() == 5); });
+  take(link.far_end.queue, [&](const auto& received) {
     CHECK(received.id() == 4);
     const auto message = received.success().receive();
     REQUIRE(message);
@@ -139,9 +140,9 @@ TEMPLATE_TEST_CASE("UD: on Ethernet, paths have no LIDs",
                    completion_queue, extended) {
   datagram_link<TestType> link;
   REQUIRE(link.context.query_port(first_port).link_layer() == link_layer::ethernet);
-  link.far_pair.post(receive(link.far.region.slice(0, 64))).check();
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
   link.near_pair.post(send().to(link.far_side)).check();
-  take(link.far.queue, [&](const auto& received) {
+  take(link.far_end.queue, [&](const auto& received) {
     const auto message = received.success().receive();
     REQUIRE(message);
     CHECK(message.source_lid() == lid{0});
@@ -158,7 +159,7 @@ TEMPLATE_TEST_CASE("A request that fails says why, and those after it are flushe
   const auto failed = link.near_pair.error();
   link.near_pair = {};
   for (const std::uint64_t id : {1U, 2U})
-    take(link.near.queue, [&](const auto& flushed) {
+    take(link.near_end.queue, [&](const auto& flushed) {
       CHECK(flushed.id() == id);
       CHECK(flushed.status() == completion_status::flushed);
       CHECK(!flushed.success());
@@ -176,13 +177,13 @@ TEMPLATE_TEST_CASE("RC: waiting returns what is there, and what comes",
   queue_link<transport::rc, TestType> link;
   link.far_pair.post(receive().id(1), receive().id(2)).check();
   link.near_pair.post(send().signaled()).check();
-  take_success(link.near.queue);
-  wait_for(link.far.queue, [](const auto& received) { CHECK(received.id() == 1); });
+  take_success(link.near_end.queue);
+  wait_for(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 1); });
   std::thread sender{[&] {
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
     link.near_pair.post(send()).check();
   }};
-  wait_for(link.far.queue, [](const auto& received) { CHECK(received.id() == 2); });
+  wait_for(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 2); });
   sender.join();
 }
 
@@ -190,18 +191,18 @@ TEMPLATE_TEST_CASE("UD: an event comes for a datagram, and names its queue",
                    "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]", completion_queue,
                    extended) {
   datagram_link<TestType> link;
-  link.far_pair.post(receive(link.far.region.slice(0, 64)).id(1)).check();
-  link.far_pair.post(receive(link.far.region.slice(64, 64)).id(2)).check();
+  link.far_pair.post(receive(link.far_end.region.slice(0, 64)).id(1)).check();
+  link.far_pair.post(receive(link.far_end.region.slice(64, 64)).id(2)).check();
   std::vector<std::uint64_t> ids;
   const auto note = [&](const auto& received) { ids.push_back(received.id()); };
-  arm_and_take_all(link.far.queue, note);
+  link.far_end.queue.arm_and_drain(up_to<1>, note);
   CHECK(ids.empty());
   for (std::uint64_t id = 1; id <= 2; ++id) {
     link.near_pair.post(send().to(link.far_side)).check();
-    const auto named = link.far.channel.next_event();
+    const auto named = link.far_channel.next_event();
     REQUIRE(named);
-    CHECK(named->native_handle() == completion_queue_ref{link.far.queue}.native_handle());
-    arm_and_take_all(link.far.queue, note);
+    CHECK(named->native_handle() == completion_queue_ref{link.far_end.queue}.native_handle());
+    link.far_end.queue.arm_and_drain(up_to<1>, note);
     CHECK(ids.back() == id);
   }
 }
@@ -210,15 +211,15 @@ TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue a
                    "[ibv_req_notify_cq]", completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   const auto wait = [&](auto timeout) {
-    return link.far.queue.wait(up_to<1>, [](const auto& each) { each.check(); }, timeout);
+    return link.far_end.queue.wait(up_to<1>, [](const auto& each) { each.check(); }, timeout);
   };
   const auto start = std::chrono::steady_clock::now();
   CHECK(wait(std::chrono::milliseconds{30}) == 0);
   CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds{30});
   link.far_pair.post(receive()).check();
   link.near_pair.post(send().signaled()).check();
-  take_success(link.near.queue);
-  CHECK(link.far.channel.next_event());
+  take_success(link.near_end.queue);
+  CHECK(link.far_channel.next_event());
   CHECK(wait(std::chrono::seconds{0}) == 1);
 }
 
@@ -242,19 +243,19 @@ TEMPLATE_TEST_CASE("RC: a loop takes what comes from another thread until it is 
   const auto send_all = [&] {
     for (std::uint64_t message = 0; message < messages; ++message) {
       link.near_pair.post(send().signaled()).check();
-      take_success(link.near.queue);
+      take_success(link.near_end.queue);
     }
   };
   const auto stop = [&] { return stopped.load(); };
   SECTION("spinning") {
     std::thread sender{send_all};
-    serve([&](const auto& note) { return link.far.queue.poll_until(up_to<1>, note, stop); });
+    serve([&](const auto& note) { return link.far_end.queue.poll_until(up_to<1>, note, stop); });
     sender.join();
   }
   SECTION("asleep") {
     std::thread sender{send_all};
     serve([&](const auto& note) {
-      return link.far.queue.wait_until(up_to<1>, note, stop, long_enough);
+      return link.far_end.queue.wait_until(up_to<1>, note, stop, long_enough);
     });
     sender.join();
   }
@@ -266,20 +267,20 @@ TEMPLATE_TEST_CASE("RC: what a stopped loop has not taken is there afterwards", 
   for (std::uint64_t id = 1; id <= 3; ++id) {
     link.far_pair.post(receive().id(id)).check();
     link.near_pair.post(send().signaled()).check();
-    take_success(link.near.queue);
+    take_success(link.near_end.queue);
   }
   std::uint64_t last = 0;
   const auto note = [&](const auto& received) { last = received.id(); };
-  CHECK(link.far.queue.poll_until(up_to<1>, note, [&] { return last == 2; }) == 2);
-  CHECK(link.far.queue.wait_until(up_to<1>, note, [&] { return last == 2; }, long_enough) == 0);
-  take(link.far.queue, [](const auto& received) { CHECK(received.id() == 3); });
+  CHECK(link.far_end.queue.poll_until(up_to<1>, note, [&] { return last == 2; }) == 2);
+  CHECK(link.far_end.queue.wait_until(up_to<1>, note, [&] { return last == 2; }, long_enough) == 0);
+  take(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 3); });
 }
 
 TEMPLATE_TEST_CASE("A loop asleep that nothing comes to is stopped by its interval", "",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   int asked = 0;
-  CHECK(link.far.queue.wait_until(
+  CHECK(link.far_end.queue.wait_until(
             up_to<1>, [](const auto& each) { each.check(); }, [&] { return ++asked == 3; },
             std::chrono::milliseconds{5}) == 0);
 }
@@ -289,8 +290,8 @@ TEMPLATE_TEST_CASE("A queue that was made single threaded carries traffic", "[ib
   queue_link<transport::rc, TestType> link{{.single_threaded = true}};
   link.far_pair.post(receive().id(3)).check();
   link.near_pair.post(send().signaled()).check();
-  take_success(link.near.queue);
-  take(link.far.queue, [](const auto& received) { CHECK(received.id() == 3); });
+  take_success(link.near_end.queue);
+  take(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 3); });
 }
 
 TEMPLATE_TEST_CASE("A queue grows and shrinks with completions in it, as far as they fit",
@@ -299,9 +300,9 @@ TEMPLATE_TEST_CASE("A queue grows and shrinks with completions in it, as far as 
   for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
   for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
   link.near_pair.post(send().signaled()).check();
-  take_success(link.near.queue);
+  take_success(link.near_end.queue);
 
-  const TestType& queue = link.far.queue;
+  const TestType& queue = link.far_end.queue;
   queue.resize(500);
   CHECK(queue.capacity() >= 500);
   const std::size_t grown = queue.capacity();

@@ -48,14 +48,16 @@ inline adverb::completion next_success(adverb::completion_queue_ref queue) {
   return found;
 }
 
-/// One side of a loopback: its memory, its completions, and the rights that it grants.
-struct loopback_end {
-  loopback_end(adverb::context_ref context, adverb::protection_domain_ref domain,
-               adverb::completion_channel_ref channel = {})
-      : queue{context, 64, {.channel = channel}}, region{domain, bytes, every_right} {}
+/// One side of a loopback: its memory, its completions, and the rights that it grants. `Queue` is a
+/// completion queue of either engine.
+template <class Queue>
+struct end_with {
+  end_with(adverb::context_ref context, adverb::protection_domain_ref domain,
+           const adverb::completion_queue_options& options = {})
+      : queue{context, 64, options}, region{domain, bytes, every_right} {}
 
   std::vector<std::byte> bytes = std::vector<std::byte>(32768);
-  adverb::completion_queue queue;
+  Queue queue;
   adverb::memory_region region;
 
   /// Fills a part of the memory with a pattern that starts with `seed`.
@@ -77,7 +79,9 @@ struct loopback_end {
   }
 };
 
-/// What the pairs of a loopback are made with.
+using loopback_end = end_with<adverb::completion_queue>;
+
+/// What the pairs of a loopback are made with, and their completion queues.
 template <adverb::transport Transport>
 struct loopback_options {
   adverb::queue_pair_options pair{.max_send_wr = 32,
@@ -88,6 +92,7 @@ struct loopback_options {
   adverb::access_rights far_grants = every_right;
   adverb::connect_options<Transport> connect{};
   bool with_channels = false;
+  adverb::completion_queue_options queue{};
 };
 
 /// A pair of a transport in INIT, with a queue key where it needs one.
@@ -102,12 +107,19 @@ template <adverb::transport Transport>
 }
 
 /// Two pairs of one process that talk to each other through the device.
-template <adverb::transport Transport>
+template <adverb::transport Transport, class Queue = adverb::completion_queue>
 class loopback {
  public:
   explicit loopback(loopback_options<Transport> options = {}) : options_{options} {}
 
  private:
+  [[nodiscard]] adverb::completion_queue_options announcing_on(
+      adverb::completion_channel_ref channel) const {
+    adverb::completion_queue_options options = options_.queue;
+    options.channel = channel;
+    return options;
+  }
+
   loopback_options<Transport> options_;
 
  public:
@@ -117,13 +129,13 @@ class loopback {
       options_.with_channels ? adverb::completion_channel{context} : adverb::completion_channel{};
   adverb::completion_channel far_channel =
       options_.with_channels ? adverb::completion_channel{context} : adverb::completion_channel{};
-  loopback_end near_end{context, domain, near_channel};
-  loopback_end far_end{context, domain, far_channel};
+  end_with<Queue> near_end{context, domain, announcing_on(near_channel)};
+  end_with<Queue> far_end{context, domain, announcing_on(far_channel)};
 
  private:
   using waiting = adverb::queue_pair<Transport, adverb::qp_state::init>;
 
-  [[nodiscard]] waiting make(const loopback_end& end, adverb::access_rights rights) const {
+  [[nodiscard]] waiting make(const end_with<Queue>& end, adverb::access_rights rights) const {
     adverb::queue_pair_options options = options_.pair;
     options.send_cq = end.queue;
     options.recv_cq = end.queue;

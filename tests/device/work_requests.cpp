@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "rdma_core_version.hpp"
 #include "support.hpp"
 
 using namespace adverb;
@@ -32,12 +31,6 @@ struct both_engines : loopback<transport::rc> {
 
   [[nodiscard]] std::uint64_t& word_at(loopback_end& end, std::size_t offset) const {
     return *reinterpret_cast<std::uint64_t*>(end.bytes.data() + offset);
-  }
-
-  /// The librxe before rdma-core 64 loses its way in lists that go through the extended calls.
-  [[nodiscard]] bool loses_extended_lists() const {
-    const int version = rdma_core_version();
-    return is_soft_roce(context) && version != 0 && version < 64;
   }
 
   /// Elements of 3 bytes, each with another behind it that is left out.
@@ -233,22 +226,4 @@ TEST_CASE("A list of inline data of a program's own types arrives in one message
       .check();
   next_success(pair.near_end.queue);
   CHECK(std::memcmp(pair.far_end.bytes.data() + 100, "abcdefgh and body", 17) == 0);
-}
-
-TEST_CASE("A list of inline data goes through the extended calls", "[optional]") {
-  both_engines pair;
-  const std::string head = "head ";
-  const std::string body = "and body";
-  const std::array pieces{inline_data{head}, inline_data{body}};
-  pair.far_pair.post(receive(pair.far_end.region.slice(0, 4096))).check();
-  pair.sender.post(send(std::span{pieces})).check();
-  const std::uint32_t length = next_success(pair.far_end.queue).success().receive().length();
-  if (pair.loses_extended_lists()) {
-    CHECK(length == 0);
-    tell_skip("A list of inline data goes through the extended calls",
-              "librxe before rdma-core 64 sends 0 bytes of an inline list");
-    return;
-  }
-  CHECK(length == 13);
-  CHECK(std::memcmp(pair.far_end.bytes.data(), "head and body", 13) == 0);
 }

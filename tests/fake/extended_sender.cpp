@@ -24,7 +24,7 @@ constexpr send_operations everything = basic_operations(transport::rc) |
 /// A pair that is made for extended sending and ready.
 template <transport Transport>
 struct extended_bench : test_bench {
-  queue_pair<Transport> pair = make();
+  queue_pair<Transport> pair = ready<Transport>({.send_operations = everything});
   std::array<std::uint64_t, 4> words{};
   memory_region region{domain, words,
                        access_right::local_write | access_right::remote_write |
@@ -32,19 +32,6 @@ struct extended_bench : test_bench {
   remote_buffer<std::uint64_t, access_right::remote_write | access_right::remote_read |
                                    access_right::remote_atomic>
       remote{adopt, 0x7000, 8, rkey{0x99}};
-
-  queue_pair<Transport> make() {
-    auto fresh = queue_pair<Transport>::create(
-        domain, {.send_cq = queue, .recv_cq = queue, .send_operations = everything});
-    const auto init = fresh.init().port(port_number{1});
-    if constexpr (Transport == transport::ud) {
-      auto waiting = init.queue_key(queue_key{1}).apply();
-      auto receiving = waiting.rtr().apply();
-      return receiving.rts().apply();
-    } else {
-      return init.apply().connect(peer);
-    }
-  }
 
   [[nodiscard]] std::vector<fake::extended_request> sent() const {
     return machine.calls<fake::called::wr_complete>().back().requests;
@@ -307,10 +294,7 @@ TEST_CASE("A pair that was not made for extended sending says so") {
 
 TEST_CASE("An operation that the pair was not made for is named") {
   test_bench bench;
-  auto fresh = queue_pair<transport::rc>::create(
-      bench.domain,
-      {.send_cq = bench.queue, .recv_cq = bench.queue, .send_operations = send_operation::send});
-  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const auto pair = bench.ready<transport::rc>({.send_operations = send_operation::send});
   CHECK(pair.extended<send_operation::send>());
   failure why;
   CHECK(!pair.extended < send_operation::send | send_operation::read |
@@ -329,10 +313,7 @@ TEST_CASE("An extended sender binds windows and invalidates keys",
   constexpr send_operations operations = send_operation::bind_window |
                                          send_operation::local_invalidate |
                                          send_operation::send_with_invalidate;
-  auto fresh = queue_pair<transport::rc>::create(
-      bench.domain,
-      {.send_cq = bench.queue, .recv_cq = bench.queue, .send_operations = operations});
-  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const auto pair = bench.ready<transport::rc>({.send_operations = operations});
   const memory_region region{bench.domain, bench.words,
                              access_right::local_write | access_right::window_bind};
   const memory_window<window_type::two> window{bench.domain};
@@ -364,11 +345,7 @@ TEST_CASE("An extended sender binds windows and invalidates keys",
 
 TEST_CASE("A batch that is dropped leaves the key of its window to be restored") {
   extended_bench<transport::rc> bench;
-  auto fresh = queue_pair<transport::rc>::create(bench.domain,
-                                                 {.send_cq = bench.queue,
-                                                  .recv_cq = bench.queue,
-                                                  .send_operations = send_operation::bind_window});
-  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const auto pair = bench.ready<transport::rc>({.send_operations = send_operation::bind_window});
   const memory_region region{bench.domain, bench.words,
                              access_right::local_write | access_right::window_bind};
   const memory_window<window_type::two> window{bench.domain};
@@ -384,11 +361,7 @@ TEST_CASE("A batch that is dropped leaves the key of its window to be restored")
 
 TEST_CASE("A bind that is refused through the extended calls leaves its window as it was") {
   extended_bench<transport::rc> bench;
-  auto fresh = queue_pair<transport::rc>::create(bench.domain,
-                                                 {.send_cq = bench.queue,
-                                                  .recv_cq = bench.queue,
-                                                  .send_operations = send_operation::bind_window});
-  const auto pair = fresh.init().port(port_number{1}).apply().connect(test_bench::peer);
+  const auto pair = bench.ready<transport::rc>({.send_operations = send_operation::bind_window});
   const memory_region region{bench.domain, bench.words,
                              access_right::local_write | access_right::window_bind};
   const memory_window<window_type::two> window{bench.domain};

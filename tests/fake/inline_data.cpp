@@ -21,20 +21,12 @@ struct message_header {
 };
 
 struct inline_bench : test_bench {
-  queue_pair<transport::rc> pair = make();
+  queue_pair<transport::rc> pair = ready<transport::rc>(
+      {.max_inline_data = 64, .send_operations = basic_operations(transport::rc)});
   remote_buffer<> remote{adopt, 0x7000, 64, rkey{0x99}};
   message_header header{7, 5};
   std::string text = "hello";
   std::vector<std::uint16_t> numbers{0x6161, 0x6262};
-
-  queue_pair<transport::rc> make() const {
-    auto fresh = queue_pair<transport::rc>::create(
-        domain, {.send_cq = queue,
-                 .recv_cq = queue,
-                 .max_inline_data = 64,
-                 .send_operations = basic_operations(transport::rc)});
-    return fresh.init().port(port_number{1}).apply().connect(peer);
-  }
 
   [[nodiscard]] std::array<inline_data, 3> pieces() const {
     return {inline_data{header}, inline_data{text}, inline_data{numbers}};

@@ -169,6 +169,10 @@ TEST_CASE("Prepared inline data and lists refer to other memory when they are to
   bench.check_same(listed.payload(std::span{three}), send(std::span{three}));
   const prepared_request copy{listed};
   CHECK(copy.native().sg_list == listed.native().sg_list);
+
+  const std::array pieces{inline_data{one}, inline_data{other}};
+  prepared_request several{send(std::span{pieces}.first(1))};
+  bench.check_same(several.payload(std::span{pieces}), send(std::span{pieces}));
 }
 
 TEST_CASE("A prepared datagram changes its destination") {

@@ -181,11 +181,7 @@ TEST_CASE("A raw packet pair needs a port and nothing else") {
 
 TEST_CASE("Segmented sends carry their header") {
   test_bench bench;
-  auto fresh = queue_pair<transport::raw_packet>::create(
-      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .max_tso_header = 64});
-  auto waiting = fresh.init().port(port_number{1}).apply();
-  auto receiving = waiting.rtr().apply();
-  const auto pair = receiving.rts().apply();
+  const auto pair = bench.ready<transport::raw_packet>({.max_tso_header = 64});
   std::array<std::byte, 64> packet{};
   const memory_region region{bench.domain, packet};
   const std::span<const std::byte> header = std::span{packet}.first(14);

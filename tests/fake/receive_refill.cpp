@@ -9,6 +9,7 @@
 
 #include <support/catch.hpp>
 
+#include "completed.hpp"
 #include "test_bench.hpp"
 
 using namespace adverb;
@@ -45,11 +46,7 @@ struct refill_bench : test_bench {
   }
 };
 
-completion received(std::uint64_t id) {
-  ibv_wc native{};
-  native.wr_id = id;
-  return completion{native};
-}
+completion received(std::uint64_t id) { return completion{completed(id)}; }
 
 }  // namespace
 

@@ -24,20 +24,8 @@ struct either_bench : test_bench {
   remote_buffer<std::uint64_t, access_right::remote_write | access_right::remote_read |
                                    access_right::remote_atomic>
       remote{adopt, 0x7000, 8, rkey{0x99}};
-  queue_pair<Transport> pair = make();
+  queue_pair<Transport> pair = ready<Transport>({.send_operations = operations});
   extended_sender<Transport, operations> sender = pair.template extended<operations>();
-
-  queue_pair<Transport> make() const {
-    auto fresh = queue_pair<Transport>::create(
-        domain, {.send_cq = queue, .recv_cq = queue, .send_operations = operations});
-    auto waiting = fresh.init().port(port_number{1}).apply();
-    if constexpr (Transport == transport::raw_packet) {
-      auto receiving = waiting.rtr().apply();
-      return receiving.rts().apply();
-    } else {
-      return waiting.connect(peer);
-    }
-  }
 
   template <class... Requests>
   [[nodiscard]] std::vector<fake::posted<ibv_send_wr>> posted(const Requests&... requests) {

@@ -11,8 +11,8 @@
 
 #include <support/catch.hpp>
 #include <support/reported.hpp>
-#include <support/told_failures.hpp>
 
+#include "completed.hpp"
 #include "test_bench.hpp"
 
 using namespace adverb;
@@ -21,16 +21,8 @@ using fake::called::post_send;
 namespace {
 
 struct window_bench : test_bench {
-  queue_pair<transport::rc> pair = make({.max_send_wr = 16});
+  queue_pair<transport::rc> pair = ready<transport::rc>({.max_send_wr = 16});
   std::array<completion, 16> batch;
-
-  [[nodiscard]] queue_pair<transport::rc> make(queue_pair_options options) const {
-    options.send_cq = queue;
-    options.recv_cq = queue;
-    auto fresh = queue_pair<transport::rc>::create(domain, options);
-    auto waiting = fresh.init().port(port_number{1}).apply();
-    return waiting.connect(peer);
-  }
 
   /// Which of the requests that reached the provider were signaled.
   [[nodiscard]] std::vector<bool> signaled() const {
@@ -44,13 +36,18 @@ struct window_bench : test_bench {
   /// A completion of the pair's sends, as it is polled.
   [[nodiscard]] completion done(std::uint64_t id, ibv_wc_status status = IBV_WC_SUCCESS,
                                 ibv_wc_opcode opcode = IBV_WC_SEND) {
-    ibv_wc native{};
-    native.wr_id = id;
+    ibv_wc native = completed(id);
     native.status = status;
     native.opcode = opcode;
     native.qp_num = static_cast<std::uint32_t>(pair.number());
     machine.complete(queue.native_handle(), native);
     return queue.poll(batch).front();
+  }
+
+  /// Why no window of the pair can be made with these options.
+  [[nodiscard]] std::string refusal(const send_window_options& options) const {
+    return std::string{
+        reported([&](auto&&... policy) { (void)send_window{pair, options, policy...}; }).what()};
   }
 };
 
@@ -166,7 +163,7 @@ TEST_CASE("The other modifiers of a request stay when the window signals it") {
 
 TEST_CASE("Of a pair that signals all sends, each completion counts one") {
   window_bench bench;
-  bench.pair = bench.make({.max_send_wr = 8, .signal_all_sends = true});
+  bench.pair = bench.ready<transport::rc>({.max_send_wr = 8, .signal_all_sends = true});
   send_window window{bench.pair, {.signal_every = 4}};
   CHECK(window.signal_every() == 1);
   CHECK(window.post(send().id(0), send().id(1), send().id(2)));
@@ -263,15 +260,10 @@ TEST_CASE("Completions that are none of the window are refused") {
 
 TEST_CASE("A window that cannot be made says why") {
   window_bench bench;
-  const auto why = [&](const send_window_options& options) {
-    return std::string{reported([&](auto&&... policy) {
-                         (void)send_window{bench.pair, options, policy...};
-                       }).what()};
-  };
   const std::string begin = "send_window on fake0 qp 0x11: EINVAL (Invalid argument); ";
-  CHECK(why({.size = 17}) == begin + "17 requests do not fit: the send queue holds 16");
-  CHECK(why({.size = 0}) == begin + "a window needs room for at least one request");
-  CHECK(why({.signal_every = 0}) ==
+  CHECK(bench.refusal({.size = 17}) == begin + "17 requests do not fit: the send queue holds 16");
+  CHECK(bench.refusal({.size = 0}) == begin + "a window needs room for at least one request");
+  CHECK(bench.refusal({.signal_every = 0}) ==
         begin + "every request may be signaled (1) or fewer, but not every 0th");
   CHECK(bench.queue.reserved() == 0);
 
@@ -289,15 +281,10 @@ TEST_CASE("Windows and receives share a completion queue that cannot overflow") 
   const completion_reservation receives{bench.queue, 4};
   CHECK(receives);
   CHECK(receives.entries() == 4);
-  const auto why = [&](const send_window_options& options) {
-    return std::string{reported([&](auto&&... policy) {
-                         (void)send_window{bench.pair, options, policy...};
-                       }).what()};
-  };
   const std::string queue = "fake0 cq " + std::to_string(bench.queue.native_handle()->handle);
-  CHECK(why({}) == "send_window on " + queue +
-                       ": ENOBUFS (No buffer space available); 16 entries do not fit: 4 of 16 are "
-                       "reserved");
+  CHECK(bench.refusal({}) ==
+        "send_window on " + queue +
+            ": ENOBUFS (No buffer space available); 16 entries do not fit: 4 of 16 are reserved");
   const send_window window{bench.pair, {.size = 12}};
   CHECK(bench.queue.reserved() == 16);
   CHECK(std::string{reported([&](auto&&... policy) {

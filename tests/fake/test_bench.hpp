@@ -34,33 +34,37 @@ class test_bench {
       .max_destination_read_atomic = 4,
       .max_initiator_read_atomic = 8};
 
+  /// The options say what else it is made with: its completion queues are the one of the bench.
   template <adverb::transport Transport>
-  [[nodiscard]] auto fresh() const {
-    return adverb::queue_pair<Transport>::create(domain, {.send_cq = queue, .recv_cq = queue});
+  [[nodiscard]] auto fresh(adverb::queue_pair_options options = {}) const {
+    options.send_cq = queue;
+    options.recv_cq = queue;
+    return adverb::queue_pair<Transport>::create(domain, options);
   }
-  /// In INIT, with sequence number 0xabcdef.
+  /// In INIT, with sequence number 0xabcdef, where the transport has such numbers.
   template <adverb::transport Transport>
-  [[nodiscard]] auto waiting() const {
-    auto pair = fresh<Transport>();
-    const auto init = pair.init()
-                          .port(adverb::port_number{1})
-                          .sequence_number(adverb::packet_sequence_number{0xabcdef});
-    if constexpr (Transport == adverb::transport::ud)
-      return init.queue_key(adverb::queue_key{0x1111}).apply();
-    else
+  [[nodiscard]] auto waiting(const adverb::queue_pair_options& options = {}) const {
+    auto pair = fresh<Transport>(options);
+    const auto init = pair.init().port(adverb::port_number{1});
+    constexpr adverb::packet_sequence_number first{0xabcdef};
+    if constexpr (Transport == adverb::transport::raw_packet)
       return init.apply();
+    else if constexpr (Transport == adverb::transport::ud)
+      return init.sequence_number(first).queue_key(adverb::queue_key{0x1111}).apply();
+    else
+      return init.sequence_number(first).apply();
   }
   template <adverb::transport Transport>
-  [[nodiscard]] auto receiving() const {
-    auto pair = waiting<Transport>();
-    if constexpr (Transport == adverb::transport::ud)
+  [[nodiscard]] auto receiving(const adverb::queue_pair_options& options = {}) const {
+    auto pair = waiting<Transport>(options);
+    if constexpr (Transport == adverb::transport::ud || Transport == adverb::transport::raw_packet)
       return pair.rtr().apply();
     else
       return pair.rtr().remote(peer).apply();
   }
   template <adverb::transport Transport>
-  [[nodiscard]] auto ready() const {
-    auto pair = receiving<Transport>();
+  [[nodiscard]] auto ready(const adverb::queue_pair_options& options = {}) const {
+    auto pair = receiving<Transport>(options);
     return pair.rts().apply();
   }
 

@@ -14,6 +14,7 @@
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
+#include "completed.hpp"
 #include "test_bench.hpp"
 
 using namespace adverb;
@@ -36,8 +37,7 @@ struct engine_bench : test_bench {
             .fall_back_to_classic = true};
   }
   [[nodiscard]] queue_pair<transport::rc> preferred(send_operations operations) const {
-    auto fresh = queue_pair<transport::rc>::create(domain, preferring(operations));
-    return fresh.init().port(port_number{1}).apply().connect(peer);
+    return ready<transport::rc>(preferring(operations));
   }
 };
 
@@ -302,8 +302,7 @@ TEST_CASE("One body serves whichever engine the queue has, and pairs take it") {
         queue_pair<transport::rc>::create(bench.domain, {.send_cq = queue, .recv_cq = queue});
     CHECK(pair.send_completion_queue().native_handle() == queue.native_handle());
     for (const std::uint64_t id : {1U, 2U, 3U}) {
-      ibv_wc done{};
-      done.wr_id = id;
+      ibv_wc done = completed(id);
       done.byte_len = 10;
       done.opcode = IBV_WC_RECV;
       if (lacking)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What send windows and reservations are, by their types.
 #include <type_traits>
+#include <utility>
 
 #include <adverb/adverb.hpp>
 
