@@ -64,10 +64,10 @@ using namespace adverb;
   // expect: the request has no immediate data: prepare send_with_immediate(
   written.immediate(immediate{1});
 #elif defined(ADVERB_EXPECT_NO_VALUES)
-  // expect: only a compare_and_swap(…) has values
+  // expect: only a compare_and_swap(...) has values
   added.values({.expected = 1, .desired = 2});
 #elif defined(ADVERB_EXPECT_NO_ADDEND)
-  // expect: only a fetch_and_add(…) has an addend
+  // expect: only a fetch_and_add(...) has an addend
   written.addend(1);
 #elif defined(ADVERB_EXPECT_NO_INVALIDATED_KEY)
   // expect: the request invalidates no key: prepare send_with_invalidate(

@@ -287,9 +287,10 @@ TEST_CASE("A pair that was not made for extended sending says so") {
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.verb() == "ibv_qp_to_qp_ex");
   CHECK(why.explanation().starts_with("the queue pair was not made for "));
-  CHECK(why.explanation().ends_with(
-      "by extended calls: name them in queue_pair_options::send_operations, or use post(…) of the "
-      "pair itself"));
+  CHECK(
+      why.explanation().ends_with("by extended calls: name them in "
+                                  "queue_pair_options::send_operations, or use post(...) of the "
+                                  "pair itself"));
 }
 
 TEST_CASE("An operation that the pair was not made for is named") {
@@ -301,7 +302,7 @@ TEST_CASE("An operation that the pair was not made for is named") {
         send_operation::flush > (why));
   CHECK(why.explanation() ==
         "the queue pair was not made for read|flush by extended calls: name them in "
-        "queue_pair_options::send_operations, or use post(…) of the pair itself");
+        "queue_pair_options::send_operations, or use post(...) of the pair itself");
   const queue_pair<transport::rc> empty;
   CHECK(!empty.extended(why));
   CHECK(why.code() == std::errc::invalid_argument);

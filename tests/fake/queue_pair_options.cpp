@@ -110,7 +110,7 @@ TEST_CASE("A device without the extended calls says what it lacks") {
   constexpr std::string_view lacking =
       "fake0 has no RC queue pairs, or not with extended calls for send; fall_back_to_classic "
       "makes "
-      "a pair without extended calls, which sends by post(…)";
+      "a pair without extended calls, which sends by post(...)";
   CHECK(why.explanation() == lacking);
 
   // Which may be too much, but is not what was refused.

@@ -223,5 +223,5 @@ TEST_CASE("A pair that is to send what its transport does not carry is refused w
         "fetch_and_add, which send_operations names");
   CHECK(refused(ud{}, send_operation::send) ==
         "fake0 has no UD queue pairs, or not with extended calls for send; fall_back_to_classic "
-        "makes a pair without extended calls, which sends by post(…)");
+        "makes a pair without extended calls, which sends by post(...)");
 }

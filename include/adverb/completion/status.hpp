@@ -107,7 +107,7 @@ struct completion_status_description {
     case remote_invalid_request_error:
       return {
           "remote invalid request", kind::remote,
-          "the peer's queue pair does not allow this operation (allow(…) of its init()), or its "
+          "the peer's queue pair does not allow this operation (allow(...) of its init()), or its "
           "receive is too short"};
     case remote_access_error:
       return {

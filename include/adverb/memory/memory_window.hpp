@@ -115,7 +115,7 @@ class memory_window_operations : public Storage {
   window_binding<Type, T, Rights> prepare(memory_region_ref region, std::size_t offset,
                                           std::size_t length, Policy&& policy = {}) const {
     static_assert(Type == window_type::two,
-                  "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
+                  "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
     ibv_mw* const window = this->native_handle();
     const detail::window_request request{window, region, offset, length, Rights};
     if (!detail::check_window(std::forward<Policy>(policy), "memory_window::prepare", request))

@@ -31,7 +31,7 @@ inline void put_beyond_plain(text_writer& writer, const queue_pair_options& opti
   if (options.source_queue_pair) put("source_queue_pair", "");
   if (!options.send_operations.empty())
     writer.put(
-        "; fall_back_to_classic makes a pair without extended calls, which sends by post(…)");
+        "; fall_back_to_classic makes a pair without extended calls, which sends by post(...)");
 }
 
 /// Says why a queue pair could not be made.

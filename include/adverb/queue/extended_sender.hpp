@@ -200,7 +200,7 @@ class extended_sender {
           description.explain([&](text_writer& writer) {
             writer.put("the queue pair was not made for ").put(missing);
             writer.put(" by extended calls: name them in queue_pair_options::send_operations, ");
-            writer.put("or use post(…) of the pair itself");
+            writer.put("or use post(...) of the pair itself");
           });
         });
     if (usable) sender_ = sender;

@@ -33,7 +33,8 @@ inline constexpr bool binds_window =
 template <class Request>
 [[nodiscard]] consteval bool check_preparable() noexcept {
   constexpr bool known = is_send_request<Request> || is_receive_request<Request>;
-  static_assert(known, "only work requests can be prepared: send(…), write(…), receive(…), …");
+  static_assert(known,
+                "only work requests can be prepared: send(...), write(...), receive(...), ...");
   if constexpr (known) {
     constexpr bool binds = binds_window<Request>;
     constexpr bool extended = needs_extended_sender<Request>();
@@ -124,8 +125,8 @@ class patchable_request {
   Self& immediate(adverb::immediate data) & noexcept {
     constexpr bool present = std::is_base_of_v<immediate_field, operation>;
     static_assert(present,
-                  "the request has no immediate data: prepare send_with_immediate(…) or "
-                  "write_with_immediate(…)");
+                  "the request has no immediate data: prepare send_with_immediate(...) or "
+                  "write_with_immediate(...)");
     if constexpr (present) immediate_field{in_network_order(data)}.fill(native_);
     return self();
   }
@@ -133,7 +134,7 @@ class patchable_request {
   /// Both values of a compare-and-swap.
   Self& values(const compare_and_swap_values& values) & noexcept {
     constexpr bool present = std::is_base_of_v<compare_and_swap_fields, operation>;
-    static_assert(present, "only a compare_and_swap(…) has values");
+    static_assert(present, "only a compare_and_swap(...) has values");
     if constexpr (present) compare_and_swap_fields{values.expected, values.desired}.fill(native_);
     return self();
   }
@@ -141,7 +142,7 @@ class patchable_request {
   /// What a fetch-and-add adds.
   Self& addend(std::uint64_t number) & noexcept {
     constexpr bool present = std::is_base_of_v<addend_field, operation>;
-    static_assert(present, "only a fetch_and_add(…) has an addend");
+    static_assert(present, "only a fetch_and_add(...) has an addend");
     if constexpr (present) addend_field{number}.fill(native_);
     return self();
   }
@@ -150,8 +151,8 @@ class patchable_request {
   Self& invalidated_key(rkey key) & noexcept {
     constexpr bool present = std::is_base_of_v<invalidate_fields, operation>;
     static_assert(present,
-                  "the request invalidates no key: prepare send_with_invalidate(…) or "
-                  "local_invalidate(…)");
+                  "the request invalidates no key: prepare send_with_invalidate(...) or "
+                  "local_invalidate(...)");
     if constexpr (present) invalidate_fields{static_cast<std::uint32_t>(key)}.fill(native_);
     return self();
   }

@@ -142,7 +142,7 @@ template <class Queue, class... Requests>
   static_assert(sizeof...(Requests) > 0, "there is nothing to post");
   (check_not_linked<Requests>(), ...);
   constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
-  static_assert(all_receives, "only receives can be posted here: receive(…)");
+  static_assert(all_receives, "only receives can be posted here: receive(...)");
   if constexpr (all_receives)
     return post_either<Queue>(object, requests...);
   else
@@ -159,7 +159,8 @@ template <transport Transport, qp_state State, class... Requests>
   constexpr bool all_sends = (requests_of<Requests>::all_send && ...);
   constexpr bool all_known =
       ((requests_of<Requests>::all_send || requests_of<Requests>::all_receive) && ...);
-  static_assert(all_known, "only work requests can be posted: send(…), write(…), receive(…), …");
+  static_assert(all_known,
+                "only work requests can be posted: send(...), write(...), receive(...), ...");
   if constexpr (all_known) {
     static_assert(all_sends || all_receives,
                   "sends and receives go to different queues: post them in two calls");

@@ -126,7 +126,7 @@ template <qp_state State>
 consteval bool check_known() noexcept {
   static_assert(
       State != qp_state::any,
-      "say which state the queue pair is in: .as<qp_state::…>() or .assume<qp_state::…>()");
+      "say which state the queue pair is in: .as<qp_state::...>() or .assume<qp_state::...>()");
   return State != qp_state::any;
 }
 

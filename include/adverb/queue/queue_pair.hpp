@@ -116,8 +116,9 @@ class [[nodiscard]] queue_pair
   /// A reference to the pair in a state that the program knows it to be in. Unchecked.
   template <qp_state Known>
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const& noexcept {
-    static_assert(State == qp_state::any,
-                  "the state is known already: only a queue_pair<…, qp_state::any> can be told it");
+    static_assert(
+        State == qp_state::any,
+        "the state is known already: only a queue_pair<..., qp_state::any> can be told it");
     return queue_pair_ref<Transport, Known>{this->native_handle()};
   }
   template <qp_state Known>
@@ -126,8 +127,9 @@ class [[nodiscard]] queue_pair
   /// The pair in a state that the program knows it to be in. Moves from it. Unchecked.
   template <qp_state Known>
   [[nodiscard]] queue_pair<Transport, Known> assume() noexcept {
-    static_assert(State == qp_state::any,
-                  "the state is known already: only a queue_pair<…, qp_state::any> can be told it");
+    static_assert(
+        State == qp_state::any,
+        "the state is known already: only a queue_pair<..., qp_state::any> can be told it");
     return become<Known>(announcement_or_nothing());
   }
 

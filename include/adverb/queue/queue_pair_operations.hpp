@@ -135,7 +135,7 @@ class queue_pair_operations : public Storage {
                                        Policy&& policy = {}) const {
     static_assert(Type == window_type::one,
                   "a window of type 2 is bound by a work request: "
-                  "post(bind_window(window.prepare(region, …)))");
+                  "post(bind_window(window.prepare(region, ...)))");
     detail::check_can_bind<Transport, State>();
     ibv_qp* const pair = this->native_handle();
     if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return {};

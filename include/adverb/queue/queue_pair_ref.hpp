@@ -76,9 +76,10 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
   /// A reference to the pair in a state that the program knows it to be in. Unchecked.
   template <qp_state Known>
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
-    static_assert(State == qp_state::any,
-                  "the state is known already: only a queue_pair_ref<…, qp_state::any> can be told "
-                  "it");
+    static_assert(
+        State == qp_state::any,
+        "the state is known already: only a queue_pair_ref<..., qp_state::any> can be told "
+        "it");
     return queue_pair_ref<Transport, Known>{this->native_handle()};
   }
 

@@ -84,7 +84,7 @@ class [[nodiscard]] transition {
                                     qp_attribute::receive_sequence_number;
     static_assert(Transport != transport::driver,
                   "a queue pair of the driver has no endpoint as its peer: give the parts, "
-                  ".address(…) and so on");
+                  ".address(...) and so on");
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// The way to the peer.
@@ -209,17 +209,17 @@ class [[nodiscard]] transition {
   }
 
   static constexpr void check_complete() noexcept {
-    static_assert(!missing(qp_attribute::port), "INIT needs the port: call .port(…)");
+    static_assert(!missing(qp_attribute::port), "INIT needs the port: call .port(...)");
     static_assert(!missing(qp_attribute::queue_key),
-                  "INIT of a UD queue pair needs its queue key: call .queue_key(…)");
+                  "INIT of a UD queue pair needs its queue key: call .queue_key(...)");
     static_assert(!missing(qp_attribute::address),
-                  "RTR needs the way to the peer: call .remote(endpoint) or .address(…)");
+                  "RTR needs the way to the peer: call .remote(endpoint) or .address(...)");
     static_assert(!missing(qp_attribute::remote_queue_pair),
                   "RTR needs the peer's queue pair: call .remote(endpoint) or "
-                  ".remote_queue_pair(…)");
+                  ".remote_queue_pair(...)");
     static_assert(!missing(qp_attribute::receive_sequence_number),
                   "RTR needs the peer's first packet sequence number: call .remote(endpoint) or "
-                  ".remote_sequence_number(…)");
+                  ".remote_sequence_number(...)");
   }
 
   queue_pair<Transport, From>* pair_;

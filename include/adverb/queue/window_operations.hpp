@@ -90,7 +90,7 @@ struct send_with_invalidate_operation : invalidate_fields {
 template <window_type Type, class T, access_rights Rights>
 [[nodiscard]] constexpr auto bind_window(const window_binding<Type, T, Rights>& binding) noexcept {
   static_assert(Type == window_type::two,
-                "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
+                "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
   const ibv_mw_bind_info& info = binding.native();
   return send_request{
       detail::bind_window_operation{binding.native_window(), info.mr, info.addr, info.length,
@@ -103,9 +103,9 @@ template <window_type Type, class T, access_rights Rights>
 template <class Storage, window_type Type>
 void bind_window(const memory_window_operations<Storage, Type>&) noexcept {
   static_assert(Type != window_type::two,
-                "bind_window takes what was prepared: bind_window(window.prepare(region, …))");
+                "bind_window takes what was prepared: bind_window(window.prepare(region, ...))");
   static_assert(Type != window_type::one,
-                "a window of type 1 is bound by a call: queue_pair.bind(window, region, …)");
+                "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
 }
 
 /// Ends the access through a key of this side: of a window of type 2, which is then free to be

@@ -80,8 +80,8 @@ class work_queue_operations : public Storage {
                   "receives can be posted when the work queue is ready: what is posted in RESET is "
                   "lost, call ready() first");
     static_assert(State != work_queue_state::any,
-                  "say which state the work queue is in: .as<work_queue_state::…>() or "
-                  ".assume<work_queue_state::…>()");
+                  "say which state the work queue is in: .as<work_queue_state::...>() or "
+                  ".assume<work_queue_state::...>()");
     return detail::post_receives_to<detail::posted_work_queue>(this->native_handle(), requests...);
   }
 

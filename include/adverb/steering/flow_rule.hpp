@@ -36,7 +36,7 @@ consteval bool check_order() noexcept {
       lowering<Specifications>::type...};
   constexpr order_problem problem = order_problem_of(types.data(), sizeof...(Specifications));
   static_assert(problem != order_problem::header_twice,
-                "a rule names each header once: what is inside of a tunnel is match_inner{…}");
+                "a rule names each header once: what is inside of a tunnel is match_inner{...}");
   static_assert(problem != order_problem::wrong_order,
                 "a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or "
                 "UDP, then the tunnel");
@@ -78,8 +78,8 @@ class flow_rule {
                      const Specifications&... specifications) noexcept {
     constexpr bool all_known = (detail::flow_specification_type<Specifications> && ...);
     static_assert(all_known,
-                  "a rule is made of matches and actions: match_ethernet{…}, "
-                  "action_tag{…}, …");
+                  "a rule is made of matches and actions: match_ethernet{...}, "
+                  "action_tag{...}, ...");
     if constexpr (all_known) {
       static_assert((!detail::is_inner_tunnel<Specifications> && ...),
                     "a rule can look into one tunnel, not into one inside of another");
