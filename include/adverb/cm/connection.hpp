@@ -15,8 +15,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// `connection_request` on the other, or by `cm::connect` and `listener::accept` in one line. It
 /// owns its queue pair, and the completion queues if these were made with it.
 ///
-/// When the peer disconnects the queue pair goes to ERR, and what is posted is flushed; an event
-/// tells (see `next_event`).
+/// When the peer disconnects an event tells (see `next_event`). Over InfiniBand and RoCE what is
+/// posted here is flushed when this side disconnects too.
 template <transport Transport>
 class [[nodiscard]] connection {
  public:
@@ -57,12 +57,15 @@ class [[nodiscard]] connection {
   [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
   /// The next event, or nothing when there is none.
   template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const {
-    return session_.channel.next_event(std::forward<Policy>(policy));
+  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) {
+    auto event = session_.channel.next_event(std::forward<Policy>(policy));
+    if (event && event->type() == event_type::disconnected) has_ended_ = true;
+    return event;
   }
 
   /// Ends the connection, and waits until the peer has heard of it, which it may never do
-  /// (ETIMEDOUT). What is posted is flushed: poll for it until then. Wraps: rdma_disconnect(3).
+  /// (ETIMEDOUT); when the peer has ended it already there is nothing to wait for. What is posted
+  /// is flushed: poll for it. Wraps: rdma_disconnect(3).
   template <error_policy Policy = throwing>
   void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
     session_.id.disconnect(std::forward<Policy>(policy));
@@ -71,9 +74,12 @@ class [[nodiscard]] connection {
   }
   /// Waits until the peer has ended the connection, or this side has.
   template <error_policy Policy = throwing>
-  void wait_disconnected(timeout limit, Policy&& policy = {}) const {
-    static_cast<void>(session_.wait_for(event_type::disconnected, limit, "connection::disconnect",
-                                        std::forward<Policy>(policy)));
+  void wait_disconnected(timeout limit, Policy&& policy = {}) {
+    detail::clear(policy);
+    if (has_ended_) return;
+    if (session_.wait_for(event_type::disconnected, limit, "connection::wait_disconnected",
+                          std::forward<Policy>(policy)))
+      has_ended_ = true;
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
@@ -95,6 +101,7 @@ class [[nodiscard]] connection {
   detail::cm_session session_;
   cm::private_data private_data_;
   connection_parameters parameters_;
+  bool has_ended_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -40,6 +40,12 @@ class timeout {
   }
 
   friend constexpr bool operator==(timeout, timeout) noexcept = default;
+  /// One after the other.
+  friend constexpr timeout operator+(timeout left, timeout right) noexcept {
+    return timeout{left.nanoseconds_ < no_end - right.nanoseconds_
+                       ? left.nanoseconds_ + right.nanoseconds_
+                       : no_end};
+  }
   friend constexpr text<32> to_text(timeout limit) noexcept {
     if (limit.is_endless()) return text<32>{[](text_writer& writer) { writer.put("endless"); }};
     return detail::duration_text(static_cast<std::uint64_t>(limit.nanoseconds_));
