@@ -4,12 +4,12 @@
 
 using namespace adverb;
 
-using start = cm::connector<transport::rc>;
+using first_step = cm::connector<transport::rc>;
 using address_resolved = cm::connector<transport::rc, cm::step::address_resolved>;
 using route_resolved = cm::connector<transport::rc, cm::step::route_resolved>;
 using ready = cm::connector<transport::rc, cm::step::ready>;
 
-[[maybe_unused]] static void use(start& starting, address_resolved& near, route_resolved& far,
+[[maybe_unused]] static void use(first_step& starting, address_resolved& near, route_resolved& far,
                                  ready& waiting, const cm::socket_address& address) {
   near = starting.resolve_address(address);
   (void)near.context();
@@ -50,7 +50,7 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   // expect: a connector that was not connected was not rejected
   (void)far.rejection();
 #elif defined(ADVERB_EXPECT_SEND_BEFORE_CONNECT)
-  // expect: to post sends a queue pair must be in RTS
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
   waiting.queue_pair().post(send(mutable_buffer{})).check();
 #elif defined(ADVERB_EXPECT_OTHER_STEP)
   // expect(gcc): no match for 'operator='

@@ -37,8 +37,7 @@ using namespace adverb;
   // expect: ignoring return
   channel.next_event();
 #elif defined(ADVERB_EXPECT_NUMBER_AS_TIMEOUT)
-  // expect(gcc): cannot convert
-  // expect(clang): no viable conversion
+  // expect: no matching
   moved.resolve_route(2000);
 #endif
 }

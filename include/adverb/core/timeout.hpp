@@ -39,13 +39,12 @@ class timeout {
     return static_cast<int>(count < 1 ? 1 : count > most ? most : count);
   }
 
-  friend constexpr bool operator==(timeout, timeout) noexcept = default;
-  /// One after the other.
+  /// Both one after the other.
   friend constexpr timeout operator+(timeout left, timeout right) noexcept {
-    return timeout{left.nanoseconds_ < no_end - right.nanoseconds_
-                       ? left.nanoseconds_ + right.nanoseconds_
-                       : no_end};
+    if (left.nanoseconds_ > no_end - right.nanoseconds_) return endless();
+    return timeout{left.nanoseconds_ + right.nanoseconds_};
   }
+  friend constexpr bool operator==(timeout, timeout) noexcept = default;
   friend constexpr text<32> to_text(timeout limit) noexcept {
     if (limit.is_endless()) return text<32>{[](text_writer& writer) { writer.put("endless"); }};
     return detail::duration_text(static_cast<std::uint64_t>(limit.nanoseconds_));

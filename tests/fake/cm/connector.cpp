@@ -108,15 +108,14 @@ TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tri
 
 TEST_CASE_METHOD(steps, "a step that its event ends leaves the connector, to be tried again") {
   auto start = connector::create();
-  CHECK(std::string{reported(
-                        [&] {
-                          manager.answer<called::rdma_resolve_addr>(
-                              {{RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH}});
-                        },
-                        [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); })
-                        .what()} ==
-        "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: EHOSTUNREACH (No route to host); "
-        "the address was not resolved: no neighbour answers for it");
+  const adverb::failure why = reported(
+      [&] {
+        manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH}});
+      },
+      [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); });
+  CHECK(std::string{why.what()}.find("rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: "
+                                     "EHOSTUNREACH (No route to host); ") == 0);
+  CHECK(why.explanation().find("no neighbour answers for ") != std::string_view::npos);
   REQUIRE(start);
   auto at_address = start.resolve_address(peer);
   CHECK(std::string{reported(
@@ -159,8 +158,9 @@ TEST_CASE_METHOD(steps,
   auto waiting = at_route.create_queue_pair();
   manager.answer<called::rdma_connect>({});
   CHECK_FALSE(waiting.connect({}, 1ms, why));
-  CHECK(std::string{why.what()} ==
-        "rdma_connect" + between + "ETIMEDOUT (Connection timed out); nothing came within 1 ms");
+  CHECK(why.verb() == "rdma_connect");
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation().find(" within 1 ms") != std::string_view::npos);
   CHECK_FALSE(waiting.connect({}, 0ms, why));
   manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE});
   CHECK(waiting.connect({}, 1ms, why));

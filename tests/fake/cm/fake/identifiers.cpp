@@ -35,6 +35,16 @@ events take_waiting(rdma_cm_id* id) {
   return taken;
 }
 
+/// Destroys the channel that an identifier has of its own, unless another is on it still.
+void give_up_channel(rdma_cm_id* id) {
+  if (!known(id).is_synchronous) return;
+  rdma_event_channel* const own = std::exchange(id->channel, nullptr);
+  auto& all = managed().identifiers;
+  if (std::none_of(all.begin(), all.end(),
+                   [&](const auto& each) { return each.first->channel == own; }))
+    remove_channel(own);
+}
+
 }  // namespace
 
 rdma_cm_id* add_identifier(rdma_event_channel* channel, void* context, rdma_port_space space) {
@@ -50,22 +60,14 @@ rdma_cm_id* add_identifier(rdma_event_channel* channel, void* context, rdma_port
 }
 
 void remove_identifier(rdma_cm_id* id) {
-  cm_identifier& known_id = known(id);
-  if (id->event != nullptr) {
-    ::rdma_ack_cm_event(id->event);
-    id->event = nullptr;
-  }
-  if (known_id.unacknowledged != 0)
+  if (id->event != nullptr) ::rdma_ack_cm_event(std::exchange(id->event, nullptr));
+  if (known(id).unacknowledged != 0)
     misused("an identifier was destroyed before an event of it was acknowledged");
   if (id->qp != nullptr) misused("an identifier was destroyed before its queue pair");
   if (id->srq != nullptr) misused("an identifier was destroyed before its shared receive queue");
   take_waiting(id);
-  rdma_event_channel* const own = known_id.is_synchronous ? id->channel : nullptr;
+  give_up_channel(id);
   managed().identifiers.remove(id);
-  auto& others = managed().identifiers;
-  if (own != nullptr && std::none_of(others.begin(), others.end(),
-                                     [&](const auto& each) { return each.first->channel == own; }))
-    remove_channel(own);
 }
 
 void bind_to_device(rdma_cm_id* id) {
@@ -91,13 +93,16 @@ int rdma_destroy_id(rdma_cm_id* id) {
 
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
   if (answer_of(called::rdma_migrate_id{id, channel}) != 0) return -1;
+  if (id->event != nullptr) ::rdma_ack_cm_event(std::exchange(id->event, nullptr));
   if (known(id).unacknowledged != 0)
     fake::misused("an identifier was migrated before an event of it was acknowledged");
   auto moved = fake::take_waiting(id);
-  id->channel = channel;
+  fake::give_up_channel(id);
+  known(id).is_synchronous = channel == nullptr;
+  id->channel = channel != nullptr ? channel : fake::add_channel();
   for (auto& each : moved) {
-    managed().channels.at(channel).waiting.push_back(std::move(each));
-    if (::eventfd_write(channel->fd, 1) != 0) return -1;
+    managed().channels.at(id->channel).waiting.push_back(std::move(each));
+    if (::eventfd_write(id->channel->fd, 1) != 0) return -1;
   }
   return 0;
 }
