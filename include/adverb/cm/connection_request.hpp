@@ -78,18 +78,21 @@ class [[nodiscard]] connection_request {
         .template as<detail::state_when_made(Transport)>();
   }
 
-  /// Accepts, and waits until the connection is there. When it fails the request is of no more use.
-  /// Wraps: rdma_accept(3).
+  /// Accepts, and waits until the connection is there; when its event did not come (ETIMEDOUT, or
+  /// EINTR when a signal handler ran) it waits on when it is tried again. After any other failure
+  /// the request is of no more use. Wraps: rdma_accept(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> accept(const connection_options& options = {},
                                              timeout limit = timeout::seconds(10),
                                              Policy&& policy = {}) {
     static_assert(Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
-    session_.id.accept(options, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    const auto event = session_.wait_for(event_type::established, limit, "rdma_accept",
-                                         std::forward<Policy>(policy));
+    const auto event = session_.take_step(
+        event_type::established, limit, "rdma_accept",
+        [&](auto&& start_policy) {
+          session_.id.accept(options, std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy));
     if (!event) return {};
     return {std::move(session_), private_data_, parameters_};
   }

@@ -2,6 +2,7 @@
 // Connectors: the side of a connection that asks for it, step by step.
 #pragma once
 
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -33,7 +34,9 @@ struct resolve_options {
 ///     cm::connection<transport::rc> connection = ready.connect();
 ///
 /// Each step waits for its event, and moves from the connector, but only when it succeeds: one that
-/// failed before `connect` can be tried again. `cm::connect` does all of them.
+/// failed before `connect` can be tried again, and one whose event did not come (ETIMEDOUT, or
+/// EINTR when a signal handler ran) waits on when it is tried again, `connect` too. `cm::connect`
+/// does all of them.
 template <transport Transport, step Step = step::start>
 class [[nodiscard]] connector {
  public:
@@ -71,9 +74,19 @@ class [[nodiscard]] connector {
   [[nodiscard]] connector<Transport, step::address_resolved> resolve_address(
       const socket_address& to, const resolve_options& options = {}, Policy&& policy = {}) {
     static_assert(Step == step::start, "the address is resolved already");
-    session_.id.resolve_address(to, options.from, options.timeout, std::forward<Policy>(policy));
-    return after(event_type::address_resolved, options.timeout, "rdma_resolve_addr",
-                 std::forward<Policy>(policy), [this] { return become<step::address_resolved>(); });
+    if (session_.under_way && session_.id.peer_address() != to) {
+      report_under_way(std::forward<Policy>(policy));
+      return {};
+    }
+    const auto event = session_.take_step(
+        event_type::address_resolved, options.timeout + margin, "rdma_resolve_addr",
+        [&](auto&& start_policy) {
+          session_.id.resolve_address(to, options.from, options.timeout,
+                                      std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy));
+    if (!event) return {};
+    return become<step::address_resolved>();
   }
 
   /// Finds the way there. Wraps: rdma_resolve_route(3).
@@ -82,9 +95,14 @@ class [[nodiscard]] connector {
       timeout limit = timeout::seconds(2), Policy&& policy = {}) {
     static_assert(Step == step::address_resolved,
                   "the route is resolved after the address, once: resolve_address() first");
-    session_.id.resolve_route(limit, std::forward<Policy>(policy));
-    return after(event_type::route_resolved, limit, "rdma_resolve_route",
-                 std::forward<Policy>(policy), [this] { return become<step::route_resolved>(); });
+    const auto event = session_.take_step(
+        event_type::route_resolved, limit + margin, "rdma_resolve_route",
+        [&](auto&& start_policy) {
+          session_.id.resolve_route(limit, std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy));
+    if (!event) return {};
+    return become<step::route_resolved>();
   }
 
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
@@ -109,22 +127,24 @@ class [[nodiscard]] connector {
         .template as<detail::state_when_made(Transport)>();
   }
 
-  /// Asks the listener at the other side for the connection, and waits until it is there. When it
-  /// fails the connector is of no more use, but for `rejection`. Wraps: rdma_connect(3).
+  /// Asks the listener at the other side for the connection, and waits until it is there. When the
+  /// answer is no the connector is of no more use, but for `rejection`. Wraps: rdma_connect(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> connect(const connection_options& options = {},
                                               timeout limit = timeout::seconds(10),
                                               Policy&& policy = {}) {
     static_assert(Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
-    session_.id.connect(options, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    auto event = session_.wait_for(event_type::established, limit, "rdma_connect",
-                                   std::forward<Policy>(policy), [this](const cm::event& failed) {
-                                     if (failed.type() == event_type::rejected)
-                                       rejection_ =
-                                           cm::rejection{failed.reason(), failed.private_data()};
-                                   });
+    auto event = session_.take_step(
+        event_type::established, limit, "rdma_connect",
+        [&](auto&& start_policy) {
+          session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy),
+        [this](const cm::event& failed) {
+          if (failed.type() == event_type::rejected)
+            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
+        });
     if (!event) return {};
     const cm::private_data data{event->private_data()};
     const connection_parameters parameters = event->parameters();
@@ -149,14 +169,18 @@ class [[nodiscard]] connector {
     return {std::move(session_)};
   }
 
-  /// What `next` gives, once the event is there.
-  template <error_policy Policy, class Next>
-  [[nodiscard]] auto after(event_type wanted, timeout limit, std::string_view verb, Policy&& policy,
-                           const Next& next) -> decltype(next()) {
-    if (detail::failed(policy)) return {};
-    const auto event = session_.wait_for(wanted, limit, verb, std::forward<Policy>(policy));
-    if (!event) return {};
-    return next();
+  /// The kernel ends what it resolves by itself when the time is up, and tells so; its answer is
+  /// given this much longer to come.
+  static constexpr timeout margin = timeout::seconds(1);
+
+  template <error_policy Policy>
+  void report_under_way(Policy&& policy) const {
+    detail::report_errno(
+        std::forward<Policy>(policy), EALREADY, "rdma_resolve_addr",
+        [&](failure_description& description) {
+          detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
+          description.explain("this address is still being resolved");
+        });
   }
 
   detail::cm_session session_;

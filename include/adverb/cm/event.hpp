@@ -60,8 +60,9 @@ class [[nodiscard]] event {
     if (native_ == nullptr) return;
     rdma_cm_id* const request = holds_request_ ? native_->id : nullptr;
     rdma_ack_cm_event(std::exchange(native_, nullptr));
-    if (request != nullptr) cm::identifier{adopt, request}.close(detail::telling{});
     holds_request_ = false;
+    // Destroyed at once.
+    static_cast<void>(cm::identifier{adopt, request});
   }
   /// Gives up the event without acknowledging it.
   [[nodiscard]] rdma_cm_event* release() noexcept {

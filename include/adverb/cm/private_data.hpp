@@ -43,11 +43,7 @@ class private_data {
 
   template <class T>
   [[nodiscard]] static private_data of(const T& value) noexcept {
-    static_assert(std::is_trivially_copyable_v<T>,
-                  "private data is copied byte by byte: the type has to be trivially copyable");
-    static_assert(sizeof(T) + length_size <= max_accept_data,
-                  "private data is at most 56 bytes in a request and 196 in an acceptance, two of "
-                  "which are the length");
+    check_type<T>();
     private_data result;
     detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(sizeof(T)));
     std::memcpy(result.bytes_.data() + length_size, &value, sizeof value);
@@ -65,8 +61,7 @@ class private_data {
   /// The value that was sent by `of`. Nothing when it is of another size, or is none.
   template <class T>
   [[nodiscard]] std::optional<T> as() const noexcept {
-    static_assert(std::is_trivially_copyable_v<T>,
-                  "private data is copied byte by byte: the type has to be trivially copyable");
+    check_type<T>();
     if (size_ < sizeof(T) + length_size) return std::nullopt;
     const auto length =
         detail::load_little_endian<0, std::uint16_t>(std::span<const std::byte, capacity>{bytes_});
@@ -78,6 +73,15 @@ class private_data {
 
  private:
   static constexpr std::size_t length_size = 2;
+
+  template <class T>
+  static constexpr void check_type() noexcept {
+    static_assert(std::is_trivially_copyable_v<T>,
+                  "private data is copied byte by byte: the type has to be trivially copyable");
+    static_assert(sizeof(T) + length_size <= max_accept_data,
+                  "private data is at most 56 bytes in a request and 196 in an acceptance, two of "
+                  "which are the length");
+  }
 
   std::array<std::byte, capacity> bytes_{};
   std::size_t size_ = 0;

@@ -15,21 +15,33 @@ namespace adverb::inline ADVERB_ABI::cm {
 enum class reject_reason : std::uint16_t {
   unspecified = 0,
   no_queue_pair = 1,
+  no_end_to_end_context = 2,
   no_resources = 3,
   timed_out = 4,
   unsupported = 5,
   invalid_communication_id = 6,
+  invalid_communication_instance = 7,
   /// No one listens on this port.
   invalid_service_id = 8,
   invalid_transport = 9,
   /// The peer believes that the queue pair is still connected.
   stale_connection = 10,
+  no_reliable_datagram_channel = 11,
   invalid_gid = 12,
   invalid_lid = 13,
   invalid_service_level = 14,
   invalid_traffic_class = 15,
   invalid_hop_limit = 16,
   invalid_packet_rate = 17,
+  invalid_alternate_gid = 18,
+  invalid_alternate_lid = 19,
+  invalid_alternate_service_level = 20,
+  invalid_alternate_traffic_class = 21,
+  invalid_alternate_hop_limit = 22,
+  invalid_alternate_packet_rate = 23,
+  /// The peer wants to be asked at another port, or by another connection manager.
+  port_and_manager_redirection = 24,
+  port_redirection = 25,
   invalid_mtu = 26,
   insufficient_responder_resources = 27,
   /// The program at the other side said no.
@@ -38,6 +50,7 @@ enum class reject_reason : std::uint16_t {
   duplicate_communication_id = 30,
   invalid_class_version = 31,
   invalid_flow_label = 32,
+  invalid_alternate_flow_label = 33,
   /// The peer does not support the enhancements (ECE) that this side asked for.
   enhancements_not_supported = 35,
 };
@@ -47,20 +60,39 @@ enum class reject_reason : std::uint16_t {
   switch (reason) {
     case reject_reason::unspecified: return "no one listens on that port, or the program refused";
     case reject_reason::no_queue_pair: return "the peer has no queue pair left";
+    case reject_reason::no_end_to_end_context: return "the peer has no end-to-end context left";
     case reject_reason::no_resources: return "the peer has no resources left";
     case reject_reason::timed_out: return "the peer gave up waiting";
     case reject_reason::unsupported: return "the peer does not support what was asked for";
     case reject_reason::invalid_communication_id: return "the peer does not know this connection";
+    case reject_reason::invalid_communication_instance:
+      return "the peer does not know this attempt to connect";
     case reject_reason::invalid_service_id: return "no one listens on that port";
     case reject_reason::invalid_transport: return "the listener there serves another transport";
     case reject_reason::stale_connection:
       return "the peer believes that this queue pair is still connected: wait and try again";
+    case reject_reason::no_reliable_datagram_channel:
+      return "the peer has no such reliable datagram channel";
     case reject_reason::invalid_gid: return "the peer does not have the GID that was asked for";
     case reject_reason::invalid_lid: return "the peer does not have the LID that was asked for";
     case reject_reason::invalid_service_level: return "the peer refuses the service level";
     case reject_reason::invalid_traffic_class: return "the peer refuses the traffic class";
     case reject_reason::invalid_hop_limit: return "the peer refuses the hop limit";
     case reject_reason::invalid_packet_rate: return "the peer refuses the packet rate";
+    case reject_reason::invalid_alternate_gid:
+      return "the peer does not have the GID of the alternate path";
+    case reject_reason::invalid_alternate_lid:
+      return "the peer does not have the LID of the alternate path";
+    case reject_reason::invalid_alternate_service_level:
+      return "the peer refuses the service level of the alternate path";
+    case reject_reason::invalid_alternate_traffic_class:
+      return "the peer refuses the traffic class of the alternate path";
+    case reject_reason::invalid_alternate_hop_limit:
+      return "the peer refuses the hop limit of the alternate path";
+    case reject_reason::invalid_alternate_packet_rate:
+      return "the peer refuses the packet rate of the alternate path";
+    case reject_reason::port_and_manager_redirection:
+    case reject_reason::port_redirection: return "the peer wants to be asked at another port";
     case reject_reason::invalid_mtu: return "the peer's link has a smaller MTU";
     case reject_reason::insufficient_responder_resources:
       return "the peer does not have that many reads and atomics in progress";
@@ -71,6 +103,8 @@ enum class reject_reason : std::uint16_t {
     case reject_reason::invalid_class_version:
       return "the peer speaks another version of the connection protocol";
     case reject_reason::invalid_flow_label: return "the peer refuses the flow label";
+    case reject_reason::invalid_alternate_flow_label:
+      return "the peer refuses the flow label of the alternate path";
     case reject_reason::enhancements_not_supported:
       return "the peer does not support the enhancements that were asked for";
   }

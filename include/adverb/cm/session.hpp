@@ -18,12 +18,15 @@ namespace adverb::inline ADVERB_ABI::detail {
 struct cm_session {
   cm::event_channel channel;
   cm::identifier id;
+  /// Whether a step was started whose event has not come yet.
+  bool under_way = false;
 
   cm_session() noexcept = default;
   cm_session(cm_session&&) noexcept = default;
   cm_session& operator=(cm_session&& other) noexcept {
     id = std::move(other.id);
     channel = std::move(other.channel);
+    under_way = other.under_way;
     return *this;
   }
   ~cm_session() = default;
@@ -66,6 +69,7 @@ struct cm_session {
   template <error_policy Policy>
   [[nodiscard]] std::optional<cm::event> wait(const deadline& until, timeout limit,
                                               std::string_view verb, Policy&& policy) const {
+    if (!check_present(std::forward<Policy>(policy), verb, id.native_handle())) return std::nullopt;
     while (true) {
       if (!until.wait_readable(channel.file_descriptor())) {
         const bool late = until.passed();
@@ -114,6 +118,34 @@ struct cm_session {
   [[nodiscard]] std::optional<cm::event> wait_for(cm::event_type wanted, timeout limit,
                                                   std::string_view verb, Policy&& policy) const {
     return wait_for(wanted, limit, verb, std::forward<Policy>(policy), [](const cm::event&) {});
+  }
+
+  /// Takes a step: `start` makes the call, with a policy, and its event is waited for. A step whose
+  /// event did not come, because the time was up or a signal handler ran, is under way: taken again
+  /// it is not started again, which the kernel would refuse, but waited for.
+  template <error_policy Policy, class Start, class OnFailure>
+  [[nodiscard]] std::optional<cm::event> take_step(cm::event_type wanted, timeout limit,
+                                                   std::string_view verb, const Start& start,
+                                                   Policy&& policy, const OnFailure& failed_event) {
+    if (!under_way) {
+      start(std::forward<Policy>(policy));
+      if (failed(policy)) return std::nullopt;
+      under_way = true;
+    }
+    std::optional<cm::event> event = wait_for(wanted, limit, verb, std::forward<Policy>(policy),
+                                              [&](const cm::event& failed_with) {
+                                                under_way = false;
+                                                failed_event(failed_with);
+                                              });
+    if (event) under_way = false;
+    return event;
+  }
+  template <error_policy Policy, class Start>
+  [[nodiscard]] std::optional<cm::event> take_step(cm::event_type wanted, timeout limit,
+                                                   std::string_view verb, const Start& start,
+                                                   Policy&& policy) {
+    return take_step(wanted, limit, verb, start, std::forward<Policy>(policy),
+                     [](const cm::event&) {});
   }
 };
 

@@ -51,11 +51,13 @@ namespace detail {
     case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
     case ENETDOWN: return "ENETDOWN";
     case ENETUNREACH: return "ENETUNREACH";
+    case ECONNABORTED: return "ECONNABORTED";
     case ECONNRESET: return "ECONNRESET";
     case ENOBUFS: return "ENOBUFS";
     case ETIMEDOUT: return "ETIMEDOUT";
     case ECONNREFUSED: return "ECONNREFUSED";
     case EHOSTUNREACH: return "EHOSTUNREACH";
+    case EALREADY: return "EALREADY";
     case EMSGSIZE: return "EMSGSIZE";
     default: return {};
   }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What cannot be sent as private data.
+#include <array>
+#include <cstddef>
+
+#include <adverb/cm.hpp>
+
+using namespace adverb;
+
+struct with_copy {
+  with_copy() = default;
+  with_copy(const with_copy&) {}
+};
+using too_long = std::array<std::byte, 195>;
+using longest = std::array<std::byte, 194>;
+
+[[maybe_unused]] static void use(const cm::private_data& data, const with_copy& copied) {
+  (void)cm::private_data::of(longest{});
+  (void)data.as<longest>();
+  (void)copied;
+#if defined(ADVERB_EXPECT_OF_NOT_TRIVIALLY_COPYABLE)
+  // expect: private data is copied byte by byte: the type has to be trivially copyable
+  (void)cm::private_data::of(copied);
+#elif defined(ADVERB_EXPECT_AS_NOT_TRIVIALLY_COPYABLE)
+  // expect: private data is copied byte by byte: the type has to be trivially copyable
+  (void)data.as<with_copy>();
+#elif defined(ADVERB_EXPECT_OF_TOO_LONG)
+  // expect: private data is at most 56 bytes in a request and 196 in an acceptance, two of which
+  (void)cm::private_data::of(too_long{});
+#elif defined(ADVERB_EXPECT_AS_TOO_LONG)
+  // expect: private data is at most 56 bytes in a request and 196 in an acceptance, two of which
+  (void)data.as<too_long>();
+#endif
+}

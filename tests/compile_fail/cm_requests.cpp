@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Requests to connect: what may be done next is in the type.
+#include <adverb/cm.hpp>
+
+using namespace adverb;
+
+using requested = cm::connection_request<transport::rc>;
+using ready = cm::connection_request<transport::rc, cm::step::ready>;
+
+[[maybe_unused]] static void use(const cm::listener<transport::rc>& listener, requested& request,
+                                 ready& waiting, cm::event& event) {
+  request = listener.next_request();
+  request = requested::take(event);
+  request.reject();
+  waiting = request.create_queue_pair();
+  (void)waiting.queue_pair();
+  (void)waiting.accept();
+  waiting.reject();
+#if defined(ADVERB_EXPECT_TAKE_WITH_PAIR)
+  // expect: a request comes without a queue pair
+  (void)ready::take(event);
+#elif defined(ADVERB_EXPECT_PAIR_TWICE)
+  // expect: the queue pair is there already
+  (void)waiting.create_queue_pair();
+#elif defined(ADVERB_EXPECT_NO_PAIR)
+  // expect: there is no queue pair yet: create_queue_pair() first
+  (void)request.queue_pair();
+#elif defined(ADVERB_EXPECT_ACCEPT_WITHOUT_PAIR)
+  // expect: a connection needs a queue pair: create_queue_pair() first
+  (void)request.accept();
+#elif defined(ADVERB_EXPECT_IGNORED)
+  // expect: ignoring return
+  listener.next_request();
+#elif defined(ADVERB_EXPECT_OTHER_TRANSPORT)
+  // expect(gcc): no match for 'operator='
+  // expect(clang): no viable overloaded '='
+  cm::connection<transport::ud> datagrams;
+  datagrams = waiting.accept();
+#endif
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// A fake device with a fake of librdmacm over it, and what stands on them at each step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+#include "fake/connection_manager.hpp"
+
+namespace called = fake::called;
+
+/// `Transport` is that of the connectors, requests and listeners which it makes.
+template <adverb::transport Transport = adverb::transport::rc>
+class cm_bench_of {
+ public:
+  fake::machine machine;
+  fake::connection_manager manager{machine};
+
+  /// Another machine, on the same network.
+  static inline const adverb::cm::socket_address peer{adverb::ipv4_address{10, 0, 0, 2}, 7471};
+  static inline const adverb::cm::socket_address here{adverb::ipv4_address{10, 0, 0, 1}, 7471};
+
+  using connector = adverb::cm::connector<Transport>;
+  using listener = adverb::cm::listener<Transport>;
+
+  [[nodiscard]] auto near() const { return connector::create().resolve_address(peer); }
+  [[nodiscard]] auto far() const { return near().resolve_route(); }
+  [[nodiscard]] auto ready() const { return far().create_queue_pair(); }
+  [[nodiscard]] auto connected() const { return ready().connect(); }
+
+  /// A request that has come to a listener.
+  [[nodiscard]] auto requested(const listener& at, std::string data = {}) {
+    manager.request(at.id().native_handle(), std::move(data));
+    return at.next_request();
+  }
+
+  /// The last call of this kind.
+  template <class Call>
+  [[nodiscard]] Call last() const {
+    return machine.template calls<Call>().back();
+  }
+};
+
+using cm_bench = cm_bench_of<>;

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// Listeners and requests: each step, each way in which it fails, and trying it again.
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+#include "interrupting.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+
+constexpr auto rc = adverb::transport::rc;
+
+struct steps : cm_bench {
+  ~steps() { CHECK(manager.live_objects() == 0); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(steps, "a listener is bound, and listens", "[rdma_bind_addr][rdma_listen]") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  const auto at = listener::create(here, {.backlog = 7}, code);
+  CHECK_FALSE(code);
+  REQUIRE(at);
+  CHECK(at.port() == 7471);
+  CHECK(at.local_address() == here);
+  CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
+  CHECK(last<called::rdma_listen>().backlog == 7);
+  CHECK(listener::create(cm::socket_address::any(0)).port() > 40000);
+}
+
+TEST_CASE_METHOD(steps, "listening twice on a port is reported", "[rdma_bind_addr]") {
+  const auto first = listener::create(here);
+  const adverb::failure why =
+      reported([](auto&&... policy) { (void)listener::create(here, {}, policy...); });
+  CHECK(why.verb() == "rdma_bind_addr");
+  CHECK(why.code() == std::errc::address_in_use);
+  CHECK(std::string{why.what()}.find("rdma_bind_addr 10.0.0.1:7471 on ") == 0);
+}
+
+TEST_CASE_METHOD(steps, "an empty address is refused", "[rdma_bind_addr]") {
+  CHECK(reported([](auto&&... policy) { (void)listener::create({}, {}, policy...); }).code() ==
+        std::errc::invalid_argument);
+}
+
+TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel of its own",
+                 "[rdma_get_cm_event][rdma_migrate_id]") {
+  const auto at = listener::create(here);
+  rdma_conn_param told{};
+  told.responder_resources = 3;
+  manager.request(at.id().native_handle(), "hello", told);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  const auto request = at.next_request(1s, code);
+  CHECK_FALSE(code);
+  REQUIRE(request);
+  CHECK(request.private_data().size() == 5);
+  CHECK(request.parameters().max_destination_read_atomic == 3);
+  CHECK(request.peer_address().port() == 4711);
+  CHECK(request.context().native_handle() == manager.context());
+  CHECK(request.protection_domain().native_handle() == manager.domain());
+  CHECK(request.id().channel() != at.id().channel());
+  CHECK(last<called::rdma_migrate_id>().id == request.id().native_handle());
+  CHECK(manager.unacknowledged(at.id().native_handle()) == 0);
+}
+
+TEST_CASE_METHOD(steps, "events that come after a request are its own") {
+  const auto at = listener::create(here);
+  const auto request = requested(at);
+  manager.raise(request.id().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
+  CHECK_FALSE(at.id().channel().has_event());
+  CHECK(request.id().channel().has_event());
+}
+
+TEST_CASE_METHOD(steps, "when no request comes in time it is reported") {
+  const auto at = listener::create(here);
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)at.next_request(1ms, policy...); });
+  CHECK(std::string{why.what()} ==
+        "listener::next_request on fake0 10.0.0.1:7471: ETIMEDOUT (Connection timed out); nothing "
+        "came within 1 ms");
+  CHECK(requested(at));
+}
+
+TEST_CASE_METHOD(steps, "a signal handler ends the wait for a request") {
+  const interrupting signals;
+  const auto at = listener::create(here);
+  for (const adverb::timeout limit : {adverb::timeout::endless(), adverb::timeout::seconds(99)}) {
+    std::error_code code;
+    CHECK_FALSE(at.next_request(limit, code));
+    CHECK(code == std::errc::interrupted);
+  }
+}
+
+TEST_CASE_METHOD(steps, "the removal of its device ends the wait for a request") {
+  const auto at = listener::create(here);
+  const adverb::failure why =
+      reported([&] { manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL}); },
+               [&](auto&&... policy) { (void)at.next_request(1s, policy...); });
+  CHECK(why.code() == std::errc::no_such_device);
+  CHECK(why.explanation() == "the device was removed");
+}
+
+TEST_CASE_METHOD(steps, "an address change is passed over by a listener") {
+  const auto at = listener::create(here);
+  manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+  CHECK(requested(at));
+}
+
+TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
+                 "[rdma_create_event_channel][rdma_migrate_id]") {
+  const auto at = listener::create(here);
+  const auto arrives = [&] { manager.request(at.id().native_handle()); };
+  const auto take = [&](auto&&... policy) { (void)at.next_request(1s, policy...); };
+  CHECK(reported(
+            [&] {
+              arrives();
+              machine.fail<called::rdma_create_event_channel>(EMFILE);
+            },
+            take)
+            .verb() == "rdma_create_event_channel");
+  CHECK(machine.count<called::rdma_destroy_id>() == 3);
+  CHECK(reported(
+            [&] {
+              arrives();
+              machine.fail<called::rdma_migrate_id>(EIO);
+            },
+            take)
+            .verb() == "rdma_migrate_id");
+  CHECK(machine.count<called::rdma_destroy_id>() == 6);
+}
+
+TEST_CASE_METHOD(steps, "only a request can be taken as one") {
+  const auto at = listener::create(here);
+  const adverb::failure why = reported([&](auto&&... policy) {
+    manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+    auto event = at.id().channel().next_event();
+    (void)cm::connection_request<rc>::take(*event, policy...);
+  });
+  CHECK(why.verb() == "connection_request::take");
+  CHECK(why.code() == std::errc::invalid_argument);
+}
+
+TEST_CASE_METHOD(steps, "a request is accepted step by step", "[rdma_create_qp][rdma_accept]") {
+  const auto at = listener::create(here);
+  auto request = requested(at, "hello");
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  auto waiting = request.create_queue_pair({.max_recv_wr = 3}, {}, code);
+  CHECK_FALSE(code);
+  CHECK_FALSE(request);
+  CHECK(waiting.queue_pair().native_handle()->state == IBV_QPS_INIT);
+  const auto connection = waiting.accept({}, 1s, code);
+  CHECK_FALSE(code);
+  CHECK_FALSE(waiting);
+  REQUIRE(connection);
+  CHECK(connection.private_data().size() == 5);
+  CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
+}
+
+TEST_CASE_METHOD(steps, "a step of a request whose call fails can be tried again") {
+  const auto at = listener::create(here);
+  auto request = requested(at);
+  CHECK(reported([&] { machine.fail<called::rdma_create_qp>(ENOMEM); },
+                 [&](auto&&... policy) { (void)request.create_queue_pair({}, {}, policy...); })
+            .verb() == "rdma_create_qp");
+  auto waiting = request.create_queue_pair();
+  CHECK(reported([&] { machine.fail<called::rdma_accept>(EIO); },
+                 [&](auto&&... policy) { (void)waiting.accept({}, 1s, policy...); })
+            .verb() == "rdma_accept");
+  CHECK(waiting.accept());
+}
+
+TEST_CASE_METHOD(steps, "an acceptance whose event does not come waits on when it is tried again",
+                 "[rdma_accept]") {
+  const auto at = listener::create(here);
+  auto waiting = requested(at).create_queue_pair();
+  manager.answer<called::rdma_accept>({});
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)waiting.accept({}, 1ms, policy...); });
+  CHECK(why.code() == std::errc::timed_out);
+  manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
+  CHECK(waiting.accept());
+  CHECK(machine.count<called::rdma_accept>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported") {
+  const auto at = listener::create(here);
+  const auto answered = [&](rdma_cm_event_type type, int status) {
+    auto waiting = requested(at).create_queue_pair();
+    manager.answer<called::rdma_accept>({{type, status}});
+    adverb::failure why;
+    CHECK_FALSE(waiting.accept({}, 1s, why));
+    return why;
+  };
+  CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, 0).code() == std::errc::connection_reset);
+  CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT).code() == std::errc::timed_out);
+  CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
+        "the peer rejected the connection: the peer gave up waiting");
+  CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
+}
+
+TEST_CASE_METHOD(steps, "a request is rejected with bytes, and is empty then", "[rdma_reject]") {
+  const auto at = listener::create(here);
+  auto request = requested(at);
+  const cm::private_data data{std::as_bytes(std::span{"no", 2})};
+  CHECK(reported([&] { machine.fail<called::rdma_reject>(EIO); },
+                 [&](auto&&... policy) { request.reject(data, policy...); })
+            .verb() == "rdma_reject");
+  REQUIRE(request);
+  request.reject(data);
+  CHECK_FALSE(request);
+  CHECK(last<called::rdma_reject>().private_data == "no");
+
+  auto with_pair = requested(at).create_queue_pair();
+  with_pair.reject();
+  CHECK_FALSE(with_pair);
+  CHECK(last<called::rdma_reject>().private_data.empty());
+}
+
+TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing is called") {
+  machine.forget_calls();
+  const auto empty_one = [](const auto& operation) {
+    const adverb::failure why = reported(operation);
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() ==
+          "the rdma_cm identifier is empty: moved from, closed, or never made");
+  };
+  const listener at;
+  cm::connection_request<rc> request;
+  cm::connection_request<rc, cm::step::ready> waiting;
+  empty_one([&](auto&&... policy) { (void)at.next_request(1s, policy...); });
+  empty_one([&](auto&&... policy) { (void)request.create_queue_pair({}, {}, policy...); });
+  empty_one([&](auto&&... policy) { request.reject({}, policy...); });
+  empty_one([&](auto&&... policy) { (void)waiting.accept({}, 1s, policy...); });
+  CHECK(machine.log().empty());
+}
+
+TEST_CASE("whatever fails on the way to an accepted connection, nothing is leaked") {
+  std::size_t nth = 1;
+  for (bool failed = true; failed; ++nth) {
+    CAPTURE(nth);
+    REQUIRE(nth < 50);
+    const told_failures told;
+    cm_bench bench;
+    bench.machine.fail_any(ENOMEM, nth);
+    try {
+      const auto at = cm_bench::listener::create(bench.here);
+      const auto connection = bench.requested(at).create_queue_pair().accept();
+      bench.machine.fail_nothing();
+      failed = false;
+    } catch (const adverb::error& error) {
+      CHECK(error.code() == std::errc::not_enough_memory);
+    }
+    CHECK(bench.manager.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+  CHECK(nth > 14);
+}
+
+TEST_CASE(
+    "going on after a failure calls no C function with what is not there, and leaks nothing") {
+  for (std::size_t nth = 1; nth < 20; ++nth) {
+    CAPTURE(nth);
+    const told_failures told;
+    cm_bench bench;
+    bench.machine.fail_any(ENOMEM, nth);
+    {
+      std::error_code code;
+      const auto at = cm_bench::listener::create(bench.here, {}, code);
+      if (at) bench.manager.request(at.id().native_handle());
+      auto request = at.next_request(1s, code);
+      auto waiting = request.create_queue_pair({}, {}, code);
+      const auto connection = waiting.accept({}, 1s, code);
+      bench.machine.fail_nothing();
+      CHECK(static_cast<bool>(connection) == !code);
+    }
+    CHECK(bench.manager.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+}

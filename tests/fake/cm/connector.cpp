@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// Connectors: each step, each way in which it fails, and trying it again.
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+#include "interrupting.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+
+constexpr auto rc = adverb::transport::rc;
+
+const std::string between = " on fake0 10.0.0.1:40001 -> 10.0.0.2:7471: ";
+
+struct steps : cm_bench {
+  ~steps() { CHECK(manager.live_objects() == 0); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
+                 "[rdma_resolve_addr][rdma_resolve_route][rdma_create_qp][rdma_connect][rdma_get_"
+                 "cm_event][rdma_ack_cm_event]") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  auto start = connector::create(code);
+  REQUIRE_FALSE(code);
+  CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
+
+  auto at_address = start.resolve_address(peer, {.from = here, .timeout = 300ms}, code);
+  REQUIRE_FALSE(code);
+  CHECK_FALSE(start);
+  CHECK(last<called::rdma_resolve_addr>().milliseconds == 300);
+  CHECK(last<called::rdma_resolve_addr>().from.ss_family == AF_INET);
+  CHECK(at_address.context().native_handle() == manager.context());
+  CHECK(at_address.protection_domain().native_handle() == manager.domain());
+
+  auto at_route = at_address.resolve_route(400ms, code);
+  REQUIRE_FALSE(code);
+  CHECK_FALSE(at_address);
+  CHECK(last<called::rdma_resolve_route>().milliseconds == 400);
+
+  auto waiting = at_route.create_queue_pair({.max_recv_wr = 3}, {}, code);
+  REQUIRE_FALSE(code);
+  CHECK_FALSE(at_route);
+  CHECK(waiting.queue_pair().native_handle()->state == IBV_QPS_INIT);
+  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 3);
+  CHECK_FALSE(waiting.rejection());
+
+  manager.answer<called::rdma_connect>({{.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
+                                         .private_data = "welcome",
+                                         .connection = {.private_data = nullptr,
+                                                        .private_data_len = 0,
+                                                        .responder_resources = 9,
+                                                        .initiator_depth = 8,
+                                                        .flow_control = 0,
+                                                        .retry_count = 0,
+                                                        .rnr_retry_count = 0,
+                                                        .srq = 0,
+                                                        .qp_num = 0}}});
+  const auto connection = waiting.connect({}, 1s, code);
+  REQUIRE_FALSE(code);
+  CHECK_FALSE(waiting);
+  REQUIRE(connection);
+  CHECK(connection.private_data().size() == 7);
+  CHECK(connection.parameters().max_destination_read_atomic == 9);
+  CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
+  CHECK(machine.count<called::rdma_get_cm_event>() == 3);
+  CHECK(machine.count<called::rdma_ack_cm_event>() == 3);
+}
+
+TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tried again") {
+  auto start = connector::create();
+  CHECK(std::string{
+            reported([&] { machine.fail<called::rdma_resolve_addr>(ENODEV); },
+                     [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); })
+                .what()} ==
+        "rdma_resolve_addr 10.0.0.2:7471 on rdma_cm identifier: ENODEV (No such device)");
+  REQUIRE(start);
+  auto at_address = start.resolve_address(peer);
+  CHECK(
+      std::string{reported([&] { machine.fail<called::rdma_resolve_route>(ENETDOWN); },
+                           [&](auto&&... policy) { (void)at_address.resolve_route(1s, policy...); })
+                      .what()} == "rdma_resolve_route" + between + "ENETDOWN (Network is down)");
+  REQUIRE(at_address);
+  auto at_route = at_address.resolve_route();
+  CHECK(std::string{
+            reported([&] { machine.fail<called::rdma_create_qp>(ENOMEM); },
+                     [&](auto&&... policy) { (void)at_route.create_queue_pair({}, {}, policy...); })
+                .what()} == "rdma_create_qp" + between + "ENOMEM (Cannot allocate memory)");
+  REQUIRE(at_route);
+  auto waiting = at_route.create_queue_pair();
+  CHECK(std::string{reported([&] { machine.fail<called::rdma_connect>(EINVAL); },
+                             [&](auto&&... policy) { (void)waiting.connect({}, 1s, policy...); })
+                        .what()} == "rdma_connect" + between + "EINVAL (Invalid argument)");
+  REQUIRE(waiting);
+  CHECK(waiting.connect());
+}
+
+TEST_CASE_METHOD(steps, "a step that its event ends leaves the connector, to be tried again") {
+  auto start = connector::create();
+  const adverb::failure why = reported(
+      [&] {
+        manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH}});
+      },
+      [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); });
+  CHECK(std::string{why.what()}.find("rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: "
+                                     "EHOSTUNREACH (No route to host); ") == 0);
+  CHECK(why.explanation().find("no neighbour answers for ") != std::string_view::npos);
+  REQUIRE(start);
+  auto at_address = start.resolve_address(peer);
+  CHECK(std::string{reported(
+                        [&] {
+                          manager.answer<called::rdma_resolve_route>(
+                              {{RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT}});
+                        },
+                        [&](auto&&... policy) { (void)at_address.resolve_route(1s, policy...); })
+                        .what()} ==
+        "rdma_resolve_route" + between +
+            "ETIMEDOUT (Connection timed out); there is no route to the address");
+  REQUIRE(at_address);
+  CHECK(at_address.resolve_route());
+}
+
+TEST_CASE_METHOD(steps,
+                 "a step whose event does not come in time waits on when it is tried again") {
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  const cm::resolve_options hasty{.timeout = 1ms};
+  adverb::failure why;
+  CHECK_FALSE(start.resolve_address(peer, hasty, why));
+  CHECK(std::string{why.what()} ==
+        "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: ETIMEDOUT (Connection timed out); "
+        "nothing came within 1.001 s");
+  REQUIRE(start);
+  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  auto at_address = start.resolve_address(peer, hasty, why);
+  CHECK_FALSE(why);
+  REQUIRE(at_address);
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+
+  manager.answer<called::rdma_resolve_route>({});
+  CHECK_FALSE(at_address.resolve_route(1ms, why));
+  CHECK(why.code() == std::errc::timed_out);
+  manager.raise(at_address.id().native_handle(), {RDMA_CM_EVENT_ROUTE_RESOLVED});
+  auto at_route = at_address.resolve_route(1ms, why);
+  CHECK_FALSE(why);
+
+  auto waiting = at_route.create_queue_pair();
+  manager.answer<called::rdma_connect>({});
+  CHECK_FALSE(waiting.connect({}, 1ms, why));
+  CHECK(why.verb() == "rdma_connect");
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation().find(" within 1 ms") != std::string_view::npos);
+  CHECK_FALSE(waiting.connect({}, 0ms, why));
+  manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE});
+  CHECK(waiting.connect({}, 1ms, why));
+  CHECK_FALSE(why);
+  CHECK(machine.count<called::rdma_connect>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "a step that a signal handler interrupts waits on when it is tried again") {
+  const interrupting signals;
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  adverb::failure why;
+  CHECK_FALSE(start.resolve_address(peer, {.timeout = 100s}, why));
+  CHECK(std::string{why.what()} ==
+        "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: EINTR (Interrupted system call); a "
+        "signal handler ran meanwhile");
+  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  CHECK(start.resolve_address(peer));
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "an answer that is under way is not taken for that of another address") {
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  std::error_code code;
+  (void)start.resolve_address(peer, {.timeout = 0s}, code);
+  CHECK(code == std::errc::timed_out);
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)start.resolve_address(here, {}, policy...); });
+  CHECK(std::string{why.what()} ==
+        "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: EALREADY (Operation already in "
+        "progress); "
+        "this address is still being resolved");
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "a step that failed late can be started again") {
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  std::error_code code;
+  (void)start.resolve_address(peer, {.timeout = 0s}, code);
+  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT});
+  (void)start.resolve_address(peer, {.timeout = 0s}, code);
+  CHECK(code == std::errc::timed_out);
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+  CHECK(start.resolve_address(here, {}, code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_resolve_addr>() == 2);
+}
+
+TEST_CASE_METHOD(steps, "an event that cannot be taken is reported, and the step waits on") {
+  auto start = connector::create();
+  std::error_code code;
+  machine.fail<called::rdma_get_cm_event>(EIO);
+  CHECK_FALSE(start.resolve_address(peer, {}, code));
+  CHECK(code == std::errc::io_error);
+  CHECK(start.resolve_address(peer, {}, code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "events that end nothing are passed over") {
+  for (const auto type : {RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_TIMEWAIT_EXIT}) {
+    manager.answer<called::rdma_connect>({{type}, {RDMA_CM_EVENT_CONNECT_RESPONSE}});
+    CHECK(connected());
+    // And when there is nothing else, the time runs out.
+    auto waiting = ready();
+    manager.answer<called::rdma_connect>({{type}});
+    std::error_code code;
+    CHECK_FALSE(waiting.connect({}, 1ms, code));
+    CHECK(code == std::errc::timed_out);
+  }
+}
+
+TEST_CASE_METHOD(steps, "a rejection tells why, and what came with it", "[rdma_connect]") {
+  auto waiting = ready();
+  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
+  adverb::failure why;
+  CHECK_FALSE(waiting.connect({}, 1s, why));
+  const std::string from = std::to_string(waiting.id().local_address().port());
+  CHECK(std::string{why.what()} ==
+        "rdma_connect on fake0 10.0.0.1:" + from +
+            " -> 10.0.0.2:7471: ECONNREFUSED (Connection refused); the peer rejected the "
+            "connection: the program there refused");
+  REQUIRE(waiting);
+  REQUIRE(waiting.rejection());
+  CHECK(waiting.rejection()->reason == cm::reject_reason::by_the_program);
+  CHECK(waiting.rejection()->private_data.size() == 7);
+  CHECK(waiting.queue_pair().native_handle()->state == IBV_QPS_ERR);
+}
+
+TEST_CASE_METHOD(steps, "every reason of a rejection is told, in words where there are any",
+                 "[rdma_connect]") {
+  const auto is_reserved = [](int reason) { return reason == 34 || reason == 36; };
+  for (int reason = 1; reason <= 36; ++reason) {
+    CAPTURE(reason);
+    auto waiting = ready();
+    manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, reason}});
+    adverb::failure why;
+    (void)waiting.connect({}, 1s, why);
+    CHECK(why.code() == std::errc::connection_refused);
+    const auto known = static_cast<cm::reject_reason>(reason);
+    CHECK(waiting.rejection()->reason == known);
+    const bool has_words = !is_reserved(reason);
+    CHECK(describe(known).empty() != has_words);
+    const std::string words =
+        has_words ? std::string{describe(known)} : "reason " + std::to_string(reason);
+    CHECK(why.explanation() == "the peer rejected the connection: " + words);
+  }
+}
+
+TEST_CASE_METHOD(steps, "iWARP rejects without a reason") {
+  auto waiting = ready();
+  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}});
+  adverb::failure why;
+  (void)waiting.connect({}, 1s, why);
+  CHECK(why.code() == std::errc::connection_refused);
+  CHECK(why.explanation() ==
+        "the peer rejected the connection: no one listens on that port, or the program refused");
+  CHECK(waiting.rejection()->reason == cm::reject_reason::unspecified);
+}
+
+TEST_CASE_METHOD(steps, "what else ends an attempt to connect is explained", "[rdma_connect]") {
+  const auto answered = [&](rdma_cm_event_type type, int status) {
+    auto waiting = ready();
+    manager.answer<called::rdma_connect>({{type, status}});
+    adverb::failure why;
+    CHECK_FALSE(waiting.connect({}, 1s, why));
+    CHECK(waiting);
+    CHECK_FALSE(waiting.rejection());
+    return why;
+  };
+  adverb::failure why = answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() ==
+        "no answer from the peer: it is off, or a firewall or the route drops what is sent");
+  CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, 0).code() == std::errc::host_unreachable);
+
+  why = answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+  CHECK(why.code() == std::errc::no_such_device);
+  CHECK(why.explanation() == "the device was removed");
+
+  why = answered(RDMA_CM_EVENT_DISCONNECTED, 0);
+  CHECK(why.code() == std::errc::connection_reset);
+  CHECK(why.explanation() == "the peer disconnected meanwhile");
+
+  why = answered(RDMA_CM_EVENT_CONNECT_ERROR, -EPROTO);
+  CHECK(why.code() == std::errc::protocol_error);
+  CHECK(why.explanation() == "the answer was: connect error");
+  CHECK(answered(RDMA_CM_EVENT_CONNECT_ERROR, 0).code() == std::errc::connection_aborted);
+}
+
+TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called") {
+  machine.forget_calls();
+  const auto empty_one = [](const auto& operation) {
+    const adverb::failure why = reported(operation);
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() ==
+          "the rdma_cm identifier is empty: moved from, closed, or never made");
+  };
+  connector start;
+  cm::connector<rc, cm::step::address_resolved> at_address;
+  cm::connector<rc, cm::step::route_resolved> at_route;
+  cm::connector<rc, cm::step::ready> waiting;
+  empty_one([&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); });
+  empty_one([&](auto&&... policy) { (void)at_address.resolve_route(1s, policy...); });
+  empty_one([&](auto&&... policy) { (void)at_route.create_queue_pair({}, {}, policy...); });
+  empty_one([&](auto&&... policy) { (void)waiting.connect({}, 1s, policy...); });
+  CHECK(machine.log().empty());
+}
+
+TEST_CASE("whatever fails on the way to a connection, nothing is leaked") {
+  std::size_t nth = 1;
+  for (bool failed = true; failed; ++nth) {
+    CAPTURE(nth);
+    REQUIRE(nth < 50);
+    const told_failures told;
+    cm_bench bench;
+    bench.machine.fail_any(ENOMEM, nth);
+    try {
+      auto connection = bench.connected();
+      bench.machine.fail_nothing();
+      failed = false;
+    } catch (const adverb::error& error) {
+      CHECK(error.code() == std::errc::not_enough_memory);
+    }
+    CHECK(bench.manager.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+  // The channel, the identifier, three events, six objects, five changes of the pair and its calls.
+  CHECK(nth > 14);
+}
+
+TEST_CASE(
+    "going on after a failure calls no C function with what is not there, and leaks nothing") {
+  for (std::size_t nth = 1; nth < 20; ++nth) {
+    CAPTURE(nth);
+    const told_failures told;
+    cm_bench bench;
+    bench.machine.fail_any(ENOMEM, nth);
+    {
+      std::error_code code;
+      auto start = cm_bench::connector::create(code);
+      auto at_address = start.resolve_address(bench.peer, {}, code);
+      auto at_route = at_address.resolve_route(1s, code);
+      auto waiting = at_route.create_queue_pair({}, {}, code);
+      const auto connection = waiting.connect({}, 1s, code);
+      bench.machine.fail_nothing();
+      CHECK(static_cast<bool>(connection) == !code);
+    }
+    CHECK(bench.manager.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+}

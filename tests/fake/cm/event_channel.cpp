@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// Event channels: waiting for events, or not.
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+
+struct fixture : cm_bench {
+  cm::event_channel channel = cm::event_channel::create();
+  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
+
+  void raise(rdma_cm_event_type type) { manager.raise(id.native_handle(), {type}); }
+};
+
+std::string named(const cm::event_channel& channel) {
+  return "rdma_cm event channel " + std::to_string(channel.file_descriptor());
+}
+
+}  // namespace
+
+TEST_CASE("a channel is made and destroyed",
+          "[rdma_create_event_channel][rdma_destroy_event_channel]") {
+  cm_bench bench;
+  {
+    const cm::event_channel channel = cm::event_channel::create();
+    CHECK(channel);
+    CHECK(bench.manager.live_objects() == 1);
+  }
+  CHECK(bench.manager.live_objects() == 0);
+  CHECK(bench.machine.count<called::rdma_destroy_event_channel>() == 1);
+}
+
+TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_event_channel]") {
+  cm_bench bench;
+  const adverb::failure why =
+      reported([&] { bench.machine.fail<called::rdma_create_event_channel>(ENODEV); },
+               [](auto&&... policy) { (void)cm::event_channel::create(policy...); });
+  CHECK(std::string{why.what()} ==
+        "rdma_create_event_channel: ENODEV (No such device); rdma_cm needs the kernel module "
+        "rdma_ucm, and the right to open /dev/infiniband/rdma_cm");
+}
+
+TEST_CASE_METHOD(fixture, "a channel with identifiers on it is not closed",
+                 "[rdma_destroy_event_channel]") {
+  const adverb::failure why = reported([&](auto&&... policy) { channel.close(policy...); });
+  CHECK(std::string{why.what()} == "rdma_destroy_event_channel on " + named(channel) +
+                                       ": EBUSY (Device or resource busy); still in use by 1 "
+                                       "rdma_cm identifier; destroy these first");
+  id.close();
+  channel.close();
+  CHECK(manager.live_objects() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "the file of a channel is readable while an event is there") {
+  CHECK_FALSE(channel.has_event());
+  raise(RDMA_CM_EVENT_ADDR_CHANGE);
+  raise(RDMA_CM_EVENT_DISCONNECTED);
+  CHECK(channel.has_event());
+  CHECK(channel.next_event()->type() == cm::event_type::address_change);
+  CHECK(channel.has_event());
+  CHECK(channel.next_event()->type() == cm::event_type::disconnected);
+  CHECK_FALSE(channel.has_event());
+}
+
+TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, and no error",
+                 "[rdma_get_cm_event]") {
+  channel.set_non_blocking(true);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(channel.next_event(code));
+  CHECK_FALSE(code);
+  CHECK_FALSE(channel.next_event());
+  raise(RDMA_CM_EVENT_DISCONNECTED);
+  CHECK(channel.next_event());
+}
+
+TEST_CASE_METHOD(fixture, "an interrupted wait has nothing, and no error", "[rdma_get_cm_event]") {
+  machine.fail<called::rdma_get_cm_event>(EINTR);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(channel.next_event(code));
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "a wait that fails is reported", "[rdma_get_cm_event]") {
+  const adverb::failure why =
+      reported([&] { machine.fail<called::rdma_get_cm_event>(ENODEV); },
+               [&](auto&&... policy) { (void)channel.next_event(policy...); });
+  CHECK(std::string{why.what()} ==
+        "rdma_get_cm_event on " + named(channel) + ": ENODEV (No such device)");
+}
+
+TEST_CASE_METHOD(fixture, "a wait with a timeout ends with it, without an error",
+                 "[rdma_get_cm_event]") {
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(channel.next_event(1ms, code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_get_cm_event>() == 0);
+  raise(RDMA_CM_EVENT_DISCONNECTED);
+  CHECK(channel.next_event(0ms));
+}
+
+TEST_CASE("an empty channel is reported") {
+  cm_bench bench;
+  const cm::event_channel empty;
+  const std::string explanation = "the event channel is empty: moved from, closed, or never made";
+  CHECK(reported([&](auto&&... policy) { (void)empty.next_event(policy...); }).explanation() ==
+        explanation);
+  CHECK(reported([&](auto&&... policy) { (void)empty.next_event(1ms, policy...); }).explanation() ==
+        explanation);
+  CHECK(reported([&](auto&&... policy) {
+          empty.set_non_blocking(true, policy...);
+        }).explanation() == explanation);
+  CHECK(bench.machine.log().empty());
+}
+
+TEST_CASE_METHOD(fixture, "the mode of a channel that is gone is reported") {
+  rdma_event_channel broken{-1};
+  const cm::event_channel_ref reference = &broken;
+  const adverb::failure why =
+      reported([&](auto&&... policy) { reference.set_non_blocking(true, policy...); });
+  CHECK(why.code() == std::errc::bad_file_descriptor);
+  CHECK(why.verb() == "fcntl");
+}

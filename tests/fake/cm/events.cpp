@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Events: taken, read, and acknowledged exactly once.
+#include <array>
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+
+struct fixture : cm_bench {
+  cm::event_channel channel = cm::event_channel::create();
+  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
+
+  [[nodiscard]] cm::event taken(fake::cm_event what) {
+    manager.raise(id.native_handle(), std::move(what));
+    return *channel.next_event();
+  }
+  [[nodiscard]] std::size_t acknowledged() const {
+    return machine.count<called::rdma_ack_cm_event>();
+  }
+};
+
+struct listening : fixture {
+  listening() {
+    id.bind(here);
+    id.listen(4);
+  }
+  [[nodiscard]] cm::event asked(std::string data = {}) {
+    manager.request(id.native_handle(), std::move(data));
+    return *channel.next_event();
+  }
+};
+
+std::string text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "every type of event is told as it is, with its status",
+                 "[rdma_get_cm_event][rdma_ack_cm_event]") {
+  using cm::event_type;
+  const std::array types{
+      event_type::address_resolved, event_type::address_error,    event_type::route_resolved,
+      event_type::route_error,      event_type::connect_response, event_type::connect_error,
+      event_type::unreachable,      event_type::rejected,         event_type::established,
+      event_type::disconnected,     event_type::device_removal,   event_type::multicast_join,
+      event_type::multicast_error,  event_type::address_change,   event_type::timewait_exit};
+  for (const event_type type : types) {
+    CAPTURE(to_text(type).view());
+    const cm::event event = taken({static_cast<rdma_cm_event_type>(type), -5});
+    CHECK(event.type() == type);
+    CHECK(event.status() == -5);
+    CHECK(event.identifier() == id);
+    CHECK_FALSE(event.listener());
+    CHECK(manager.unacknowledged(id.native_handle()) == 1);
+  }
+  CHECK(manager.unacknowledged(id.native_handle()) == 0);
+  CHECK(acknowledged() == types.size());
+}
+
+TEST_CASE_METHOD(fixture, "the names of events are those of librdmacm, in words",
+                 "[rdma_event_str]") {
+  for (std::uint32_t type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; ++type) {
+    std::string name{to_text(static_cast<cm::event_type>(type)).view()};
+    std::string native = rdma_event_str(static_cast<rdma_cm_event_type>(type));
+    native.erase(0, std::string{"RDMA_CM_EVENT_"}.size());
+    for (char& letter : native)
+      letter = letter == '_' ? ' ' : static_cast<char>(letter - 'A' + 'a');
+    if (native.starts_with("addr ")) native.replace(0, 4, "address");
+    CHECK(name == native);
+  }
+  CHECK(to_text(static_cast<cm::event_type>(99)).view() == "unknown (99)");
+}
+
+TEST_CASE_METHOD(fixture, "an event is acknowledged once, on destruction", "[rdma_ack_cm_event]") {
+  {
+    const cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
+    CHECK(acknowledged() == 0);
+  }
+  REQUIRE(acknowledged() == 1);
+  CHECK(last<called::rdma_ack_cm_event>().id == id.native_handle());
+  CHECK(last<called::rdma_ack_cm_event>().type == RDMA_CM_EVENT_DISCONNECTED);
+}
+
+TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to",
+                 "[rdma_ack_cm_event]") {
+  {
+    cm::event first = taken({RDMA_CM_EVENT_DISCONNECTED});
+    cm::event second = std::move(first);
+    CHECK(second.identifier() == id);
+    CHECK_FALSE(first.identifier());
+    CHECK(first.native() == nullptr);
+    CHECK(acknowledged() == 0);
+
+    cm::event third = taken({RDMA_CM_EVENT_TIMEWAIT_EXIT});
+    second = std::move(third);
+    CHECK(acknowledged() == 1);
+    CHECK(last<called::rdma_ack_cm_event>().type == RDMA_CM_EVENT_DISCONNECTED);
+    CHECK(second.type() == cm::event_type::timewait_exit);
+    cm::event& itself = second;
+    second = std::move(itself);
+    CHECK(acknowledged() == 1);
+  }
+  CHECK(acknowledged() == 2);
+}
+
+TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type still",
+                 "[rdma_ack_cm_event]") {
+  {
+    cm::event event = taken({RDMA_CM_EVENT_REJECTED, 28, "no"});
+    event.acknowledge();
+    CHECK(acknowledged() == 1);
+    event.acknowledge();
+    CHECK(event.type() == cm::event_type::rejected);
+    CHECK(event.reason() == cm::reject_reason::by_the_program);
+    CHECK_FALSE(event.identifier());
+    CHECK(event.private_data().empty());
+    CHECK(event.parameters().queue_pair == adverb::qp_number{0});
+    CHECK_FALSE(event.take_request());
+  }
+  CHECK(acknowledged() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it") {
+  rdma_cm_event* native = nullptr;
+  {
+    cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
+    native = event.release();
+    CHECK(event.native() == nullptr);
+  }
+  CHECK(acknowledged() == 0);
+  {
+    const cm::event again{adverb::adopt, native};
+  }
+  CHECK(acknowledged() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
+  const cm::event event = taken({.type = RDMA_CM_EVENT_ESTABLISHED,
+                                 .private_data = "hello",
+                                 .connection = {.private_data = nullptr,
+                                                .private_data_len = 0,
+                                                .responder_resources = 3,
+                                                .initiator_depth = 4,
+                                                .flow_control = 1,
+                                                .retry_count = 5,
+                                                .rnr_retry_count = 6,
+                                                .srq = 1,
+                                                .qp_num = 0x77}});
+  CHECK(text(event.private_data()) == "hello");
+  const cm::connection_parameters told = event.parameters();
+  CHECK(told.max_destination_read_atomic == 3);
+  CHECK(told.max_initiator_read_atomic == 4);
+  CHECK(told.flow_control);
+  CHECK(told.retry_count == 5);
+  CHECK(told.receiver_not_ready_retry_count == 6);
+  CHECK(told.has_shared_receive_queue);
+  CHECK(told.queue_pair == adverb::qp_number{0x77});
+}
+
+TEST_CASE_METHOD(fixture, "the pointer of a multicast join is not taken for private data") {
+  for (const auto type : {RDMA_CM_EVENT_MULTICAST_JOIN, RDMA_CM_EVENT_MULTICAST_ERROR}) {
+    fake::cm_event joined{type};
+    joined.datagram.private_data = &joined;
+    joined.datagram.private_data_len = 9;
+    joined.datagram.qp_num = 0xffffff;
+    CHECK(taken(joined).private_data().empty());
+  }
+}
+
+TEST_CASE_METHOD(listening, "a request names its new identifier and the listener",
+                 "[rdma_get_cm_event]") {
+  cm::event event = asked("hello");
+  CHECK(event.type() == cm::event_type::connect_request);
+  CHECK(event.listener() == id);
+  CHECK(event.identifier() != id);
+  CHECK(text(event.private_data()) == "hello");
+  cm::identifier request = event.take_request();
+  REQUIRE(request);
+  CHECK(event.identifier() == request);
+  CHECK(request.peer_address() == cm::socket_address{adverb::ipv4_address{10, 0, 0, 2}, 4711});
+  CHECK_FALSE(event.take_request());
+  event.acknowledge();
+  CHECK(acknowledged() == 1);
+  CHECK(machine.count<called::rdma_destroy_id>() == 0);
+}
+
+TEST_CASE_METHOD(listening, "a request that nobody took is destroyed after its event",
+                 "[rdma_destroy_id]") {
+  rdma_cm_id* request = nullptr;
+  {
+    cm::event event = asked();
+    request = event.identifier().native_handle();
+    const cm::event moved = std::move(event);
+  }
+  REQUIRE(machine.count<called::rdma_destroy_id>() == 1);
+  CHECK(last<called::rdma_destroy_id>().id == request);
+  CHECK(acknowledged() == 1);
+  CHECK(manager.unacknowledged(id.native_handle()) == 0);
+}
+
+TEST_CASE_METHOD(listening,
+                 "a request is destroyed when another event takes the place of its own") {
+  cm::event event = asked();
+  event = asked();
+  CHECK(machine.count<called::rdma_destroy_id>() == 1);
+  event.acknowledge();
+  CHECK(machine.count<called::rdma_destroy_id>() == 2);
+}
+
+TEST_CASE_METHOD(listening, "a request that cannot be destroyed is told to the failure hook") {
+  const told_failures told;
+  rdma_cm_id* request = nullptr;
+  {
+    cm::event event = asked();
+    request = event.identifier().native_handle();
+    machine.fail<called::rdma_destroy_id>(EIO);
+  }
+  REQUIRE(told.messages().size() == 1);
+  CHECK(told.messages()[0].find("rdma_destroy_id on fake0 ") == 0);
+  // What was leaked still counts as a child of its channel.
+  cm::identifier{adverb::adopt, request}.close();
+  adverb::detail::lifetime_registry::instance().remove_child(channel.native_handle(),
+                                                             adverb::detail::kind_of<rdma_cm_id>);
+}
+
+TEST_CASE_METHOD(listening, "a released event leaves the request alone") {
+  cm::event event = asked();
+  rdma_cm_event* const native = event.release();
+  event.acknowledge();
+  CHECK(machine.count<called::rdma_destroy_id>() == 0);
+  rdma_cm_id* const request = native->id;
+  CHECK(rdma_ack_cm_event(native) == 0);
+  cm::identifier{adverb::adopt, request}.close();
+  CHECK(acknowledged() == 1);
+}

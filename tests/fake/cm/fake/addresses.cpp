@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// What addresses and devices there are.
+#include <charconv>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <netdb.h>
+
+#include "state.hpp"
+
+using fake::answer_of;
+using fake::managed;
+namespace called = fake::called;
+
+namespace {
+
+std::optional<std::string> text(const char* given) {
+  return given == nullptr ? std::nullopt : std::optional<std::string>{given};
+}
+
+/// Only numbers are resolved; no family when it is none.
+sockaddr_storage parsed(const char* node, std::uint16_t port) {
+  sockaddr_storage address{};
+  auto& ipv4 = reinterpret_cast<sockaddr_in&>(address);
+  auto& ipv6 = reinterpret_cast<sockaddr_in6&>(address);
+  if (node == nullptr || ::inet_pton(AF_INET, node, &ipv4.sin_addr) == 1) {
+    ipv4.sin_family = AF_INET;
+  } else {
+    address = {};
+    if (::inet_pton(AF_INET6, node, &ipv6.sin6_addr) == 1) ipv6.sin6_family = AF_INET6;
+  }
+  // Both families have the port at the same place.
+  ipv4.sin_port = htons(port);
+  return address;
+}
+
+}  // namespace
+
+int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
+                     rdma_addrinfo** result) {
+  if (answer_of(called::rdma_getaddrinfo{
+          text(node), text(service),
+          hints == nullptr ? std::nullopt : std::optional<rdma_addrinfo>{*hints}}) != 0)
+    return -1;
+  std::uint16_t port = 0;
+  if (service != nullptr) std::from_chars(service, service + std::strlen(service), port);
+  const sockaddr_storage address = parsed(node, port);
+  if (address.ss_family == AF_UNSPEC) return EAI_NONAME;
+
+  auto made = std::make_unique<fake::cm_address_information>();
+  rdma_addrinfo& native = made->native;
+  native.ai_flags = hints != nullptr ? hints->ai_flags : 0;
+  native.ai_family = address.ss_family;
+  native.ai_port_space =
+      hints != nullptr && hints->ai_port_space != 0 ? hints->ai_port_space : RDMA_PS_TCP;
+  native.ai_qp_type = hints != nullptr && hints->ai_qp_type != 0 ? hints->ai_qp_type
+                      : native.ai_port_space == RDMA_PS_TCP      ? IBV_QPT_RC
+                                                                 : IBV_QPT_UD;
+  const socklen_t length = fake::length_of(reinterpret_cast<const sockaddr*>(&address));
+  if ((native.ai_flags & RAI_PASSIVE) != 0) {
+    made->source = address;
+    native.ai_src_addr = reinterpret_cast<sockaddr*>(&made->source);
+    native.ai_src_len = length;
+  } else {
+    made->destination = address;
+    native.ai_dst_addr = reinterpret_cast<sockaddr*>(&made->destination);
+    native.ai_dst_len = length;
+  }
+  *result = &native;
+  managed().addresses.add(std::move(made), &native);
+  return 0;
+}
+
+void rdma_freeaddrinfo(rdma_addrinfo* list) {
+  fake::record(called::rdma_freeaddrinfo{list});
+  managed().addresses.remove(list);
+}
+
+ibv_context** rdma_get_devices(int* count) {
+  if (fake::refused(called::rdma_get_devices{})) return nullptr;
+  auto list = std::make_unique<std::vector<ibv_context*>>(
+      std::vector<ibv_context*>{managed().context, nullptr});
+  ibv_context** const native = list->data();
+  managed().device_lists.add(std::move(list), native);
+  if (count != nullptr) *count = 1;
+  return native;
+}
+
+void rdma_free_devices(ibv_context** list) {
+  fake::record(called::rdma_free_devices{list});
+  managed().device_lists.remove(list);
+}

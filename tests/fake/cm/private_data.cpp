@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Private data: bytes and values, padded, of the wrong size, too long.
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+
+struct greeting {
+  std::uint32_t number;
+  char word[10];
+};
+
+std::string wire(const cm::private_data& data) {
+  return {reinterpret_cast<const char*>(data.bytes().data()), data.bytes().size()};
+}
+cm::private_data came(std::string bytes) {
+  return cm::private_data{std::as_bytes(std::span{bytes})};
+}
+
+}  // namespace
+
+TEST_CASE("a value is sent with its length before it, little-endian") {
+  const std::string sent = wire(cm::private_data::of(std::array<char, 3>{'a', 'b', 'c'}));
+  CHECK(sent == std::string{"\3\0abc", 5});
+}
+
+TEST_CASE("a value comes back, with or without padding") {
+  std::string bytes = wire(cm::private_data::of(greeting{7, "hello"}));
+  for (const std::size_t size : {bytes.size(), cm::max_request_data, cm::max_accept_data}) {
+    bytes.resize(size);
+    const auto got = came(bytes).as<greeting>();
+    REQUIRE(got);
+    CHECK(got->number == 7);
+    CHECK(std::string{got->word} == "hello");
+  }
+}
+
+TEST_CASE("a value of another size is none") {
+  std::string bytes = wire(cm::private_data::of(std::uint32_t{7}));
+  CHECK_FALSE(came(bytes).as<std::uint64_t>());
+  CHECK_FALSE(came(bytes).as<std::uint16_t>());
+  bytes.resize(cm::max_request_data);
+  CHECK_FALSE(came(bytes).as<std::uint64_t>());
+  CHECK(came(bytes).as<std::uint32_t>() == 7U);
+}
+
+TEST_CASE("a value that is cut short is none") {
+  std::string bytes = wire(cm::private_data::of(std::uint32_t{7}));
+  while (!bytes.empty()) {
+    bytes.pop_back();
+    CAPTURE(bytes.size());
+    CHECK_FALSE(came(bytes).as<std::uint32_t>());
+  }
+}
+
+TEST_CASE("bytes are kept as they are, and of too many it is known how many there were") {
+  CHECK(cm::private_data{}.empty());
+  CHECK(wire(came("hello")) == "hello");
+  CHECK(came("hello").size() == 5);
+  const std::string most(255, 'x');
+  CHECK(wire(came(most)) == most);
+  CHECK(came(most + "yz").size() == 257);
+  CHECK(wire(came(most + "yz")) == most);
+}
+
+TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
+                 "[rdma_connect][rdma_accept][rdma_reject]") {
+  const cm::private_data most = came(std::string(255, 'x'));
+  const cm::private_data too_long = came(std::string(256, 'x'));
+  auto connecting = ready();
+  const auto refused = [](const auto& operation) {
+    const adverb::failure why = reported(operation);
+    CHECK(why.code() == std::errc::message_size);
+    CHECK(why.explanation() == "private data of 256 bytes is too long: 255 at most");
+  };
+  const auto limit = adverb::timeout::seconds(1);
+  refused([&](auto&&... policy) {
+    (void)connecting.connect({.private_data = too_long}, limit, policy...);
+  });
+  CHECK(machine.count<called::rdma_connect>() == 0);
+  (void)connecting.connect({.private_data = most});
+  CHECK(last<called::rdma_connect>().peer.private_data.size() == 255);
+
+  const auto at = listener::create(here);
+  auto request = requested(at);
+  refused([&](auto&&... policy) { request.reject(too_long, policy...); });
+  CHECK(request);
+  auto accepting = request.create_queue_pair();
+  refused([&](auto&&... policy) {
+    (void)accepting.accept({.private_data = too_long}, limit, policy...);
+  });
+  CHECK(machine.count<called::rdma_reject>() == 0);
+  CHECK(machine.count<called::rdma_accept>() == 0);
+  // It is whole, and can be tried again.
+  CHECK(accepting.accept());
+}
