@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/drain.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/session.hpp>
 
@@ -15,8 +16,21 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// `connection_request` on the other, or by `cm::connect` and `listener::accept` in one line. It
 /// owns its queue pair, and the completion queues if these were made with it.
 ///
-/// When the peer disconnects the queue pair goes to ERR, and what is posted is flushed; an event
-/// tells (see `next_event`).
+/// To end well, either side stops posting, waits until what it posted is done, and then:
+///
+///     connection.disconnect();
+///     connection.drain([&](const completion& each) { … });
+///
+/// and the other one does the same once it hears of it:
+///
+///     connection.wait_disconnected(timeout::endless());  // or an event: see next_event
+///     connection.disconnect();
+///     connection.drain([&](const completion& each) { … });
+///
+/// What had arrived is among the completions that `drain` hands out. Only `disconnect` moves this
+/// side's queue pair to ERR, and answers the peer, which waits for that.
+///
+/// Events are taken by one thread at a time: `next_event`, `wait_disconnected`, `disconnect`.
 template <transport Transport>
 class [[nodiscard]] connection {
  public:
@@ -53,27 +67,68 @@ class [[nodiscard]] connection {
   /// For what is not here.
   [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
 
-  /// Readable when an event is there, for instance that the peer has disconnected.
+  /// Readable when an event is there, for instance that the peer has disconnected. To be watched
+  /// beside the descriptors of the completion channels.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
-  /// The next event, or nothing when there is none.
+  /// The next event, or nothing when there is none: `disconnected`, when either side has ended the
+  /// connection; `timewait_exit`, some time after that; `device_removal`, after which all that was
+  /// made on the device has to be destroyed, and nothing else can be done with it;
+  /// `address_change`, when the local address moved to another device, after which the connection
+  /// may not work any more.
   template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const {
-    return session_.channel.next_event(std::forward<Policy>(policy));
+  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) {
+    std::optional<event> next = session_.channel.next_event(std::forward<Policy>(policy));
+    if (next) note_end(*next);
+    return next;
   }
+  /// Whether an event that was taken has told that the connection has ended, or its device is gone.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
-  /// Ends the connection, and waits until the peer has heard of it, which it may never do
-  /// (ETIMEDOUT). What is posted is flushed: poll for it until then. Wraps: rdma_disconnect(3).
+  /// Ends the connection: what is posted is flushed, and the peer is told. Waits until it has
+  /// answered; when it does not (ETIMEDOUT) or a signal handler ran meanwhile (EINTR), the
+  /// connection has ended on this side nevertheless. When the peer has ended it already, this is
+  /// the answer that it waits for. Another call does no harm. Wraps: rdma_disconnect(3).
   template <error_policy Policy = throwing>
   void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
     session_.id.disconnect(std::forward<Policy>(policy));
     if (detail::failed(policy)) return;
     wait_disconnected(limit, std::forward<Policy>(policy));
   }
-  /// Waits until the peer has ended the connection, or this side has.
+  /// Waits until the peer has ended the connection, or this side has. Fails when the device was
+  /// removed (ENODEV), and when the time is up (ETIMEDOUT) or a signal handler ran (EINTR): then it
+  /// can be called again. It is `disconnect` that answers the peer.
   template <error_policy Policy = throwing>
-  void wait_disconnected(timeout limit, Policy&& policy = {}) const {
-    static_cast<void>(session_.wait_for(event_type::disconnected, limit, "connection::disconnect",
-                                        std::forward<Policy>(policy)));
+  void wait_disconnected(timeout limit, Policy&& policy = {}) {
+    if (has_ended_) {
+      detail::clear(policy);
+      return;
+    }
+    const auto event = session_.wait_for(event_type::disconnected, limit, "connection::disconnect",
+                                         std::forward<Policy>(policy),
+                                         [this](const cm::event& other) { note_end(other); });
+    if (event) note_end(*event);
+  }
+
+  /// Moves the queue pair to ERR, unless it is there, and hands out the completion of everything
+  /// that was posted, until both queues are empty: `consume` is called with each. First come those
+  /// of requests that succeeded, also of what the peer has sent, then the flushed ones. Returns how
+  /// many there were. After `disconnect`; nothing may be posted, and nobody else may poll the
+  /// queues meanwhile. Of completion queues that other pairs share, it hands out theirs too. Of a
+  /// shared receive queue only what was received is handed out. Fails (ETIMEDOUT) when the device
+  /// did not flush everything in time. Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
+  template <class Consume, error_policy Policy = throwing>
+  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
+    static_assert(Transport == transport::rc || Transport == transport::uc,
+                  "a pair of this transport has no connection that ends: nothing is to be drained");
+    if constexpr (detail::takes_each<Consume, completion>()) {
+      if (!detail::check_present(std::forward<Policy>(policy), "connection::drain",
+                                 queue_pair().native_handle()))
+        return 0;
+      detail::queue_drain left{queue_pair().native_handle()};
+      static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));
+      return left.count();
+    }
+    return 0;
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
@@ -92,9 +147,16 @@ class [[nodiscard]] connection {
              const connection_parameters& parameters) noexcept
       : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
 
+  void note_end(const event& happened) noexcept {
+    if (happened.type() == event_type::disconnected ||
+        happened.type() == event_type::device_removal)
+      has_ended_ = true;
+  }
+
   detail::cm_session session_;
   cm::private_data private_data_;
   connection_parameters parameters_;
+  bool has_ended_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
