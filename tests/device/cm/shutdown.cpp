@@ -33,7 +33,6 @@ struct drained {
   }
 };
 
-constexpr queue_pair_options eight{.max_send_wr = 8, .max_recv_wr = 8};
 using ids = std::vector<std::uint64_t>;
 
 template <class Ready>
