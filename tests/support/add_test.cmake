@@ -41,6 +41,23 @@ function(adverb_add_device_script folder script programs)
   set_property(TEST ${adverb_test} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
 endfunction()
 
+# adverb_add_device_variant(FOLDER NAME VARIANT COMMAND...): the same as "FOLDER.NAME.VARIANT",
+# where VARIANT is `iwarp` for a soft-iWARP device, or `two_hosts` for two machines that each run
+# the command.
+macro(adverb_add_device_variant folder name variant)
+  if("${variant}" STREQUAL "iwarp")
+    set(adverb_on_variant --device iwarp)
+  elseif("${variant}" STREQUAL "two_hosts")
+    set(adverb_on_variant --hosts 2 --label)
+  else()
+    message(FATAL_ERROR "there is no variant of the device that is named ${variant}")
+  endif()
+  adverb_add_guest_test(
+    ${folder} ${name}.${variant} "${PROJECT_SOURCE_DIR}/scripts/on_device" --quiet --timeout 280
+    ${adverb_on_variant} -- ${ARGN})
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 300)
+endmacro()
+
 # adverb_add_build_test(FOLDER NAME TARGET): the same for a test that consists in building a target.
 macro(adverb_add_build_test folder name target)
   adverb_add_test(

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/drain.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/session.hpp>
 
@@ -15,8 +16,19 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// `connection_request` on the other, or by `cm::connect` and `listener::accept` in one line. It
 /// owns its queue pair, and the completion queues if these were made with it.
 ///
-/// Only `disconnect` moves this side's queue pair to ERR, and answers the peer, which waits for
-/// that.
+/// To end well, either side stops posting, waits until what it posted is done, and then:
+///
+///     connection.disconnect();
+///     connection.drain([&](const completion& each) { … });
+///
+/// and the other one does the same once it hears of it:
+///
+///     connection.wait_disconnected(timeout::endless());  // or an event: see next_event
+///     connection.disconnect();
+///     connection.drain([&](const completion& each) { … });
+///
+/// What had arrived is among the completions that `drain` hands out. Only `disconnect` moves this
+/// side's queue pair to ERR, and answers the peer, which waits for that.
 ///
 /// Events are taken by one thread at a time: `next_event`, `wait_disconnected`, `disconnect`.
 template <transport Transport>
@@ -95,6 +107,28 @@ class [[nodiscard]] connection {
                                          std::forward<Policy>(policy),
                                          [this](const cm::event& other) { note_end(other); });
     if (event) note_end(*event);
+  }
+
+  /// Moves the queue pair to ERR, unless it is there, and hands out the completion of everything
+  /// that was posted, until both queues are empty: `consume` is called with each. First come those
+  /// of requests that succeeded, also of what the peer has sent, then the flushed ones. Returns how
+  /// many there were. After `disconnect`; nothing may be posted, and nobody else may poll the
+  /// queues meanwhile. Of completion queues that other pairs share, it hands out theirs too. Of a
+  /// shared receive queue only what was received is handed out. Fails (ETIMEDOUT) when the device
+  /// did not flush everything in time. Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
+  template <class Consume, error_policy Policy = throwing>
+  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
+    static_assert(Transport == transport::rc || Transport == transport::uc,
+                  "a pair of this transport has no connection that ends: nothing is to be drained");
+    if constexpr (detail::takes_each<Consume, completion>()) {
+      if (!detail::check_present(std::forward<Policy>(policy), "connection::drain",
+                                 queue_pair().native_handle()))
+        return 0;
+      detail::queue_drain left{queue_pair().native_handle()};
+      static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));
+      return left.count();
+    }
+    return 0;
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.

@@ -36,7 +36,10 @@ inline void explain_event(text_writer& writer, const cm::event& event) noexcept 
       writer.put("the address was not resolved: no neighbour answers for it");
       return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;
-    case cm::event_type::disconnected: writer.put("the peer disconnected meanwhile"); return;
+    case cm::event_type::disconnected:
+      writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
+                                     : "the peer did not answer the end of the connection");
+      return;
     case cm::event_type::device_removal: writer.put("the device was removed"); return;
     default: writer.put("the answer was: ").put(event.type());
   }

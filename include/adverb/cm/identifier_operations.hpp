@@ -173,7 +173,7 @@ class identifier_operations : public Storage {
   template <error_policy Policy = throwing>
   void connect(const connection_options& options, Policy&& policy = {}) const {
     with_private_data(std::forward<Policy>(policy), "rdma_connect", options.private_data,
-                      [&](rdma_cm_id* id) {
+                      max_request_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_connect(id, &native);
                       });
@@ -199,7 +199,7 @@ class identifier_operations : public Storage {
   template <error_policy Policy = throwing>
   void accept(const connection_options& options, Policy&& policy = {}) const {
     with_private_data(std::forward<Policy>(policy), "rdma_accept", options.private_data,
-                      [&](rdma_cm_id* id) {
+                      max_accept_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_accept(id, &native);
                       });
@@ -208,9 +208,11 @@ class identifier_operations : public Storage {
   /// can be sent. Wraps: rdma_reject(3).
   template <error_policy Policy = throwing>
   void reject(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject", data, [&](rdma_cm_id* id) {
-      return rdma_reject(id, data.bytes().data(), static_cast<std::uint8_t>(data.bytes().size()));
-    });
+    with_private_data(std::forward<Policy>(policy), "rdma_reject", data, max_reject_data,
+                      [&](rdma_cm_id* id) {
+                        return rdma_reject(id, data.bytes().data(),
+                                           static_cast<std::uint8_t>(data.bytes().size()));
+                      });
   }
 
   /// Ends the connection: moves the queue pair that was made for the identifier to ERR (iWARP:
@@ -234,32 +236,40 @@ class identifier_operations : public Storage {
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
   bool call(Policy&& policy, std::string_view verb, const Call& function,
             const socket_address& target = {}) const {
-    rdma_cm_id* const id = this->native_handle();
+    return call_explained(
+        std::forward<Policy>(policy), verb, function, [&](failure_description& description) {
+          if (!target.is_empty()) description.detail(to_text(target));
+          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+        });
+  }
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call, class Describe>
+  bool call_explained(Policy&& policy, std::string_view verb, const Call& function,
+                      const Describe& describe) const {
     return present(std::forward<Policy>(policy), verb) &&
            detail::check_minus_one(
-               std::forward<Policy>(policy), verb, [&] { return function(id); },
-               [&](failure_description& description) {
-                 if (!target.is_empty()) description.detail(to_text(target));
-                 detail::on_object<detail::identifier_traits>(id)(description);
-               });
+               std::forward<Policy>(policy), verb, [&] { return function(this->native_handle()); },
+               describe);
   }
 
+  /// The same for a call that sends private data, of which InfiniBand and RoCE carry so much.
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
   void with_private_data(Policy&& policy, std::string_view verb, const private_data& data,
-                         const Call& function) const {
-    if (data.size() > private_data::capacity) {
-      if (present(std::forward<Policy>(policy), verb))
-        detail::report_errno(
-            std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
-              detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-              description.explain([&](text_writer& writer) {
-                writer.put("private data of ").decimal(data.size());
-                writer.put(" bytes is too long: ").decimal(private_data::capacity).put(" at most");
-              });
-            });
-      return;
-    }
-    call(std::forward<Policy>(policy), verb, function);
+                         std::size_t infiniband_limit, const Call& function) const {
+    const auto describe = [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+      if (data.size() <= infiniband_limit) return;
+      description.explain([&](text_writer& writer) {
+        writer.put("private data of ").decimal(data.size()).put(" bytes is too long: ");
+        if (data.size() > private_data::capacity)
+          writer.decimal(private_data::capacity).put(" at most");
+        else
+          writer.decimal(infiniband_limit).put(" at most over InfiniBand and RoCE");
+      });
+    };
+    if (data.size() <= private_data::capacity)
+      call_explained(std::forward<Policy>(policy), verb, function, describe);
+    else if (present(std::forward<Policy>(policy), verb))
+      detail::report_errno(std::forward<Policy>(policy), EMSGSIZE, verb, describe);
   }
 };
 

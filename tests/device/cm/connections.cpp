@@ -2,7 +2,6 @@
 // Connections that librdmacm makes, step by step.
 #include <array>
 #include <cstdint>
-#include <future>
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
@@ -11,6 +10,7 @@
 #include "cm/support.hpp"
 
 using namespace adverb;
+using namespace cm_test;
 
 namespace {
 
@@ -23,38 +23,37 @@ struct greeting {
 
 TEST_CASE("A connection is made step by step, and carries data both ways",
           "[rdma_connect][rdma_accept][rdma_listen][rdma_bind_addr][rdma_resolve_addr]") {
-  auto listener = cm::listener<transport::rc>::create(cm::socket_address::any(0));
-  REQUIRE(listener.port() != 0);
-
-  auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
-    const auto hello = request.private_data().as<greeting>();
-    REQUIRE(hello);
-    CHECK(hello->number == 42);
-    auto ready = request.create_queue_pair({.max_recv_wr = 4});
-    std::array<std::byte, 64> bytes{};
-    memory_region region{ready.protection_domain(), bytes, access_right::local_write};
-    ready.queue_pair().post(receive(region.buffer())).check();
-    auto connection = ready.accept({.private_data = cm::private_data::of(std::uint64_t{7})});
-    auto got = next_success(connection.receive_completion_queue());
-    CHECK(got.success().receive().length() == 5);
-    connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
-    next_success(connection.send_completion_queue());
-    connection.wait_disconnected(timeout::seconds(10));
-  });
-
-  auto start = cm::connector<transport::rc>::create();
-  auto near = start.resolve_address(cm_test::device_address(listener.port()));
-  auto far = near.resolve_route();
-  auto ready = far.create_queue_pair({.max_recv_wr = 4});
-  std::array<std::byte, 64> bytes{};
-  memory_region region{ready.protection_domain(), bytes, access_right::local_write};
-  ready.queue_pair().post(receive(region.buffer())).check();
-  auto connection = ready.connect({.private_data = cm::private_data::of(greeting{42, "hello"})});
-  CHECK(connection.private_data().as<std::uint64_t>() == 7);
-  connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
-  next_success(connection.send_completion_queue());
-  next_success(connection.receive_completion_queue());
-  connection.disconnect();
-  served.get();
+  two_sides(
+      [](const rc_listener& listener) {
+        expect(listener.port() != 0, "the port is known");
+        auto request = listener.next_request(timeout::seconds(10));
+        const auto hello = request.private_data().as<greeting>();
+        expect(hello && hello->number == 42, "the greeting came along");
+        auto ready = request.create_queue_pair({.max_recv_wr = 4});
+        std::array<std::byte, 64> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        ready.queue_pair().post(receive(region.buffer())).check();
+        auto connection = ready.accept({.private_data = cm::private_data::of(std::uint64_t{7})});
+        auto got = next_success(connection.receive_completion_queue());
+        expect(got.success().receive().length() == 5, "five bytes arrived");
+        connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
+        next_success(connection.send_completion_queue());
+        connection.wait_disconnected(timeout::seconds(10));
+      },
+      [](const cm::socket_address& address) {
+        auto start = cm::connector<transport::rc>::create();
+        auto near = start.resolve_address(address);
+        auto far = near.resolve_route();
+        auto ready = far.create_queue_pair({.max_recv_wr = 4});
+        std::array<std::byte, 64> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        ready.queue_pair().post(receive(region.buffer())).check();
+        auto connection =
+            ready.connect({.private_data = cm::private_data::of(greeting{42, "hello"})});
+        CHECK(connection.private_data().as<std::uint64_t>() == 7);
+        connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
+        next_success(connection.send_completion_queue());
+        next_success(connection.receive_completion_queue());
+        connection.disconnect();
+      });
 }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What the tests of connections share: the address of the device, and waiting for a completion.
+// What the tests of connections share: the address of the device, the two sides of a connection,
+// and waiting for a completion.
 #pragma once
 
 #include <cstdint>
 #include <cstdlib>
+#include <future>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <adverb/cm.hpp>
 
@@ -12,12 +17,94 @@
 
 namespace cm_test {
 
+using rc_listener = adverb::cm::listener<adverb::transport::rc>;
+using rc_connection = adverb::cm::connection<adverb::transport::rc>;
+
+/// A variable of the environment that the virtual machine sets; empty where it is not set.
+[[nodiscard]] inline std::string_view environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// An IPv4 address of the environment, with a port.
+[[nodiscard]] inline adverb::cm::socket_address address_in(const char* name, std::uint16_t port) {
+  const auto address = adverb::cm::socket_address::parse(environment(name), port);
+  if (!address) throw std::runtime_error{std::string{name} + " names no address"};
+  return *address;
+}
+
 /// The IPv4 address of the device that the tests run on, with a port.
 [[nodiscard]] inline adverb::cm::socket_address device_address(std::uint16_t port = 0) {
-  const char* const text = std::getenv("SOFTRDMA_ADDRESS");
-  const auto address = adverb::cm::socket_address::parse(text == nullptr ? "" : text, port);
-  if (!address) throw std::runtime_error{"SOFTRDMA_ADDRESS does not name the device's address"};
-  return *address;
+  return address_in("SOFTRDMA_ADDRESS", port);
+}
+
+[[nodiscard]] inline bool on_iwarp() { return environment("SOFTRDMA_KIND") == "iwarp"; }
+[[nodiscard]] inline bool on_two_hosts() { return environment("SOFTRDMA_HOSTS") == "2"; }
+
+/// Waits until the other host has come here too.
+inline void meet(const std::string& name) {
+  if (std::system(("softrdma-barrier " + name).c_str()) != 0)
+    throw std::runtime_error{"the other host ended early"};
+}
+
+/// Every IPv4 address of this machine. Soft-iWARP (Linux 6.1) listens on the IPv6 wildcard for IPv6
+/// alone, and resets a connection that comes by IPv4.
+[[nodiscard]] inline adverb::cm::socket_address every_address(std::uint16_t port = 0) {
+  return adverb::cm::socket_address::any_ipv4(port);
+}
+
+/// Runs the two sides of a connection: `serve` is given a listener and `connect` its address. In
+/// one process, or, when the program runs on two hosts, the first on one and the second on the
+/// other. Nothing on the side of `serve` may be asserted: it throws.
+template <class Serve, class Connect>
+void two_sides(const Serve& serve, const Connect& connect) {
+  if (!on_two_hosts()) {
+    const auto listener = rc_listener::create(every_address());
+    auto served = std::async(std::launch::async, [&] { serve(listener); });
+    connect(device_address(listener.port()));
+    served.get();
+    return;
+  }
+  static int round = 0;
+  const std::string name = std::to_string(++round);
+  const auto port = static_cast<std::uint16_t>(7470 + round);
+  if (environment("SOFTRDMA_HOST") == "1") {
+    const auto listener = rc_listener::create(every_address(port));
+    meet("listening-" + name);
+    serve(listener);
+  } else {
+    meet("listening-" + name);
+    connect(address_in("SOFTRDMA_PEER_ADDRESS", port));
+  }
+  meet("done-" + name);
+}
+
+/// A request whose pair is made.
+using ready_request =
+    adverb::cm::connection_request<adverb::transport::rc, adverb::cm::step::ready>;
+using ready_connector = adverb::cm::connector<adverb::transport::rc, adverb::cm::step::ready>;
+
+/// Takes the next request as far as it goes without an answer.
+[[nodiscard]] inline ready_request next_ready(const rc_listener& listener,
+                                              const adverb::queue_pair_options& options = {
+                                                  .max_send_wr = 8, .max_recv_wr = 8}) {
+  auto request = listener.next_request(adverb::timeout::seconds(10));
+  return request.create_queue_pair(options);
+}
+
+/// Goes as far as one does without a peer.
+[[nodiscard]] inline ready_connector ready_for(const adverb::cm::socket_address& address,
+                                               const adverb::queue_pair_options& options = {
+                                                   .max_send_wr = 8, .max_recv_wr = 8}) {
+  auto start = adverb::cm::connector<adverb::transport::rc>::create();
+  auto near = start.resolve_address(address);
+  auto far = near.resolve_route();
+  return far.create_queue_pair(options);
+}
+
+/// Fails the side of `serve`.
+inline void expect(bool holds, std::string_view what) {
+  if (!holds) throw std::runtime_error{"not so: " + std::string{what}};
 }
 
 }  // namespace cm_test

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Emptying the queues of a connection that has ended.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <infiniband/verbs.h>
+#include <poll.h>
+
+#include <adverb/completion/check_loop.hpp>
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/deadline.hpp>
+#include <adverb/core/timeout.hpp>
+#include <adverb/queue/post.hpp>
+#include <adverb/queue/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Takes what is left off the completion queues of a pair in ERR.
+///
+/// A request that is posted in ERR is flushed behind everything before it, so one is posted to each
+/// queue to mark its end. Soft-RoCE flushes a receive only when the state is set again, so that is
+/// done behind the markers; elsewhere it changes nothing. iWARP devices flush both queues before
+/// the connection is gone and need not flush what is posted later, so there nothing marks the end:
+/// both are empty when their completion queues are. The end of a shared receive queue is not
+/// looked for.
+class queue_drain {
+ public:
+  explicit queue_drain(ibv_qp* pair) noexcept : pair_{pair} {}
+
+  /// Hands out the completions; false when the time was up before the end, or something failed.
+  template <class Consume, error_policy Policy>
+  [[nodiscard]] bool run(Consume& consume, timeout limit, Policy&& policy) {
+    const deadline until{limit};
+    if (!enter_error(std::forward<Policy>(policy)) || !look_up_sizes(std::forward<Policy>(policy)))
+      return false;
+    while (true) {
+      const std::size_t found = take(consume, std::forward<Policy>(policy));
+      if (failed(policy)) return false;
+      if (found != 0) continue;
+      if (!send_.is_awaited() && !receive_.is_awaited()) return true;
+      if (until.passed()) {
+        report_late(limit, std::forward<Policy>(policy));
+        return false;
+      }
+      if (!mark_ends(std::forward<Policy>(policy))) return false;
+      // Milliseconds, because what is waited for is done by the device or the kernel.
+      static_cast<void>(::poll(nullptr, 0, 1));
+    }
+  }
+
+  /// How many completions were handed out.
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+ private:
+  /// The last request of a queue. Its address is its id, which no request of the program has.
+  class marker {
+   public:
+    [[nodiscard]] std::uint64_t id() const noexcept {
+      return reinterpret_cast<std::uintptr_t>(this);
+    }
+    void await() noexcept { stage_ = stage::to_be_posted; }
+    void found() noexcept { stage_ = stage::none; }
+    [[nodiscard]] bool is_awaited() const noexcept { return stage_ != stage::none; }
+
+    /// Posts it if it is to be. 0, or the errno; a full queue has room later.
+    template <class Queue>
+    [[nodiscard]] int post_to(ibv_qp* pair, typename Queue::native_request request) noexcept {
+      if (stage_ != stage::to_be_posted) return 0;
+      request.wr_id = id();
+      const post_result posted = post_chain<Queue, true>(pair, &request, 1);
+      if (posted) stage_ = stage::posted;
+      return posted || posted.code() == std::errc::not_enough_memory ? 0 : posted.code().value();
+    }
+    [[nodiscard]] bool is_to_be_posted() const noexcept { return stage_ == stage::to_be_posted; }
+
+   private:
+    enum class stage : std::uint8_t { none, to_be_posted, posted };
+    stage stage_ = stage::none;
+  };
+
+  template <error_policy Policy>
+  bool enter_error(Policy&& policy) const {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    return check_returned(std::forward<Policy>(policy), "ibv_modify_qp",
+                          ibv_modify_qp(pair_, &attributes, IBV_QP_STATE),
+                          on_object<queue_pair_traits>(pair_));
+  }
+
+  /// A queue without room has no end to be marked.
+  template <error_policy Policy>
+  bool look_up_sizes(Policy&& policy) {
+    if (pair_->context->device->transport_type == IBV_TRANSPORT_IWARP) return true;
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr initial{};
+    if (!check_returned(std::forward<Policy>(policy), "ibv_query_qp",
+                        ibv_query_qp(pair_, &attributes, IBV_QP_CAP, &initial),
+                        on_object<queue_pair_traits>(pair_)))
+      return false;
+    if (initial.cap.max_send_wr != 0) send_.await();
+    if (initial.cap.max_recv_wr != 0 && pair_->srq == nullptr) receive_.await();
+    return true;
+  }
+
+  template <error_policy Policy>
+  bool mark_ends(Policy&& policy) {
+    if (!send_.is_to_be_posted() && !receive_.is_to_be_posted()) return true;
+    ibv_send_wr last_send{};
+    last_send.opcode = IBV_WR_SEND;
+    last_send.send_flags = IBV_SEND_SIGNALED;
+    const int send_error = send_.post_to<send_queue>(pair_, last_send);
+    const int error =
+        send_error != 0 ? send_error : receive_.post_to<receive_queue>(pair_, ibv_recv_wr{});
+    return check_returned(std::forward<Policy>(policy), "connection::drain", error,
+                          on_object<queue_pair_traits>(pair_)) &&
+           enter_error(std::forward<Policy>(policy));
+  }
+
+  /// Takes off what is there. How many there were, the markers included.
+  template <class Consume, error_policy Policy>
+  std::size_t take(Consume& consume, Policy&& policy) {
+    std::size_t found = take_from(pair_->recv_cq, consume, std::forward<Policy>(policy));
+    if (pair_->send_cq != pair_->recv_cq && !failed(policy))
+      found += take_from(pair_->send_cq, consume, std::forward<Policy>(policy));
+    return found;
+  }
+  template <class Consume, error_policy Policy>
+  std::size_t take_from(completion_queue_ref queue, Consume& consume, Policy&& policy) {
+    std::array<completion, 16> batch;
+    const auto found = queue.poll(batch, std::forward<Policy>(policy));
+    for (const completion& each : found) {
+      const std::uint64_t id = each.id();
+      if (id == send_.id()) {
+        send_.found();
+      } else if (id == receive_.id()) {
+        receive_.found();
+      } else {
+        ++count_;
+        consume(each);
+      }
+    }
+    return found.size();
+  }
+
+  template <error_policy Policy>
+  void report_late(timeout limit, Policy&& policy) const {
+    report_errno(std::forward<Policy>(policy), ETIMEDOUT, "connection::drain",
+                 [&](failure_description& description) {
+                   on_object<queue_pair_traits>(pair_)(description);
+                   description.explain([&](text_writer& writer) {
+                     writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
+                     writer.put(" queue was not flushed within ").put(limit);
+                   });
+                 });
+  }
+
+  ibv_qp* pair_;
+  marker send_;
+  marker receive_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Many connections, one after another, and nothing that is left of them.
+#include <future>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/resources.hpp"
+#include "cm/support.hpp"
+
+using namespace adverb;
+using namespace cm_test;
+
+namespace {
+
+constexpr queue_pair_options small{.max_send_wr = 2, .max_recv_wr = 2};
+
+/// Makes a connection, sends a message over it, and ends it: the side that asks.
+void connect_and_end(const cm::socket_address& address) {
+  auto connection = ready_for(address, small).connect();
+  connection.queue_pair().post(send().signaled()).check();
+  next_success(connection.send_completion_queue());
+  connection.disconnect();
+  connection.drain([](const completion&) {});
+}
+
+/// The side that is asked.
+void accept_and_end(const rc_listener& listener) {
+  auto ready = next_ready(listener, small);
+  ready.queue_pair().post(receive()).check();
+  auto connection = ready.accept();
+  std::size_t received = 0;
+  connection.wait_disconnected(timeout::seconds(10));
+  connection.disconnect();
+  connection.drain([&](const completion& each) {
+    each.check();
+    ++received;
+  });
+  expect(received == 1, "the message arrived");
+}
+
+/// Makes one connection after another, in two rows: much of what each takes is waiting.
+void make_in_a_row(const rc_listener& listener, int count) {
+  constexpr int rows = 2;
+  std::vector<std::future<void>> working;
+  for (int row = 0; row < rows; ++row) {
+    working.push_back(std::async(std::launch::async, [&] {
+      for (int made = 0; made < count / rows; ++made) accept_and_end(listener);
+    }));
+    working.push_back(std::async(std::launch::async, [&] {
+      for (int made = 0; made < count / rows; ++made)
+        connect_and_end(device_address(listener.port()));
+    }));
+  }
+  for (auto& each : working) each.get();
+}
+
+}  // namespace
+
+TEST_CASE("A thousand connections in a row leave nothing behind",
+          "[rdma_connect][rdma_accept][rdma_disconnect][rdma_destroy_id][rdma_destroy_qp]") {
+  const auto listener = rc_listener::create(every_address());
+  make_in_a_row(listener, 50);
+  const held before;
+  make_in_a_row(listener, 1000);
+  check_nothing_left(before, 1000);
+}

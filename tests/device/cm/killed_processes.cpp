@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// A peer whose process is killed, in every phase of a connection: the other side is told, and can
+// go on.
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/child_process.hpp"
+#include "cm/resources.hpp"
+#include "cm/support.hpp"
+
+using namespace adverb;
+using namespace cm_test;
+
+// The roles of the processes that are killed.
+
+TEST_CASE("role: a client that resolved", "[.]") {
+  auto ready = ready_for(device_address(child_process::port()));
+  child_process::say_and_stay();
+}
+
+TEST_CASE("role: a client that asked", "[.]") {
+  auto ready = ready_for(device_address(child_process::port()));
+  ready.id().connect({});
+  child_process::say_and_stay();
+}
+
+TEST_CASE("role: a client that does not take its answer", "[.]") {
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::tcp);
+  id.resolve_address(device_address(child_process::port()), {}, timeout::seconds(2));
+  REQUIRE(channel.next_event()->type() == cm::event_type::address_resolved);
+  id.resolve_route(timeout::seconds(2));
+  REQUIRE(channel.next_event()->type() == cm::event_type::route_resolved);
+  id.create_queue_pair<transport::rc>({}, {});
+  id.connect({});
+  child_process::say_and_stay();
+}
+
+TEST_CASE("role: a client that connected", "[.]") {
+  const auto connection = ready_for(device_address(child_process::port())).connect();
+  child_process::say_and_stay();
+}
+
+TEST_CASE("role: a client that disconnects", "[.]") {
+  const auto connection = ready_for(device_address(child_process::port())).connect();
+  connection.id().disconnect();
+  child_process::say_and_stay();
+}
+
+TEST_CASE("role: a server that never answers", "[.]") {
+  const auto listener = rc_listener::create(every_address());
+  child_process::say_and_stay(listener.port());
+}
+
+TEST_CASE("role: a server that accepts", "[.]") {
+  const auto listener = rc_listener::create(every_address());
+  auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+  std::thread{[&] { child_process::say_and_stay(listener.port()); }}.detach();
+  const auto connection = accepted.get();
+  while (true) ::pause();
+}
+
+namespace {
+
+/// A listener that has to go on whatever its clients do.
+struct server {
+  rc_listener listener = rc_listener::create(every_address());
+  // With the device open, which librdmacm then keeps.
+  std::string objects =
+      (static_cast<void>(ready_for(device_address(listener.port()))), rdma_objects());
+
+  /// It still serves, and nothing of the killed client is left.
+  ~server() noexcept(false) {
+    if (std::uncaught_exceptions() != 0) return;
+    {
+      auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+      CHECK(ready_for(device_address(listener.port())).connect());
+      CHECK(accepted.get());
+    }
+    const std::string now = rdma_objects_settled_to(objects);
+    CHECK(now == objects);
+  }
+};
+
+void drain_all(rc_connection& connection) {
+  connection.drain(
+      [](const completion& each) { CHECK(each.status() == completion_status::flushed); });
+}
+
+}  // namespace
+
+TEST_CASE("A client that is killed before it asks") {
+  const server serving;
+  child_process client{"role: a client that resolved", serving.listener.port()};
+  static_cast<void>(client.word());
+  client.kill();
+  failure why;
+  CHECK(!serving.listener.next_request(std::chrono::milliseconds{200}, why));
+  CHECK(why.code() == std::errc::timed_out);
+}
+
+TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]") {
+  const server serving;
+  child_process client{"role: a client that asked", serving.listener.port()};
+  static_cast<void>(client.word());
+  client.kill();
+  // The request is there still, and shows its end by what can no longer be done with it.
+  auto request = serving.listener.next_request(timeout::seconds(10));
+  failure why;
+  auto ready = request.create_queue_pair({}, {}, why);
+  if (!why) CHECK(!ready.accept({}, timeout::seconds(10), why));
+  INFO(why.what());
+  CHECK(why.code() == std::errc::invalid_argument);
+}
+
+TEST_CASE("A client that is killed while its request is looked at", "[rdma_accept][rdma_reject]") {
+  const server serving;
+  child_process client{"role: a client that asked", serving.listener.port()};
+  auto ready = next_ready(serving.listener);
+  static_cast<void>(client.word());
+  client.kill();
+  failure why;
+  ready.reject({}, why);
+  CHECK(why.code() == std::errc::invalid_argument);
+}
+
+TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accept]") {
+  const server serving;
+  child_process client{"role: a client that does not take its answer", serving.listener.port()};
+  auto ready = next_ready(serving.listener);
+  static_cast<void>(client.word());
+  auto killer = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    client.kill();
+  });
+  failure why;
+  auto connection = ready.accept({}, timeout::seconds(10), why);
+  killer.get();
+  INFO(why.what());
+  CHECK(!connection);
+  CHECK(why.code() == std::errc::connection_refused);
+}
+
+TEST_CASE("A client that is killed while connected", "[rdma_get_cm_event]") {
+  const server serving;
+  child_process client{"role: a client that connected", serving.listener.port()};
+  auto connection = next_ready(serving.listener).accept();
+  static_cast<void>(client.word());
+  client.kill();
+  connection.wait_disconnected(timeout::seconds(10));
+  connection.disconnect();
+  drain_all(connection);
+}
+
+TEST_CASE("A client that is killed while it disconnects", "[rdma_disconnect]") {
+  const server serving;
+  child_process client{"role: a client that disconnects", serving.listener.port()};
+  auto connection = next_ready(serving.listener).accept();
+  static_cast<void>(client.word());
+  client.kill();
+  connection.wait_disconnected(timeout::seconds(10));
+  connection.disconnect();
+  drain_all(connection);
+}
+
+TEST_CASE("A client that is killed while the server disconnects", "[rdma_disconnect]") {
+  const server serving;
+  child_process client{"role: a client that connected", serving.listener.port()};
+  auto connection = next_ready(serving.listener).accept();
+  static_cast<void>(client.word());
+  auto killer = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    client.kill();
+  });
+  connection.disconnect();
+  killer.get();
+  drain_all(connection);
+}
+
+TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
+  child_process server{"role: a server that never answers"};
+  const std::uint16_t port = server.word();
+  auto ready = ready_for(device_address(port));
+  auto killer = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    server.kill();
+  });
+  failure why;
+  CHECK(!ready.connect({}, timeout::seconds(10), why));
+  killer.get();
+  INFO(why.what());
+  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  // And afterwards.
+  auto again = ready_for(device_address(port));
+  CHECK(!again.connect({}, timeout::seconds(10), why));
+  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+}
+
+TEST_CASE("A server that is killed while connected", "[rdma_get_cm_event]") {
+  child_process server{"role: a server that accepts"};
+  auto connection = ready_for(device_address(server.word())).connect();
+  connection.queue_pair().post(receive()).check();
+  server.kill();
+  connection.wait_disconnected(timeout::seconds(10));
+  connection.disconnect();
+  drain_all(connection);
+}
+
+TEST_CASE("A server that is killed while a client disconnects", "[rdma_disconnect]") {
+  child_process server{"role: a server that accepts"};
+  auto connection = ready_for(device_address(server.word())).connect();
+  auto killer = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    server.kill();
+  });
+  connection.disconnect();
+  killer.get();
+  drain_all(connection);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Connections that are refused, and what each side is told.
+#include <array>
+#include <atomic>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/support.hpp"
+
+using namespace adverb;
+using namespace cm_test;
+
+TEST_CASE("Nobody listens on a port", "[rdma_connect]") {
+  auto ready = ready_for(device_address(7999));
+  failure why;
+  const auto connection = ready.connect({}, timeout::seconds(10), why);
+  CHECK(!connection);
+  INFO(why.what());
+  CHECK(why.verb() == "rdma_connect");
+  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  REQUIRE(ready.rejection());
+  if (!on_iwarp()) CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
+}
+
+TEST_CASE("A port that is listened on already", "[rdma_listen][rdma_bind_addr]") {
+  const auto first = rc_listener::create(every_address());
+  failure why;
+  CHECK(!rc_listener::create(device_address(first.port()), {}, why));
+  CHECK(why.verb() == "rdma_bind_addr");
+  // What the kernel says where one of the two listens on every address.
+  CHECK(why.code() == std::errc::address_not_available);
+  const auto exact = rc_listener::create(device_address());
+  CHECK(!rc_listener::create(device_address(exact.port()), {}, why));
+  CHECK(why.code() == std::errc::address_in_use);
+  // The first one goes on.
+  auto accepted = std::async(std::launch::async, [&] { return next_ready(first).accept(); });
+  CHECK(ready_for(device_address(first.port())).connect());
+  CHECK(accepted.get());
+}
+
+TEST_CASE("A hundred requests of ten threads are rejected, and the next is accepted",
+          "[rdma_reject]") {
+  const auto listener = rc_listener::create(every_address());
+  constexpr unsigned askers = 10;
+  constexpr unsigned requests = 10;
+  auto served = std::async(std::launch::async, [&] {
+    for (unsigned rejected = 0; rejected < askers * requests; ++rejected)
+      listener.next_request(timeout::seconds(20)).reject(cm::private_data::of(rejected));
+    return next_ready(listener).accept();
+  });
+  std::vector<std::future<unsigned>> asking;
+  for (unsigned asker = 0; asker < askers; ++asker)
+    asking.push_back(std::async(std::launch::async, [&] {
+      unsigned refused = 0;
+      for (unsigned asked = 0; asked < requests; ++asked) {
+        auto ready = ready_for(device_address(listener.port()));
+        failure why;
+        const auto connection = ready.connect({}, timeout::seconds(20), why);
+        if (why.code() == std::errc::connection_refused && ready.rejection() &&
+            ready.rejection()->private_data.as<unsigned>() < askers * requests)
+          ++refused;
+      }
+      return refused;
+    }));
+  unsigned refused = 0;
+  for (auto& each : asking) refused += each.get();
+  CHECK(refused == askers * requests);
+  CHECK(ready_for(device_address(listener.port())).connect());
+  CHECK(served.get());
+}
+
+TEST_CASE("Private data that is too long is refused, and the set-up goes on",
+          "[rdma_connect][rdma_accept][rdma_reject]") {
+  const auto listener = rc_listener::create(every_address());
+  const std::vector<std::byte> bytes(256);
+  const auto data = [&](std::size_t size) {
+    return cm::private_data{std::span{bytes}.first(size)};
+  };
+  const auto too_long = [](std::size_t size, std::size_t limit) {
+    return "private data of " + std::to_string(size) +
+           " bytes is too long: " + std::to_string(limit) + " at most over InfiniBand and RoCE";
+  };
+  failure why;
+  auto asking = ready_for(device_address(listener.port()));
+  CHECK(!asking.connect({.private_data = data(256)}, timeout::seconds(10), why));
+  CHECK(why.code() == std::errc::message_size);
+  if (!on_iwarp()) {
+    CHECK(!asking.connect({.private_data = data(57)}, timeout::seconds(10), why));
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == too_long(57, 56));
+  }
+
+  const auto connect_meanwhile = [&](cm_test::ready_connector& connector) {
+    return std::async(std::launch::async, [&] {
+      failure refused;
+      return connector.connect({.private_data = data(56)}, timeout::seconds(10), refused);
+    });
+  };
+  auto connected = connect_meanwhile(asking);
+  auto ready = next_ready(listener);
+  CHECK(!ready.accept({.private_data = data(256)}, timeout::seconds(10), why));
+  CHECK(why.code() == std::errc::message_size);
+  if (!on_iwarp()) {
+    ready.reject(data(149), why);
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == too_long(149, 148));
+  }
+  CHECK(ready.accept({.private_data = data(196)}));
+  CHECK(connected.get());
+  if (on_iwarp()) return;
+
+  // Of an acceptance that fails the kernel makes a rejection.
+  auto asking_again = ready_for(device_address(listener.port()));
+  auto refused = connect_meanwhile(asking_again);
+  auto ready_again = next_ready(listener);
+  CHECK(!ready_again.accept({.private_data = data(197)}, timeout::seconds(10), why));
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == too_long(197, 196));
+  CHECK(!refused.get());
+  CHECK(asking_again.rejection());
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What a program holds of the system, to see that nothing of it leaks.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <support/catch.hpp>
+
+namespace cm_test {
+
+/// How many files this process has open.
+[[nodiscard]] inline std::size_t open_files() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"})
+    ++count;
+  return count;
+}
+
+/// How many bytes of malloc are in use.
+[[nodiscard]] inline std::size_t allocated_bytes() { return ::mallinfo2().uordblks; }
+
+/// What a command prints.
+[[nodiscard]] inline std::string output_of(const std::string& command) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe{::popen(command.c_str(), "r"),
+                                                             &::pclose};
+  if (!pipe) throw std::runtime_error{"no pipe"};
+  std::string output;
+  for (int next = std::fgetc(pipe.get()); next != EOF; next = std::fgetc(pipe.get()))
+    output.push_back(static_cast<char>(next));
+  return output;
+}
+
+/// The objects of all devices, as the kernel counts them: "0: rxe0: pd 1 cq 1 qp 1 cm_id 0 …".
+[[nodiscard]] inline std::string rdma_objects() { return output_of("rdma resource show"); }
+
+/// What the kernel still holds when `expected` was held before. The kernel frees some objects after
+/// the call that destroys them, so they have a few seconds.
+[[nodiscard]] inline std::string rdma_objects_settled_to(const std::string& expected) {
+  std::string now = rdma_objects();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+  while (now != expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    now = rdma_objects();
+  }
+  return now;
+}
+
+/// Lets the process open as many files as it may ask for.
+inline void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error{"no limit of files"};
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error{"the limit of files"};
+}
+
+/// What is held between connections.
+struct held {
+  std::size_t files = open_files();
+  std::size_t bytes = allocated_bytes();
+  std::string objects = rdma_objects();
+};
+
+/// Checks that nothing was left behind since. librdmacm and the C library keep some memory for the
+/// next time; what one connection of `count` left would be `count` times as much.
+inline void check_nothing_left(const held& before, std::size_t count) {
+  CHECK(rdma_objects_settled_to(before.objects) == before.objects);
+  CHECK(open_files() == before.files);
+  // The smallest piece that malloc hands out has 32 bytes with what it needs itself.
+  CHECK(allocated_bytes() < before.bytes + 32 * count);
+}
+
+}  // namespace cm_test

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// The end of connections: nothing that had arrived is lost, and everything that was posted comes
+// back.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <poll.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/support.hpp"
+
+using namespace adverb;
+using namespace cm_test;
+
+namespace {
+
+/// What a drain handed out.
+struct drained {
+  std::vector<std::uint64_t> succeeded;
+  std::vector<std::uint64_t> flushed;
+
+  void operator()(const completion& each) {
+    if (each.status() == completion_status::success)
+      succeeded.push_back(each.id());
+    else if (each.status() == completion_status::flushed)
+      flushed.push_back(each.id());
+    else
+      each.check();
+  }
+};
+
+using ids = std::vector<std::uint64_t>;
+
+template <class Ready>
+void post_receives(Ready& ready, const memory_region& region, std::uint64_t from, int count) {
+  for (int posted = 0; posted < count; ++posted)
+    ready.queue_pair().post(receive(region.slice(0, 8)).id(from + unsigned(posted))).check();
+}
+
+}  // namespace
+
+TEST_CASE("What had arrived and what was posted comes back on both sides",
+          "[rdma_disconnect][rdma_get_cm_event]") {
+  two_sides(
+      [](const rc_listener& listener) {
+        auto ready = next_ready(listener);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 1, 5);
+        auto connection = ready.accept();
+        connection.wait_disconnected(timeout::seconds(10));
+        expect(connection.has_ended(), "the end was heard of");
+        connection.disconnect();
+        drained left;
+        expect(connection.drain(left) == 5, "all five receives came back");
+        expect(left.succeeded == ids{1, 2, 3}, "the three messages had arrived");
+        expect(left.flushed == ids{4, 5}, "the other receives were flushed");
+      },
+      [](const cm::socket_address& address) {
+        auto ready = ready_for(address);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 1, 2);
+        auto connection = ready.connect();
+        for (int sent = 0; sent < 3; ++sent)
+          connection.queue_pair().post(send(region.slice(0, 8)).signaled().id(9)).check();
+        for (int sent = 0; sent < 3; ++sent) next_success(connection.send_completion_queue());
+        connection.disconnect();
+        CHECK(connection.has_ended());
+        drained left;
+        CHECK(connection.drain(left) == 2);
+        CHECK(left.succeeded.empty());
+        CHECK(left.flushed == ids{1, 2});
+      });
+}
+
+TEST_CASE("Requests that the peer never received are flushed, and full queues are drained",
+          "[rdma_disconnect]") {
+  if (on_iwarp()) return tell_skip("flushed sends", "an unexpected send ends the connection");
+  two_sides(
+      [](const rc_listener& listener) {
+        auto connection = next_ready(listener).accept();
+        connection.wait_disconnected(timeout::seconds(10));
+      },
+      [](const cm::socket_address& address) {
+        auto ready = ready_for(address);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 100, 8);
+        auto connection = ready.connect();
+        // The peer has no receives, so that none of these is done. All have a completion then.
+        ids posted;
+        while (connection.queue_pair().post(send(region.slice(0, 8)).id(posted.size())))
+          posted.push_back(posted.size());
+        REQUIRE(posted.size() >= 8);
+        connection.disconnect();
+        drained left;
+        connection.drain(left);
+        CHECK(left.succeeded.empty());
+        ids sends;
+        ids receives;
+        for (const std::uint64_t id : left.flushed) (id < 100 ? sends : receives).push_back(id);
+        CHECK(sends == posted);
+        CHECK(receives == ids{100, 101, 102, 103, 104, 105, 106, 107});
+        // Nothing is left, so nothing comes.
+        CHECK(connection.drain(left) == 0);
+      });
+}
+
+TEST_CASE("What is posted after the end comes back as well", "[rdma_disconnect]") {
+  if (on_iwarp())
+    return tell_skip("posted after the end", "iWARP devices need not flush what is posted in ERR");
+  two_sides(
+      [](const rc_listener& listener) {
+        auto connection = next_ready(listener).accept();
+        connection.wait_disconnected(timeout::seconds(10));
+      },
+      [](const cm::socket_address& address) {
+        auto connection = ready_for(address).connect();
+        connection.disconnect();
+        connection.queue_pair().post(send().id(7)).check();
+        connection.queue_pair().post(receive().id(8)).check();
+        drained left;
+        CHECK(connection.drain(left) == 2);
+        CHECK(left.flushed.size() == 2);
+      });
+}
+
+TEST_CASE("Both sides may end at once, and more than once", "[rdma_disconnect]") {
+  two_sides(
+      [](const rc_listener& listener) {
+        auto connection = next_ready(listener).accept();
+        connection.disconnect();
+        connection.disconnect();
+        drained left;
+        expect(connection.drain(left) == 0, "nothing was posted");
+      },
+      [](const cm::socket_address& address) {
+        auto connection = ready_for(address).connect();
+        connection.disconnect();
+        connection.disconnect();
+        connection.wait_disconnected(timeout::seconds(1));
+        drained left;
+        CHECK(connection.drain(left) == 0);
+      });
+}
+
+TEST_CASE("A side that only goes away ends the connection for the other", "[rdma_destroy_id]") {
+  two_sides([](const rc_listener& listener) { auto connection = next_ready(listener).accept(); },
+            [](const cm::socket_address& address) {
+              auto connection = ready_for(address).connect();
+              connection.wait_disconnected(timeout::seconds(10));
+              connection.disconnect();
+              drained left;
+              CHECK(connection.drain(left) == 0);
+            });
+}
+
+TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_get_cq_event]") {
+  two_sides(
+      [](const rc_listener& listener) {
+        auto ready = next_ready(listener);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 0, 2);
+        auto connection = ready.accept();
+        const completion_queue_ref queue = connection.receive_completion_queue();
+        const completion_channel_ref channel{queue.native_handle()->channel};
+        channel.set_non_blocking(true);
+
+        std::size_t received = 0;
+        const auto handle = [&](const completion& each) {
+          each.check();
+          ++received;
+        };
+        queue.arm_and_drain(up_to<4>, handle);
+        std::array<pollfd, 2> watched{pollfd{connection.file_descriptor(), POLLIN, 0},
+                                      pollfd{channel.file_descriptor(), POLLIN, 0}};
+        while (!connection.has_ended()) {
+          expect(::poll(watched.data(), watched.size(), 10'000) > 0, "something happens");
+          while (auto ready_queue = channel.next_event())
+            ready_queue->arm_and_drain(up_to<4>, handle);
+          while (auto event = connection.next_event())
+            expect(event->type() == cm::event_type::disconnected, "the end is the only event");
+        }
+        connection.disconnect();
+        connection.drain(handle);
+        expect(received == 2, "both messages arrived");
+      },
+      [](const cm::socket_address& address) {
+        auto ready = ready_for(address);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        auto connection = ready.connect();
+        for (int sent = 0; sent < 2; ++sent) {
+          connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
+          next_success(connection.send_completion_queue());
+        }
+        connection.disconnect();
+      });
+}
+
+TEST_CASE("The end of the time in which packets may still arrive is told", "[rdma_get_cm_event]") {
+  if (on_iwarp()) return tell_skip("timewait", "iWARP's connection manager tells nothing of it");
+  two_sides(
+      [](const rc_listener& listener) {
+        auto connection = next_ready(listener).accept();
+        connection.wait_disconnected(timeout::seconds(10));
+        connection.disconnect();
+      },
+      [](const cm::socket_address& address) {
+        auto connection = ready_for(address).connect();
+        connection.disconnect();
+        pollfd watched{connection.file_descriptor(), POLLIN, 0};
+        REQUIRE(::poll(&watched, 1, 30'000) == 1);
+        const auto event = connection.next_event();
+        REQUIRE(event);
+        CHECK(event->type() == cm::event_type::timewait_exit);
+      });
+}
