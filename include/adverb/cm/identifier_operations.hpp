@@ -65,12 +65,11 @@ class identifier_operations : public identifier_settings<Storage> {
     const ibv_qp* const pair = this->native_handle()->qp;
     return pair == nullptr ? nullptr : pair->recv_cq;
   }
-  /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3),
-  /// rdma_get_src_port(3).
+  /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
     return detail::address_in(rdma_get_local_addr(this->native_handle()));
   }
-  /// Wraps: rdma_get_peer_addr(3), rdma_get_dst_port(3).
+  /// Wraps: rdma_get_peer_addr(3).
   [[nodiscard]] socket_address peer_address() const noexcept {
     return detail::address_in(rdma_get_peer_addr(this->native_handle()));
   }
@@ -130,7 +129,8 @@ class identifier_operations : public identifier_settings<Storage> {
     });
   }
   /// Destroys its queue pair, and the completion queues that were made with it. Without one it does
-  /// nothing. Wraps: rdma_destroy_qp(3).
+  /// nothing. `protection_domain()` stays that of the pair: when the domain goes, give another to
+  /// the next. Wraps: rdma_destroy_qp(3).
   void destroy_queue_pair() const noexcept {
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->qp == nullptr) return;
@@ -270,7 +270,7 @@ class identifier_operations : public identifier_settings<Storage> {
 
   /// Tells the connection manager of an asynchronous event of a queue pair of one's own:
   /// `communication_established` when data came before the peer's confirmation, which it stands
-  /// for then. Not on iWARP. Wraps: rdma_notify(3).
+  /// for then. Does nothing on iWARP. Wraps: rdma_notify(3).
   template <error_policy Policy = throwing>
   void notify(async_event_type event, Policy&& policy = {}) const {
     call(std::forward<Policy>(policy), "rdma_notify",

@@ -23,8 +23,8 @@ class identifier_settings : public identifier_calls<Storage> {
   using identifier_calls<Storage>::identifier_calls;
 
   /// The type of service of the packets: the six bits of DSCP above the two of ECN, as in an IP
-  /// header. InfiniBand and RoCE make their traffic class of it. Before the route is resolved; a
-  /// connection that was requested has that of the listener. Wraps: rdma_set_option(3).
+  /// header. InfiniBand and RoCE make their traffic class of it. Before the route is resolved.
+  /// Wraps: rdma_set_option(3).
   template <error_policy Policy = throwing>
   void set_type_of_service(std::uint8_t type, Policy&& policy = {}) const {
     set(std::forward<Policy>(policy), RDMA_OPTION_ID_TOS, type);
@@ -42,8 +42,8 @@ class identifier_settings : public identifier_calls<Storage> {
     set(std::forward<Policy>(policy), RDMA_OPTION_ID_AFONLY, only ? 1 : 0);
   }
   /// How long its queue pair waits for an acknowledgement before it sends again; made of the path's
-  /// packet life time unless it is said here. The kernel refuses (EINVAL) an endless one. Before it
-  /// connects; not for datagrams. Wraps: rdma_set_option(3).
+  /// packet life time unless it is said here. Before it connects; for RC and XRC alone, or else
+  /// EINVAL. Wraps: rdma_set_option(3).
   template <error_policy Policy = throwing>
   void set_acknowledge_timeout(acknowledge_timeout time, Policy&& policy = {}) const {
     set(std::forward<Policy>(policy), RDMA_OPTION_ID_ACK_TIMEOUT, time.code());

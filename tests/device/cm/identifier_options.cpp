@@ -2,6 +2,8 @@
 // What can be set of an identifier, its paths, and which devices librdmacm has.
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <string_view>
 #include <system_error>
 
 #include <adverb/adverb.hpp>
@@ -47,7 +49,19 @@ TEST_CASE("The devices of librdmacm are those of its identifiers",
   CHECK(contexts[0].query_device().max_queue_pairs() > 0);
 }
 
-TEST_CASE("The type of service becomes the traffic class of the path", "[rdma_set_option]") {
+TEST_CASE("Every event that librdmacm knows has a name", "[rdma_event_str]") {
+  for (std::uint32_t number = 0; number < 20; ++number) {
+    CAPTURE(number);
+    const bool known = std::string_view{rdma_event_str(static_cast<rdma_cm_event_type>(number))} !=
+                       "UNKNOWN EVENT";
+    CHECK(known ==
+          (to_text(static_cast<cm::event_type>(number)).view().find_first_of("0123456789") ==
+           std::string_view::npos));
+  }
+}
+
+TEST_CASE("The type of service becomes the traffic class of the path",
+          "[rdma_set_option][rdma_resolve_route][rdma_create_id]") {
   resolving made;
   made.id.set_type_of_service(0x68);
   made.resolve_address();
@@ -85,7 +99,8 @@ TEST_CASE("A path that is given needs no resolving", "[rdma_set_option]") {
   CHECK(made.id.path().mtu == known.id.path().mtu);
 }
 
-TEST_CASE("An address that is in use can be listened on by one that says so", "[rdma_set_option]") {
+TEST_CASE("An address that is in use can be listened on by one that says so",
+          "[rdma_set_option][rdma_get_local_addr][rdma_bind_addr]") {
   const cm::event_channel channel = cm::event_channel::create();
   auto first = cm::identifier::create(channel, cm::port_space::tcp);
   first.set_reuse_address(true);

@@ -130,7 +130,8 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
 }
 
 TEST_CASE("Connections move to one channel, where their events come, also those that came before",
-          "[rdma_migrate_id]") {
+          "[rdma_migrate_id][rdma_get_cm_event][rdma_ack_cm_event][rdma_create_event_channel]"
+          "[rdma_destroy_event_channel][rdma_destroy_id]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const cm::event_channel shared = cm::event_channel::create();
   cm::event_channel last = cm::event_channel::create();
@@ -167,4 +168,6 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
   moved[0].migrate(last);
   last.close(why);
   CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+  moved[0].close();
+  last.close();
 }
