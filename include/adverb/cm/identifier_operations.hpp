@@ -109,7 +109,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// completion queues they are made with the pair, each with a channel of its own; without a
   /// shared receive queue it takes its receives from the identifier's, if there is one. What is
   /// given has to outlive the pair: destroying it before is reported (EBUSY), and names the
-  /// identifier. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// identifier (of one that C code owns, destroy the pair here as well, which ends that).
+  /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   template <transport Transport, error_policy Policy = throwing>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          Policy&& policy = {}) const {

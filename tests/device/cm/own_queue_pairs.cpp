@@ -82,7 +82,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
       auto connection = ready.accept({.private_data = cm::private_data::of(number)});
       if (!is_iwarp()) {
         const auto attributes = connection.queue_pair().query();
-        CHECK(attributes.max_destination_read_atomic() == 3);
+        CHECK(attributes.max_destination_read_atomic() == 2);
         CHECK(attributes.max_initiator_read_atomic() == 4);
       }
       answer(connection.queue_pair(), side);
@@ -100,7 +100,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
     CHECK_FALSE(far);
     ready.queue_pair().post(receive(side.region.buffer())).check();
     auto connection =
-        ready.connect({.max_destination_read_atomic = 4, .max_initiator_read_atomic = 3});
+        ready.connect({.max_destination_read_atomic = 4, .max_initiator_read_atomic = 2});
     CHECK(connection.peer_address() == cm_test::device_address(listener.port()));
     const auto number = connection.private_data().as<qp_number>();
     REQUIRE(number);
