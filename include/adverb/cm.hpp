@@ -3,16 +3,23 @@
 #pragma once
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_of_own_pair.hpp>
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
+#include <adverb/cm/connector_of_own_pair.hpp>
+#include <adverb/cm/context_list.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/private_data.hpp>
+#include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/reject_reason.hpp>
+#include <adverb/cm/rejection.hpp>
+#include <adverb/cm/request_of_own_pair.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/cm/step.hpp>

@@ -298,7 +298,10 @@ class identifier_operations;
 using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
 class private_data;
 class socket_address;
+class context_list;
 struct connection_options;
+struct path_record;
+struct queue_pair_settings;
 struct rejection;
 template <transport Transport, step Step>
 class connector;
@@ -306,6 +309,12 @@ template <transport Transport, step Step>
 class connection_request;
 template <transport Transport>
 class connection;
+template <transport Transport>
+class connector_of_own_pair;
+template <transport Transport>
+class request_of_own_pair;
+template <transport Transport>
+class connection_of_own_pair;
 template <transport Transport>
 class listener;
 }  // namespace cm

@@ -131,6 +131,16 @@ class [[nodiscard]] connection {
     return 0;
   }
 
+  /// Gives up the connection as an identifier, whose events come on a channel that it may share
+  /// with others: one loop serves many. Those that came already come there. Empty afterwards,
+  /// unless it fails. No event of the connection may be kept meanwhile. Wraps: rdma_migrate_id(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] identifier migrate(event_channel_ref channel, Policy&& policy = {}) {
+    session_.id.migrate(channel, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return std::move(session_.id);
+  }
+
   /// Destroys the queue pair and the identifier now, and reports an error.
   template <error_policy Policy = throwing>
   void close(Policy&& policy = {}) {
@@ -142,6 +152,8 @@ class [[nodiscard]] connection {
   friend class connector;
   template <transport, step>
   friend class connection_request;
+  template <transport>
+  friend class connection_of_own_pair;
 
   connection(detail::cm_session&& session, const cm::private_data& data,
              const connection_parameters& parameters) noexcept

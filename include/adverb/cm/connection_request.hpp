@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/request_of_own_pair.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -68,6 +69,17 @@ class [[nodiscard]] connection_request {
                                                       std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     return {std::move(session_), private_data_, parameters_};
+  }
+
+  /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
+  /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] request_of_own_pair<Transport> use_queue_pair(
+      adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+    static_assert(Step == step::requested, "the queue pair is there already");
+    if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
+      return {};
+    return {std::move(session_), private_data_, parameters_, std::move(fresh)};
   }
 
   /// The queue pair before it is connected: receives can be posted.

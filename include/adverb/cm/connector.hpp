@@ -7,15 +7,12 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/connector_of_own_pair.hpp>
+#include <adverb/cm/create_endpoint.hpp>
+#include <adverb/cm/rejection.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
-
-/// Why the peer rejected a connection.
-struct rejection {
-  reject_reason reason{};
-  cm::private_data private_data;
-};
 
 /// How an address is resolved.
 struct resolve_options {
@@ -46,7 +43,29 @@ class [[nodiscard]] connector {
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static connector<Transport, step::start> create(Policy&& policy = {}) {
+    static_assert(!detail::needs_endpoint(Transport),
+                  "a connector of UC or XRC starts with its address: resolve(address)");
     return {detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy))};
+  }
+
+  /// The first three steps in one: finds the device, the neighbour and the way there. UC and XRC
+  /// begin so, and librdmacm waits two seconds for each, whatever the options say.
+  /// Wraps: rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static connector<Transport, step::route_resolved> resolve(
+      const socket_address& to, const resolve_options& options = {}, Policy&& policy = {}) {
+    if constexpr (detail::needs_endpoint(Transport)) {
+      cm::identifier id =
+          detail::create_endpoint(std::forward<Policy>(policy), Transport, options.from, to);
+      if (!id) return {};
+      return {detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy))};
+    } else {
+      auto start = connector<Transport, step::start>::create(std::forward<Policy>(policy));
+      if (!start) return {};
+      auto near = start.resolve_address(to, options, std::forward<Policy>(policy));
+      if (!near) return {};
+      return near.resolve_route(options.timeout, std::forward<Policy>(policy));
+    }
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
@@ -117,6 +136,18 @@ class [[nodiscard]] connector {
                                                       std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     return become<step::ready>();
+  }
+
+  /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
+  /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connector_of_own_pair<Transport> use_queue_pair(
+      adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+    static_assert(Step == step::route_resolved,
+                  "a queue pair is used once the route is resolved: resolve_route() first");
+    if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
+      return {};
+    return {std::move(session_), std::move(fresh)};
   }
 
   /// The queue pair before it is connected: receives can be posted.

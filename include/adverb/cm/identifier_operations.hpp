@@ -13,63 +13,28 @@
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/identifier_settings.hpp>
 #include <adverb/cm/port_space.hpp>
+#include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/timeout.hpp>
+#include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/queue/xrc_shared_receive_queue.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
-
-/// The address of a side of an identifier, empty as long as there is none.
-[[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
-  switch (address->sa_family) {
-    case AF_INET: return {adopt, address, sizeof(sockaddr_in)};
-    case AF_INET6: return {adopt, address, sizeof(sockaddr_in6)};
-    case AF_UNSPEC: return {};
-    default: return {adopt, address, sizeof(sockaddr_storage)};
-  }
-}
-
-/// An identifier with all that librdmacm made for it.
-struct identifier_traits {
-  using native_type = rdma_cm_id;
-  static constexpr std::string_view destroy_verb = "rdma_destroy_id";
-  static int destroy(rdma_cm_id* id) noexcept {
-    if (id->qp != nullptr) rdma_destroy_qp(id);
-    if (id->srq != nullptr) rdma_destroy_srq(id);
-    errno = 0;
-    return rdma_destroy_id(id) == 0 ? 0 : errno == 0 ? EIO : errno;
-  }
-  template <class Function>
-  static void for_each_parent(const rdma_cm_id* id, const Function& function) noexcept {
-    function(id->channel);
-  }
-  /// "rxe0 10.0.0.1:4711 -> 10.0.0.2:7471", as far as it is known.
-  static void describe(const rdma_cm_id* id, text_writer& writer) noexcept {
-    if (id->verbs != nullptr) put_device(writer, id->verbs).put(" ");
-    const cm::socket_address local = address_in(&id->route.addr.src_addr);
-    const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
-    if (local.is_empty() && peer.is_empty()) writer.put("rdma_cm identifier");
-    if (!local.is_empty()) writer.put(local);
-    if (!peer.is_empty()) writer.put(" -> ").put(peer);
-  }
-};
-
-}  // namespace detail
-
 namespace cm {
 
 /// What can be done with an identifier, whether it is owned or referred to. Thread safe, but one
 /// step of an identifier's life comes after another.
 template <class Storage>
-class identifier_operations : public Storage {
+class identifier_operations : public identifier_settings<Storage> {
  public:
-  using Storage::Storage;
+  using identifier_settings<Storage>::identifier_settings;
 
   /// The pointer that it was made with; that of the listener for one that came with a request.
   [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->context; }
@@ -100,12 +65,11 @@ class identifier_operations : public Storage {
     const ibv_qp* const pair = this->native_handle()->qp;
     return pair == nullptr ? nullptr : pair->recv_cq;
   }
-  /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3),
-  /// rdma_get_src_port(3).
+  /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
     return detail::address_in(rdma_get_local_addr(this->native_handle()));
   }
-  /// Wraps: rdma_get_peer_addr(3), rdma_get_dst_port(3).
+  /// Wraps: rdma_get_peer_addr(3).
   [[nodiscard]] socket_address peer_address() const noexcept {
     return detail::address_in(rdma_get_peer_addr(this->native_handle()));
   }
@@ -142,28 +106,110 @@ class identifier_operations : public Storage {
   }
 
   /// Makes its queue pair, in INIT, or in RTS for UD. Without a domain it is librdmacm's; without
-  /// completion queues they are made with the pair, each with a channel of its own.
+  /// completion queues they are made with the pair, each with a channel of its own; without a
+  /// shared receive queue it takes its receives from the identifier's, if there is one. What is
+  /// given has to outlive the pair: destroying it before is reported (EBUSY), and names the
+  /// identifier (of one that C code owns, destroy the pair here as well, which ends that).
   /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   template <transport Transport, error_policy Policy = throwing>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          Policy&& policy = {}) const {
     if (options.needs_extended_creation()) {
-      call(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
+      call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =
             options.native_extended(Transport, domain ? domain.native_handle() : id->pd);
         return rdma_create_qp_ex(id, &native);
       });
       return;
     }
-    call(std::forward<Policy>(policy), "rdma_create_qp", [&](rdma_cm_id* id) {
+    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp", [&](rdma_cm_id* id) {
       ibv_qp_init_attr native = options.native(Transport);
+      // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
+      if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
       return rdma_create_qp(id, domain.native_handle(), &native);
     });
   }
   /// Destroys its queue pair, and the completion queues that were made with it. Without one it does
-  /// nothing. Wraps: rdma_destroy_qp(3).
+  /// nothing. `protection_domain()` stays that of the pair: when the domain goes, give another to
+  /// the next. Wraps: rdma_destroy_qp(3).
   void destroy_queue_pair() const noexcept {
-    if (*this && this->native_handle()->qp != nullptr) rdma_destroy_qp(this->native_handle());
+    rdma_cm_id* const id = this->native_handle();
+    if (id == nullptr || id->qp == nullptr) return;
+    detail::with_new_parents<detail::identifier_traits>(id, [&] {
+      rdma_destroy_qp(id);
+      return 0;
+    });
+  }
+
+  /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
+  /// takes its receives from it. Without a domain it is in librdmacm's. Wraps: rdma_create_srq(3).
+  template <error_policy Policy = throwing>
+  void create_shared_receive_queue(const shared_receive_queue_options& options,
+                                   protection_domain_ref domain = {}, Policy&& policy = {}) const {
+    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq", [&](rdma_cm_id* id) {
+      ibv_srq_init_attr native{options.user_context, options.native()};
+      return rdma_create_srq(id, domain.native_handle(), &native);
+    });
+  }
+  /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
+  /// has one of its own, and those of librdmacm. Wraps: rdma_create_srq_ex(3).
+  template <error_policy Policy = throwing>
+  void create_xrc_shared_receive_queue(const shared_receive_queue_options& options,
+                                       completion_queue_ref queue = {},
+                                       xrc_domain_ref xrc_domain = {},
+                                       protection_domain_ref domain = {},
+                                       Policy&& policy = {}) const {
+    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq_ex", [&](rdma_cm_id* id) {
+      ibv_srq_init_attr_ex native{};
+      native.srq_context = options.user_context;
+      native.attr = options.native();
+      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+      native.srq_type = IBV_SRQT_XRC;
+      native.cq = queue.native_handle();
+      native.xrcd = xrc_domain.native_handle();
+      native.pd = domain.native_handle();
+      if (queue) native.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
+      if (xrc_domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
+      if (domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
+      const int result = rdma_create_srq_ex(id, &native);
+      if (result == 0)
+        id->srq =
+            detail::with_parents(id->srq, {queue.native_handle(), xrc_domain.native_handle()});
+      return result;
+    });
+  }
+  /// The shared receive queue that was made for it, or none.
+  [[nodiscard]] shared_receive_queue_ref shared_receive_queue() const noexcept {
+    return this->native_handle()->srq;
+  }
+  [[nodiscard]] xrc_shared_receive_queue_ref xrc_shared_receive_queue() const noexcept {
+    return this->native_handle()->srq;
+  }
+  /// Destroys it; before that, the queue pair that takes from it. Without one it does nothing.
+  /// Wraps: rdma_destroy_srq(3).
+  void destroy_shared_receive_queue() const noexcept {
+    rdma_cm_id* const id = this->native_handle();
+    if (id == nullptr || id->srq == nullptr) return;
+    detail::with_new_parents<detail::identifier_traits>(id, [&] {
+      detail::destroy_shared_receive_queue_of(id);
+      return 0;
+    });
+  }
+
+  /// What a transition of a queue pair of one's own needs to be set to, as far as the connection
+  /// says it: to INIT once the route is resolved or a request is there, to RTR and RTS once the
+  /// peer has accepted, or before accepting. `use_queue_pair` of a connector or a request does all
+  /// of it. Wraps: rdma_init_qp_attr(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair_settings settings_for(qp_state state, Policy&& policy = {}) const {
+    queue_pair_settings result;
+    result.values.qp_state = static_cast<ibv_qp_state>(state);
+    int mask = 0;
+    if (!call(std::forward<Policy>(policy), "rdma_init_qp_attr",
+              [&](rdma_cm_id* id) { return rdma_init_qp_attr(id, &result.values, &mask); }))
+      return {};
+    result.given = qp_attributes::from_bits(static_cast<std::uint32_t>(mask));
+    return result;
   }
 
   /// Asks the listener at the other side for a connection; an event tells: established (with a
@@ -208,11 +254,30 @@ class identifier_operations : public Storage {
   /// can be sent. Wraps: rdma_reject(3).
   template <error_policy Policy = throwing>
   void reject(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject", data, max_reject_data,
+    with_private_data(std::forward<Policy>(policy), "rdma_reject", data,
                       [&](rdma_cm_id* id) {
                         return rdma_reject(id, data.bytes().data(),
                                            static_cast<std::uint8_t>(data.bytes().size()));
                       });
+  }
+
+  /// Rejects it because of its enhancements, which is reason `enhancements_not_supported` there.
+  /// Wraps: rdma_reject_ece(3).
+  template <error_policy Policy = throwing>
+  void reject_enhancements(const private_data& data = {}, Policy&& policy = {}) const {
+    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece", data, [&](rdma_cm_id* id) {
+      return rdma_reject_ece(id, data.bytes().data(),
+                             static_cast<std::uint8_t>(data.bytes().size()));
+    });
+  }
+
+  /// Tells the connection manager of an asynchronous event of a queue pair of one's own:
+  /// `communication_established` when data came before the peer's confirmation, which it stands
+  /// for then. Does nothing on iWARP. Wraps: rdma_notify(3).
+  template <error_policy Policy = throwing>
+  void notify(async_event_type event, Policy&& policy = {}) const {
+    call(std::forward<Policy>(policy), "rdma_notify",
+         [&](rdma_cm_id* id) { return rdma_notify(id, static_cast<ibv_event_type>(event)); });
   }
 
   /// Ends the connection: moves the queue pair that was made for the identifier to ERR (iWARP:
@@ -225,52 +290,10 @@ class identifier_operations : public Storage {
   }
 
  protected:
-  /// Reports an empty identifier. True when it is there.
-  template <error_policy Policy>
-  [[nodiscard]] bool present(Policy&& policy, std::string_view verb) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
-  }
-
- private:
-  /// Calls what returns 0, or -1 and errno; `target` is named in a failure. True on success.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  bool call(Policy&& policy, std::string_view verb, const Call& function,
-            const socket_address& target = {}) const {
-    return call_explained(
-        std::forward<Policy>(policy), verb, function, [&](failure_description& description) {
-          if (!target.is_empty()) description.detail(to_text(target));
-          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-        });
-  }
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call, class Describe>
-  bool call_explained(Policy&& policy, std::string_view verb, const Call& function,
-                      const Describe& describe) const {
-    return present(std::forward<Policy>(policy), verb) &&
-           detail::check_minus_one(
-               std::forward<Policy>(policy), verb, [&] { return function(this->native_handle()); },
-               describe);
-  }
-
-  /// The same for a call that sends private data, of which InfiniBand and RoCE carry so much.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  void with_private_data(Policy&& policy, std::string_view verb, const private_data& data,
-                         std::size_t infiniband_limit, const Call& function) const {
-    const auto describe = [&](failure_description& description) {
-      detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-      if (data.size() <= infiniband_limit) return;
-      description.explain([&](text_writer& writer) {
-        writer.put("private data of ").decimal(data.size()).put(" bytes is too long: ");
-        if (data.size() > private_data::capacity)
-          writer.decimal(private_data::capacity).put(" at most");
-        else
-          writer.decimal(infiniband_limit).put(" at most over InfiniBand and RoCE");
-      });
-    };
-    if (data.size() <= private_data::capacity)
-      call_explained(std::forward<Policy>(policy), verb, function, describe);
-    else if (present(std::forward<Policy>(policy), verb))
-      detail::report_errno(std::forward<Policy>(policy), EMSGSIZE, verb, describe);
-  }
+  using identifier_calls<Storage>::call;
+  using identifier_calls<Storage>::call_with_new_parents;
+  using identifier_calls<Storage>::present;
+  using identifier_calls<Storage>::with_private_data;
 };
 
 template <class Storage>

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection_request.hpp>
+#include <adverb/cm/create_endpoint.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -13,7 +14,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 struct listener_options {
   /// How many requests may queue up; as many as the kernel allows when 0.
   int backlog = 0;
-  /// Listens even if the port was used until just now, as SO_REUSEADDR does.
+  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Not for UC and XRC,
+  /// whose listeners librdmacm binds when it makes them.
   bool reuse_address = false;
 };
 
@@ -30,16 +32,14 @@ class [[nodiscard]] listener {
   listener() noexcept = default;
 
   /// On an address of this machine, or on all (`socket_address::any`); on a port that the kernel
-  /// chooses when it is 0. Wraps: rdma_create_event_channel(3), rdma_create_id(3),
-  /// rdma_bind_addr(3), rdma_listen(3).
+  /// chooses when it is 0. A listener of XRC targets is one of `transport::xrc_recv`.
+  /// Wraps: rdma_create_event_channel(3), rdma_create_id(3), rdma_create_ep(3), rdma_bind_addr(3),
+  /// rdma_listen(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static listener create(const socket_address& address,
                                        const listener_options& options = {}, Policy&& policy = {}) {
-    auto session =
-        detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy));
+    auto session = bound(address, options, std::forward<Policy>(policy));
     if (!session.id) return {};
-    session.id.bind(address, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
     session.id.listen(options.backlog, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     return listener{std::move(session)};
@@ -68,6 +68,28 @@ class [[nodiscard]] listener {
   }
 
  private:
+  template <error_policy Policy>
+  [[nodiscard]] static detail::cm_session bound(const socket_address& address,
+                                                const listener_options& options, Policy&& policy) {
+    static_assert(Transport != transport::xrc_send,
+                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
+    if constexpr (detail::needs_endpoint(Transport)) {
+      cm::identifier id =
+          detail::create_endpoint(std::forward<Policy>(policy), Transport, address, {});
+      if (!id) return {};
+      return detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy));
+    } else {
+      auto session =
+          detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy));
+      if (!session.id) return {};
+      if (options.reuse_address) session.id.set_reuse_address(true, std::forward<Policy>(policy));
+      if (detail::failed(policy)) return {};
+      session.id.bind(address, std::forward<Policy>(policy));
+      if (detail::failed(policy)) return {};
+      return session;
+    }
+  }
+
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 
   detail::cm_session session_;

@@ -11,19 +11,23 @@
 namespace adverb::inline ADVERB_ABI::cm {
 
 enum class port_space : std::uint32_t {
-  /// Connections (RC, and XRC).
+  /// Connections (RC).
   tcp = RDMA_PS_TCP,
   /// Datagrams (UD).
   udp = RDMA_PS_UDP,
   /// Datagrams that also IP over InfiniBand receives (UD).
   ipoib = RDMA_PS_IPOIB,
-  /// InfiniBand's own service IDs, for any transport.
+  /// InfiniBand's own service IDs, for any transport: the only one of UC and XRC.
   infiniband = RDMA_PS_IB,
 };
 
 /// The space whose ports serve a transport.
 [[nodiscard]] constexpr port_space port_space_of(transport service) noexcept {
-  return service == transport::ud ? port_space::udp : port_space::tcp;
+  switch (service) {
+    case transport::rc: return port_space::tcp;
+    case transport::ud: return port_space::udp;
+    default: return port_space::infiniband;
+  }
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -52,7 +52,7 @@ struct cm_session {
     return session;
   }
 
-  /// An identifier that came with a request, on a channel of its own.
+  /// An identifier that came with a request, or that was synchronous, on a channel of its own.
   template <error_policy Policy>
   [[nodiscard]] static cm_session of_request(cm::identifier&& request, Policy&& policy) {
     cm_session session;

@@ -66,6 +66,34 @@ template <error_policy Policy>
   });
 }
 
+/// Counts an object as the child of what it stands on, or no longer.
+template <handle_traits Traits>
+void register_with_parents(const typename Traits::native_type* object) noexcept {
+  Traits::for_each_parent(object, [](const void* parent) {
+    if (parent != nullptr)
+      lifetime_registry::instance().add_child(parent, kind_of<typename Traits::native_type>);
+  });
+}
+template <handle_traits Traits>
+void unregister_from_parents(const typename Traits::native_type* object) noexcept {
+  Traits::for_each_parent(object, [](const void* parent) {
+    if (parent != nullptr)
+      lifetime_registry::instance().remove_child(parent, kind_of<typename Traits::native_type>);
+  });
+}
+
+/// Makes a call that may give an object other parents, and counts it as their child afterwards. The
+/// errno that the call left is kept.
+template <handle_traits Traits, class Call>
+auto with_new_parents(const typename Traits::native_type* object, const Call& call) {
+  unregister_from_parents<Traits>(object);
+  const auto result = call();
+  const int reason = errno;
+  register_with_parents<Traits>(object);
+  errno = reason;
+  return result;
+}
+
 }  // namespace detail
 
 /// Owns a C object and destroys it: move-only, the size of a pointer. Empty by default and after
@@ -84,7 +112,7 @@ class [[nodiscard]] unique_handle {
 
   /// Takes over an object of the C API (or none, when null).
   unique_handle(adopt_t, native_type* object) noexcept : object_{object} {
-    if (object_ != nullptr) register_with_parents();
+    if (object_ != nullptr) detail::register_with_parents<Traits>(object_);
   }
 
   unique_handle(unique_handle&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
@@ -104,7 +132,7 @@ class [[nodiscard]] unique_handle {
   /// Gives up the C object without destroying it.
   [[nodiscard]] native_type* release() noexcept {
     if (object_ != nullptr) {
-      unregister_from_parents();
+      detail::unregister_from_parents<Traits>(object_);
       detail::lifetime_registry::instance().take_noted_parents(object_);
     }
     return std::exchange(object_, nullptr);
@@ -123,7 +151,7 @@ class [[nodiscard]] unique_handle {
                               detail::on_object<Traits>(object_));
       return;
     }
-    unregister_from_parents();
+    detail::unregister_from_parents<Traits>(object_);
     // Taken before it is destroyed: once it is, another thread's object may have its address.
     const auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);
@@ -132,7 +160,7 @@ class [[nodiscard]] unique_handle {
       return;
     }
     detail::lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
-    register_with_parents();
+    detail::register_with_parents<Traits>(object_);
     detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
                            [&](failure_description& description) {
                              detail::on_object<Traits>(object_)(description);
@@ -146,28 +174,10 @@ class [[nodiscard]] unique_handle {
   /// The errno that the call left is kept.
   template <class Call>
   auto with_new_parents(const Call& call) {
-    unregister_from_parents();
-    const auto result = call();
-    const int reason = errno;
-    register_with_parents();
-    errno = reason;
-    return result;
+    return detail::with_new_parents<Traits>(object_, call);
   }
 
  private:
-  void register_with_parents() const noexcept {
-    Traits::for_each_parent(object_, [](const void* parent) {
-      if (parent != nullptr)
-        detail::lifetime_registry::instance().add_child(parent, detail::kind_of<native_type>);
-    });
-  }
-  void unregister_from_parents() const noexcept {
-    Traits::for_each_parent(object_, [](const void* parent) {
-      if (parent != nullptr)
-        detail::lifetime_registry::instance().remove_child(parent, detail::kind_of<native_type>);
-    });
-  }
-
   void destroy_or_tell() noexcept { close(detail::telling{}); }
 
   native_type* object_ = nullptr;

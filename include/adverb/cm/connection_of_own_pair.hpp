@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Connections whose queue pair the program made itself.
+#pragma once
+
+#include <utility>
+
+#include <adverb/cm/connection.hpp>
+#include <adverb/cm/drive_own_pair.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// A connection that is established, of a queue pair that the program made: by `use_queue_pair` of
+/// a connector or a request. It holds the pair, and gives it back when the connection is over, to
+/// be connected anew. Otherwise it is a `connection`.
+template <transport Transport>
+class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
+  using base = connection<Transport>;
+
+ public:
+  /// Empty.
+  connection_of_own_pair() noexcept = default;
+
+  using base::operator bool;
+  using base::file_descriptor;
+  using base::id;
+  using base::local_address;
+  using base::next_event;
+  using base::parameters;
+  using base::peer_address;
+  using base::private_data;
+  using base::wait_disconnected;
+
+  /// Ready to send; after a disconnect posting still flushes.
+  [[nodiscard]] queue_pair_ref<Transport> queue_pair() const noexcept {
+    return pair_.template as<qp_state::rts>();
+  }
+
+  /// Ends the connection, and waits until the peer has heard of it, which it may never do
+  /// (ETIMEDOUT). What is posted is flushed. Wraps: rdma_disconnect(3), ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
+    flush(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) base::disconnect(limit, std::forward<Policy>(policy));
+  }
+  /// Puts the pair into ERR, as librdmacm does not do with one that it does not know: after the
+  /// peer has disconnected, so that what is posted is flushed. On iWARP the kernel does it. Wraps:
+  /// ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  void flush(Policy&& policy = {}) {
+    if (!detail::check_present(std::forward<Policy>(policy), "ibv_modify_qp",
+                               pair_.native_handle()))
+      return;
+    detail::clear(policy);
+    if (detail::is_iwarp(pair_.context())) return;
+    auto flushed = pair_.error(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) pair_ = std::move(flushed);
+  }
+
+  /// Gives the pair back, in RESET: everything posted is forgotten. The identifier is destroyed,
+  /// and the connection, if there still is one, ends. Empty afterwards, unless it fails.
+  /// Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
+      Policy&& policy = {}) {
+    auto fresh = pair_.reset(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) static_cast<base&>(*this) = {};
+    return fresh;
+  }
+
+ private:
+  template <transport>
+  friend class connector_of_own_pair;
+  template <transport>
+  friend class request_of_own_pair;
+
+  connection_of_own_pair(detail::cm_session&& session, const cm::private_data& data,
+                         const connection_parameters& told,
+                         adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
+      : base{std::move(session), data, told}, pair_{std::move(pair)} {}
+
+  adverb::queue_pair<Transport, qp_state::any> pair_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

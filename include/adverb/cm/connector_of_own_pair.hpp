@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// The last step of a connector whose queue pair the program made itself.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include <adverb/cm/connection_of_own_pair.hpp>
+#include <adverb/cm/rejection.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// A connector with a queue pair of the program's, in INIT: made by `connector::use_queue_pair`.
+///
+///     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq =
+///     queue}); auto ready = far.use_queue_pair(std::move(fresh));
+///     ready.queue_pair().post(receive(buffer)).check();
+///     cm::connection_of_own_pair<transport::rc> connection = ready.connect();
+template <transport Transport>
+class [[nodiscard]] connector_of_own_pair {
+ public:
+  /// Empty.
+  connector_of_own_pair() noexcept = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
+  /// For what is not here.
+  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+
+  /// Before it is connected: receives can be posted.
+  [[nodiscard]] queue_pair_ref<Transport, qp_state::init> queue_pair() const noexcept {
+    return pair_.template as<qp_state::init>();
+  }
+
+  /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
+  /// pair what the peer answers. Wraps: rdma_set_local_ece(3).
+  template <error_policy Policy = throwing>
+  void offer_enhancements(const connection_enhancements& offered, Policy&& policy = {}) {
+    session_.id.set_local_enhancements(offered, std::forward<Policy>(policy));
+    if (!detail::failed(policy)) offers_enhancements_ = true;
+  }
+
+  /// Asks the listener at the other side for the connection, puts the pair into RTR and RTS as the
+  /// two sides agree, and waits until the connection is there. When it fails the connector is of no
+  /// more use, but for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3),
+  /// rdma_init_qp_attr(3), ibv_modify_qp(3), rdma_establish(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection_of_own_pair<Transport> connect(const connection_options& options = {},
+                                                          timeout limit = timeout::seconds(10),
+                                                          Policy&& policy = {}) {
+    if (!detail::check_present(std::forward<Policy>(policy), "rdma_connect", pair_.native_handle()))
+      return {};
+    session_.id.connect(detail::options_for_own_pair(options, pair_.native_handle()),
+                        std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    // On iWARP the kernel connects the pair: there is nothing to establish.
+    const bool in_kernel = detail::is_iwarp(pair_.context());
+    auto event = session_.wait_for(
+        in_kernel ? event_type::established : event_type::connect_response, limit, "rdma_connect",
+        std::forward<Policy>(policy), [this](const cm::event& failed) {
+          if (failed.type() == event_type::rejected)
+            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
+        });
+    if (!event) return {};
+    const cm::private_data data{event->private_data()};
+    const connection_parameters parameters = event->parameters();
+    event.reset();
+    if (!in_kernel) {
+      establish(std::forward<Policy>(policy));
+      if (detail::failed(policy)) return {};
+    }
+    return {std::move(session_), data, parameters, std::move(pair_)};
+  }
+
+  /// Why the peer rejected, and what it sent along; nothing unless `connect` failed because of it.
+  [[nodiscard]] const std::optional<cm::rejection>& rejection() const noexcept {
+    return rejection_;
+  }
+
+  /// Gives the pair back, in RESET, for another connector. Receives that were posted are forgotten.
+  /// The connector is empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
+      Policy&& policy = {}) {
+    auto fresh = pair_.reset(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) session_ = {};
+    return fresh;
+  }
+
+ private:
+  template <transport, step>
+  friend class connector;
+
+  connector_of_own_pair(detail::cm_session&& session,
+                        adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
+      : session_{std::move(session)}, pair_{std::move(pair)} {}
+
+  template <error_policy Policy>
+  void establish(Policy&& policy) {
+    if (offers_enhancements_) {
+      const auto answer = session_.id.remote_enhancements(std::forward<Policy>(policy));
+      if (detail::failed(policy)) return;
+      if (answer.vendor_id != 0) {
+        pair_.set_enhancements(answer, std::forward<Policy>(policy));
+        if (detail::failed(policy)) return;
+      }
+    }
+    if (detail::connect_own_pair(session_.id, pair_.native_handle(), {},
+                                 std::forward<Policy>(policy)))
+      session_.id.establish(std::forward<Policy>(policy));
+  }
+
+  detail::cm_session session_;
+  adverb::queue_pair<Transport, qp_state::any> pair_;
+  std::optional<cm::rejection> rejection_;
+  bool offers_enhancements_ = false;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The devices that a connection manager has opened.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/core/check.hpp>
+#include <adverb/device/context.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// The contexts of all RDMA devices that librdmacm has opened, which identifiers share and which
+/// stay open as long as the program runs:
+///
+///     for (context_ref context : cm::context_list{}) prepare(context);
+///
+/// What is made on one of them, a protection domain for instance, serves all its connections.
+class [[nodiscard]] context_list {
+ public:
+  /// Fails with ENODEV where there is no RDMA device. Wraps: rdma_get_devices(3).
+  template <error_policy Policy = throwing>
+  explicit context_list(Policy&& policy = {}) {
+    int count = 0;
+    contexts_ = detail::check_pointer(
+        std::forward<Policy>(policy), "rdma_get_devices", [&] { return rdma_get_devices(&count); },
+        [](failure_description& description) {
+          description.explain(
+              "rdma_cm needs an RDMA device and the kernel module rdma_ucm, and the right to open "
+              "/dev/infiniband/rdma_cm");
+        });
+    size_ = static_cast<std::size_t>(count);
+  }
+  context_list(context_list&& other) noexcept
+      : contexts_{std::exchange(other.contexts_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
+  context_list& operator=(context_list&& other) noexcept {
+    std::swap(contexts_, other.contexts_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  /// The contexts stay open. Wraps: rdma_free_devices(3).
+  ~context_list() {
+    if (contexts_ != nullptr) rdma_free_devices(contexts_);
+  }
+
+  class iterator {
+   public:
+    using value_type = context_ref;
+    using difference_type = std::ptrdiff_t;
+
+    iterator() noexcept = default;
+    explicit iterator(ibv_context** at) noexcept : at_{at} {}
+
+    [[nodiscard]] context_ref operator*() const noexcept { return *at_; }
+    iterator& operator++() noexcept {
+      ++at_;
+      return *this;
+    }
+    iterator operator++(int) noexcept { return iterator{at_++}; }
+    friend bool operator==(iterator, iterator) noexcept = default;
+
+   private:
+    ibv_context** at_ = nullptr;
+  };
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] context_ref operator[](std::size_t index) const noexcept {
+    return contexts_[index];
+  }
+  [[nodiscard]] iterator begin() const noexcept { return iterator{contexts_}; }
+  [[nodiscard]] iterator end() const noexcept { return iterator{contexts_ + size_}; }
+
+ private:
+  ibv_context** contexts_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// How a queue pair that librdmacm did not make is connected: as librdmacm does it with its own.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/identifier.hpp>
+#include <adverb/queue/queue_pair.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The reads and atomics that a side has in progress at the most, where librdmacm does not know it
+/// better.
+struct read_atomic_limits {
+  std::optional<std::uint8_t> as_destination{};
+  std::optional<std::uint8_t> as_initiator{};
+};
+
+/// What the acceptance of a request grants: what the program says, or else what the peer asks for
+/// and the device has.
+template <error_policy Policy>
+[[nodiscard]] read_atomic_limits granted_limits(const cm::connection_options& options,
+                                                const cm::connection_parameters& asked,
+                                                context_ref context, Policy&& policy) {
+  const device_attributes device = context.query_device(std::forward<Policy>(policy));
+  if (failed(policy)) return {};
+  return {
+      .as_destination = options.max_destination_read_atomic.value_or(lower_of(
+          asked.max_destination_read_atomic, limit_to_byte(device.max_destination_read_atomic()))),
+      .as_initiator = options.max_initiator_read_atomic.value_or(lower_of(
+          asked.max_initiator_read_atomic, limit_to_byte(device.max_initiator_read_atomic())))};
+}
+
+/// One transition, set as the identifier says. On iWARP there may be nothing to set, for the kernel
+/// connects the pair. True on success. Wraps: ibv_modify_qp(3).
+template <error_policy Policy>
+bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
+                    const read_atomic_limits& limits, Policy&& policy) {
+  cm::queue_pair_settings settings = id.settings_for(to, std::forward<Policy>(policy));
+  if (failed(policy)) return false;
+  if (settings.given.empty()) return true;
+  if (settings.given.contains(qp_attribute::max_destination_read_atomic) && limits.as_destination)
+    settings.values.max_dest_rd_atomic = *limits.as_destination;
+  if (settings.given.contains(qp_attribute::max_initiator_read_atomic) && limits.as_initiator)
+    settings.values.max_rd_atomic = *limits.as_initiator;
+  const int result = ibv_modify_qp(pair, &settings.values, static_cast<int>(settings.given.bits()));
+  return check_returned(
+      std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
+        explain_transition(description, pair, static_cast<transport>(pair->qp_type), from, to,
+                           settings.values, settings.given,
+                           port_to_explain(pair, settings.given, id.port()));
+      });
+}
+
+/// On iWARP the kernel connects and disconnects the pair.
+[[nodiscard]] inline bool is_iwarp(context_ref context) noexcept {
+  return context.native_handle()->device->transport_type == IBV_TRANSPORT_IWARP;
+}
+
+/// From INIT to RTS.
+template <error_policy Policy>
+bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, const read_atomic_limits& limits,
+                      Policy&& policy) {
+  return drive_own_pair(id, pair, qp_state::init, qp_state::rtr, limits,
+                        std::forward<Policy>(policy)) &&
+         drive_own_pair(id, pair, qp_state::rtr, qp_state::rts, limits,
+                        std::forward<Policy>(policy));
+}
+
+/// What goes over the wire for a pair that the identifier does not know.
+[[nodiscard]] inline cm::connection_options options_for_own_pair(cm::connection_options options,
+                                                                 const ibv_qp* pair) noexcept {
+  options.queue_pair = static_cast<qp_number>(pair->qp_num);
+  options.has_shared_receive_queue = pair->srq != nullptr;
+  return options;
+}
+
+/// Reports a pair of another device than the connection. Of the same, the program may have opened
+/// a context of its own. True when it fits.
+template <error_policy Policy>
+bool check_own_pair(Policy&& policy, std::string_view verb, cm::identifier_ref id,
+                    const ibv_qp* pair) {
+  if (!check_present(std::forward<Policy>(policy), verb, id.native_handle()) ||
+      !check_present(std::forward<Policy>(policy), verb, pair))
+    return false;
+  const std::string_view device = ibv_get_device_name(pair->context->device);
+  const std::string_view wanted = ibv_get_device_name(id.context().native_handle()->device);
+  return check_returned(std::forward<Policy>(policy), verb, device == wanted ? 0 : EINVAL,
+                        [&](failure_description& description) {
+                          on_object<queue_pair_traits>(pair)(description);
+                          description.explain([&](text_writer& writer) {
+                            writer.put("the connection is one of ").put(wanted);
+                            writer.put(": make the queue pair there");
+                          });
+                        });
+}
+
+/// Checks a pair and puts it into INIT. True on success.
+template <error_policy Policy>
+bool begin_own_pair(Policy&& policy, cm::identifier_ref id, ibv_qp* pair) {
+  return check_own_pair(std::forward<Policy>(policy), "rdma_init_qp_attr", id, pair) &&
+         drive_own_pair(id, pair, qp_state::reset, qp_state::init, {},
+                        std::forward<Policy>(policy));
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The last step of a request to connect whose queue pair the program made itself.
+#pragma once
+
+#include <utility>
+
+#include <adverb/cm/connection_of_own_pair.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// A request to connect with a queue pair of the program's, in INIT: made by
+/// `connection_request::use_queue_pair`. Rejected when it dies before it is accepted.
+template <transport Transport>
+class [[nodiscard]] request_of_own_pair {
+ public:
+  /// Empty.
+  request_of_own_pair() noexcept = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
+  /// For what is not here: the enhancements of the peer, and those to answer with.
+  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+
+  /// Before it is connected: receives can be posted.
+  [[nodiscard]] queue_pair_ref<Transport, qp_state::init> queue_pair() const noexcept {
+    return pair_.template as<qp_state::init>();
+  }
+
+  /// Puts the pair into RTR and RTS as the two sides agree, accepts, and waits until the connection
+  /// is there. When it fails the request is of no more use, but for `take_queue_pair`.
+  /// Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3), rdma_accept(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection_of_own_pair<Transport> accept(const connection_options& options = {},
+                                                         timeout limit = timeout::seconds(10),
+                                                         Policy&& policy = {}) {
+    if (!detail::check_present(std::forward<Policy>(policy), "rdma_accept", pair_.native_handle()))
+      return {};
+    const auto limits =
+        detail::granted_limits(options, parameters_, pair_.context(), std::forward<Policy>(policy));
+    if (detail::failed(policy) || !detail::connect_own_pair(session_.id, pair_.native_handle(),
+                                                            limits, std::forward<Policy>(policy)))
+      return {};
+    session_.id.accept(detail::options_for_own_pair(options, pair_.native_handle()),
+                       std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    const auto event = session_.wait_for(event_type::established, limit, "rdma_accept",
+                                         std::forward<Policy>(policy));
+    if (!event) return {};
+    return {std::move(session_), private_data_, parameters_, std::move(pair_)};
+  }
+
+  /// Rejects, with bytes for the program at the other side, and gives the pair back, in RESET.
+  /// Empty afterwards, unless it fails. Wraps: rdma_reject(3), ibv_modify_qp(3).
+  template <error_policy Policy = throwing>
+  adverb::queue_pair<Transport, qp_state::reset> reject(const cm::private_data& data = {},
+                                                        Policy&& policy = {}) {
+    session_.id.reject(data, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return take_queue_pair(std::forward<Policy>(policy));
+  }
+
+  /// Gives the pair back, in RESET, for another connection. Receives that were posted are
+  /// forgotten. The request is empty then, unless it fails. Wraps: ibv_modify_qp(3),
+  /// rdma_destroy_id(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
+      Policy&& policy = {}) {
+    auto fresh = pair_.reset(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) session_ = {};
+    return fresh;
+  }
+
+ private:
+  template <transport, step>
+  friend class connection_request;
+
+  request_of_own_pair(detail::cm_session&& session, const cm::private_data& data,
+                      const connection_parameters& parameters,
+                      adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
+      : session_{std::move(session)},
+        private_data_{data},
+        parameters_{parameters},
+        pair_{std::move(pair)} {}
+
+  detail::cm_session session_;
+  cm::private_data private_data_;
+  connection_parameters parameters_;
+  adverb::queue_pair<Transport, qp_state::any> pair_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

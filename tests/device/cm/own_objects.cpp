@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Queue pairs of librdmacm with the program's own domain, queues and operations, and what the
+// lifetime checker knows of them.
+#include <array>
+#include <future>
+#include <string_view>
+#include <system_error>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/support.hpp"
+
+using namespace adverb;
+
+namespace {
+
+using route_resolved = cm::connector<transport::rc, cm::step::route_resolved>;
+
+[[nodiscard]] route_resolved route_to(std::uint16_t port) {
+  return cm::connector<transport::rc>::resolve(cm_test::device_address(port));
+}
+
+template <class Owner>
+void check_in_use(Owner& owner) {
+  failure why;
+  owner.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+}
+
+}  // namespace
+
+TEST_CASE("A queue pair uses the domain, the queues and the operations that it is given",
+          "[rdma_create_qp][rdma_create_qp_ex][rdma_destroy_qp]") {
+  auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  auto served = std::async(std::launch::async, [&] {
+    auto request = listener.next_request(timeout::seconds(10));
+    protection_domain domain{request.context()};
+    completion_queue queue{request.context(), 16};
+    shared_receive_queue shared{domain, {.max_wr = 8}};
+    std::array<std::byte, 64> bytes{};
+    memory_region region{domain, bytes, access_right::local_write};
+    shared.post(receive(region.buffer())).check();
+    auto ready =
+        request.create_queue_pair({.send_cq = queue, .recv_cq = queue, .srq = shared}, domain);
+    auto connection = ready.accept();
+    CHECK(connection.protection_domain() == domain);
+    CHECK(connection.receive_completion_queue() == queue);
+    CHECK(next_success(queue).success().receive().length() == 5);
+    check_in_use(shared);
+    connection.wait_disconnected(timeout::seconds(10));
+    connection.close();
+    shared.close();
+    queue.close();
+  });
+
+  auto far = route_to(listener.port());
+  protection_domain domain{far.context()};
+  completion_queue queue{far.context(), 16};
+  const bool extended = far.context().device().transport_type() != transport_type::iwarp;
+  queue_pair_options options{.send_cq = queue, .recv_cq = queue};
+  if (extended) options.send_operations = basic_operations(transport::rc);
+  auto ready = far.create_queue_pair(options, domain);
+  std::array<std::byte, 64> bytes{};
+  memory_region region{domain, bytes, access_right::local_write};
+  auto connection = ready.connect();
+  if (extended)
+    connection.queue_pair().extended().post(send(region.slice(0, 5)).signaled()).check();
+  else
+    connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
+  next_success(queue);
+  check_in_use(queue);
+  connection.disconnect();
+  check_in_use(queue);
+  connection.id().destroy_queue_pair();
+  queue.close();
+  region.close();
+  domain.close();
+  served.get();
+}
+
+TEST_CASE("A domain of one identifier's queue pair is named with it, and its copy is not",
+          "[rdma_create_qp]") {
+  auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  auto far = route_to(listener.port());
+  protection_domain domain{far.context()};
+  {
+    auto ready = far.create_queue_pair({}, domain);
+    check_in_use(domain);
+  }
+  domain.close();
+}
+
+TEST_CASE("A shared receive queue of the identifier serves its queue pair",
+          "[rdma_create_srq][rdma_destroy_srq]") {
+  auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  auto served = std::async(std::launch::async, [&] {
+    auto request = listener.next_request(timeout::seconds(10));
+    protection_domain domain{request.context()};
+    std::array<std::byte, 64> bytes{};
+    memory_region region{domain, bytes, access_right::local_write};
+    CHECK_FALSE(request.id().shared_receive_queue());
+    request.id().create_shared_receive_queue({.max_wr = 8}, domain);
+    failure why;
+    domain.close(why);
+    CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+    request.id().shared_receive_queue().post(receive(region.buffer())).check();
+    auto ready = request.create_queue_pair({}, domain);
+    CHECK(ready.queue_pair().shared_receive_queue() == ready.id().shared_receive_queue());
+    auto connection = ready.accept();
+    CHECK(next_success(connection.receive_completion_queue()).success().receive().length() == 5);
+    connection.wait_disconnected(timeout::seconds(10));
+    connection.id().destroy_queue_pair();
+    connection.id().destroy_shared_receive_queue();
+    CHECK_FALSE(connection.id().shared_receive_queue());
+    region.close();
+    domain.close();
+  });
+  auto far = route_to(listener.port());
+  auto ready = far.create_queue_pair();
+  std::array<std::byte, 64> bytes{};
+  memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+  auto connection = ready.connect();
+  connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
+  next_success(connection.send_completion_queue());
+  connection.disconnect();
+  served.get();
+}
+
+TEST_CASE("Connections move to one channel, where their events come, also those that came before",
+          "[rdma_migrate_id][rdma_get_cm_event][rdma_ack_cm_event][rdma_create_event_channel]"
+          "[rdma_destroy_event_channel][rdma_destroy_id]") {
+  auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  const cm::event_channel shared = cm::event_channel::create();
+  cm::event_channel last = cm::event_channel::create();
+  std::array<cm::identifier, 2> moved;
+  auto served = std::async(std::launch::async, [&] {
+    for (auto& each : moved) {
+      auto request = listener.next_request(timeout::seconds(10));
+      auto ready = request.create_queue_pair();
+      auto connection = ready.accept();
+      // The first waits until the peer's disconnect is in its own channel.
+      if (&each == &moved[0])
+        while (!connection.id().channel().has_event()) {
+        }
+      each = connection.migrate(shared);
+      CHECK_FALSE(connection);
+    }
+  });
+  std::array<cm::connection<transport::rc>, 2> peers;
+  for (auto& peer : peers) {
+    auto far = route_to(listener.port());
+    auto ready = far.create_queue_pair();
+    peer = ready.connect();
+    if (&peer == &peers[0]) peer.id().disconnect();
+  }
+  served.get();
+  peers[1].id().disconnect();
+  for (const auto& id : moved) {
+    const auto event = shared.next_event(timeout::seconds(10));
+    REQUIRE(event);
+    CHECK(event->type() == cm::event_type::disconnected);
+    CHECK(event->identifier() == cm::identifier_ref{id});
+  }
+  failure why;
+  moved[0].migrate(last);
+  last.close(why);
+  CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+  moved[0].close();
+  last.close();
+}

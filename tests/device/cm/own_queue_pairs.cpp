@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Connections whose queue pairs the program makes itself: librdmacm only says how they are set.
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <future>
+#include <system_error>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+
+#include "cm/support.hpp"
+
+using namespace adverb;
+
+namespace {
+
+using fresh_pair = queue_pair<transport::rc, qp_state::reset>;
+
+/// What one side makes by itself: all of it on a context that the program has opened.
+struct own_side {
+  context device = open_device();
+  protection_domain domain{device};
+  completion_queue queue{device, 16};
+  std::array<std::byte, 64> bytes{};
+  memory_region region{domain, bytes, access_right::local_write};
+
+  [[nodiscard]] fresh_pair make() {
+    return queue_pair<transport::rc>::create(
+        domain, {.send_cq = queue, .recv_cq = queue, .max_send_wr = 4, .max_recv_wr = 4});
+  }
+};
+
+using route_resolved = cm::connector<transport::rc, cm::step::route_resolved>;
+
+[[nodiscard]] route_resolved route_to(std::uint16_t port) {
+  auto start = cm::connector<transport::rc>::create();
+  auto near = start.resolve_address(cm_test::device_address(port));
+  return near.resolve_route();
+}
+
+/// On the device's address: a listener of soft-iWARP on that of every interface gets no request.
+[[nodiscard]] cm::listener<transport::rc> listen() {
+  return cm::listener<transport::rc>::create(cm_test::device_address());
+}
+
+/// On iWARP the kernel connects the pair. A pair of soft-iWARP (siw of Linux 6.1) that was
+/// connected or rejected once connects no more, although it lets itself be put into RESET.
+[[nodiscard]] bool is_iwarp() {
+  return open_device().device().transport_type() == transport_type::iwarp;
+}
+
+/// Sends five bytes one way and five back.
+void talk_first(const queue_pair_ref<transport::rc>& pair, own_side& side) {
+  pair.post(send(side.region.slice(0, 5)).signaled()).check();
+  next_success(side.queue);
+  next_success(side.queue);
+}
+void answer(const queue_pair_ref<transport::rc>& pair, own_side& side) {
+  CHECK(next_success(side.queue).success().receive().length() == 5);
+  pair.post(send(side.region.slice(0, 5)).signaled()).check();
+  next_success(side.queue);
+}
+
+}  // namespace
+
+TEST_CASE("Both sides bring their own queue pairs, and use them for a second connection",
+          "[rdma_init_qp_attr][rdma_establish][rdma_connect][rdma_accept][rdma_get_peer_addr]") {
+  const int rounds = is_iwarp() ? 1 : 2;
+  auto listener = listen();
+  auto served = std::async(std::launch::async, [&] {
+    own_side side;
+    fresh_pair fresh = side.make();
+    const qp_number number = fresh.number();
+    for (int round = 0; round < rounds; ++round) {
+      auto request = listener.next_request(timeout::seconds(10));
+      auto ready = request.use_queue_pair(std::move(fresh));
+      CHECK_FALSE(request);
+      ready.queue_pair().post(receive(side.region.buffer())).check();
+      auto connection = ready.accept({.private_data = cm::private_data::of(number)});
+      if (!is_iwarp()) {
+        const auto attributes = connection.queue_pair().query();
+        CHECK(attributes.max_destination_read_atomic() == 2);
+        CHECK(attributes.max_initiator_read_atomic() == 4);
+      }
+      answer(connection.queue_pair(), side);
+      connection.wait_disconnected(timeout::seconds(10));
+      fresh = connection.take_queue_pair();
+      CHECK_FALSE(connection);
+    }
+  });
+
+  own_side side;
+  fresh_pair fresh = side.make();
+  for (int round = 0; round < rounds; ++round) {
+    auto far = route_to(listener.port());
+    auto ready = far.use_queue_pair(std::move(fresh));
+    CHECK_FALSE(far);
+    ready.queue_pair().post(receive(side.region.buffer())).check();
+    auto connection =
+        ready.connect({.max_destination_read_atomic = 4, .max_initiator_read_atomic = 2});
+    CHECK(connection.peer_address() == cm_test::device_address(listener.port()));
+    const auto number = connection.private_data().as<qp_number>();
+    REQUIRE(number);
+    // iWARP has no number of the peer's pair.
+    if (!is_iwarp()) {
+      CHECK(connection.parameters().queue_pair == *number);
+      CHECK(connection.queue_pair().query().remote_queue_pair() == *number);
+    }
+    talk_first(connection.queue_pair(), side);
+    connection.disconnect();
+    if (!is_iwarp()) CHECK(connection.queue_pair().query().state() == qp_state::error);
+    fresh = connection.take_queue_pair();
+  }
+  served.get();
+}
+
+TEST_CASE("A disconnect flushes what is posted to a queue pair of one's own", "[rdma_disconnect]") {
+  auto listener = listen();
+  auto served = std::async(std::launch::async, [&] {
+    own_side side;
+    auto request = listener.next_request(timeout::seconds(10));
+    auto ready = request.use_queue_pair(side.make());
+    auto connection = ready.accept();
+    connection.wait_disconnected(timeout::seconds(10));
+    // Soft-iWARP refuses what is posted then (EPERM).
+    if (is_iwarp()) return;
+    connection.flush();
+    connection.queue_pair().post(send(side.region.slice(0, 5)).signaled()).check();
+    CHECK(next_completion(side.queue).status() == completion_status::flushed);
+  });
+  own_side side;
+  auto far = route_to(listener.port());
+  auto ready = far.use_queue_pair(side.make());
+  auto connection = ready.connect();
+  connection.disconnect();
+  if (is_iwarp()) return;
+  connection.queue_pair().post(send(side.region.slice(0, 5)).signaled()).check();
+  CHECK(next_completion(side.queue).status() == completion_status::flushed);
+  served.get();
+}
+
+TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
+          "[rdma_reject][rdma_init_qp_attr]") {
+  auto listener = listen();
+  auto served = std::async(std::launch::async, [&] {
+    own_side side;
+    auto unwelcome = listener.next_request(timeout::seconds(10));
+    auto refused = unwelcome.use_queue_pair(side.make());
+    fresh_pair fresh = refused.reject(cm::private_data::of(std::uint32_t{9}));
+    CHECK(fresh.query().state() == qp_state::reset);
+    if (is_iwarp()) return;
+
+    auto request = listener.next_request(timeout::seconds(10));
+    auto ready = request.use_queue_pair(std::move(fresh));
+    ready.queue_pair().post(receive(side.region.buffer())).check();
+    auto connection = ready.accept();
+    answer(connection.queue_pair(), side);
+    connection.wait_disconnected(timeout::seconds(10));
+  });
+  own_side side;
+  auto far = route_to(listener.port());
+  auto ready = far.use_queue_pair(side.make());
+  failure why;
+  auto none = ready.connect({}, timeout::seconds(10), why);
+  CHECK_FALSE(none);
+  CHECK(why.code() == (is_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 9);
+  fresh_pair fresh = ready.take_queue_pair();
+  CHECK(fresh.query().state() == qp_state::reset);
+  CHECK_FALSE(ready);
+  if (is_iwarp()) return;
+
+  far = route_to(listener.port());
+  auto again = far.use_queue_pair(std::move(fresh));
+  again.queue_pair().post(receive(side.region.buffer())).check();
+  auto connection = again.connect();
+  talk_first(connection.queue_pair(), side);
+  connection.disconnect();
+  served.get();
+}
+
+TEST_CASE("An empty queue pair is refused, and the connector can be used on",
+          "[rdma_init_qp_attr]") {
+  auto listener = listen();
+  auto far = route_to(listener.port());
+  failure why;
+  auto none = far.use_queue_pair(fresh_pair{}, why);
+  CHECK_FALSE(none);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(far);
+}
+
+TEST_CASE("Enhancements travel with a request and are refused by name",
+          "[rdma_set_local_ece][rdma_get_remote_ece][rdma_reject_ece]") {
+  constexpr connection_enhancements offered{.vendor_id = 0x1405, .options = 0x10};
+  auto listener = listen();
+  auto served = std::async(std::launch::async, [&] {
+    auto request = listener.next_request(timeout::seconds(10));
+    // iWARP has no place for them.
+    const bool travels = !is_iwarp();
+    CHECK(request.id().remote_enhancements() == (travels ? offered : connection_enhancements{}));
+    request.id().reject_enhancements(cm::private_data::of(std::uint8_t{3}));
+  });
+  own_side side;
+  auto far = route_to(listener.port());
+  auto ready = far.use_queue_pair(side.make());
+  failure why;
+  ready.id().set_local_enhancements({}, why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  ready.offer_enhancements(offered);
+  auto none = ready.connect({}, timeout::seconds(10), why);
+  CHECK_FALSE(none);
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->reason == (is_iwarp() ? cm::reject_reason::unspecified
+                                                 : cm::reject_reason::enhancements_not_supported));
+  CHECK(ready.rejection()->private_data.as<std::uint8_t>() == 3);
+  served.get();
+}
+
+TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_notify]") {
+  auto listener = listen();
+  own_side side;
+  auto far = route_to(listener.port());
+  auto silent = far.use_queue_pair(side.make());
+  silent.id().connect({.queue_pair = silent.queue_pair().number()});
+  auto request = listener.next_request(timeout::seconds(10));
+  auto ready = request.create_queue_pair();
+  ready.id().accept({});
+  const auto answered = silent.id().channel().next_event(timeout::seconds(10));
+  REQUIRE(answered);
+  // On iWARP there is nothing to confirm.
+  if (!is_iwarp()) {
+    CHECK(answered->type() == cm::event_type::connect_response);
+    CHECK_FALSE(ready.id().channel().has_event());
+  }
+  ready.id().notify(async_event_type::communication_established);
+  const auto event = ready.id().channel().next_event(timeout::seconds(10));
+  REQUIRE(event);
+  CHECK(event->type() == cm::event_type::established);
+}
