@@ -282,8 +282,13 @@ struct esp_options;
 
 // cm
 namespace cm {
+enum class address_family : std::uint16_t;
 enum class event_type : std::uint32_t;
+enum class lookup_error : int;
+enum class service_id : std::uint64_t;
 enum class step : std::uint8_t;
+class address_info;
+class address_list;
 class event;
 class event_channel;
 template <class Storage>
@@ -295,7 +300,10 @@ class identifier_operations;
 using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
 class private_data;
 class socket_address;
+struct accept_options;
+struct connect_options;
 struct connection_options;
+struct lookup_options;
 struct rejection;
 template <transport Transport, step Step>
 class connector;

@@ -149,12 +149,14 @@ class [[nodiscard]] connector {
     return {std::move(session_)};
   }
 
-  /// What `next` gives, once the event is there.
+  /// What `next` gives, once the event is there. The kernel keeps the time itself, and says by an
+  /// event when it is up, and what was missing.
   template <error_policy Policy, class Next>
   [[nodiscard]] auto after(event_type wanted, timeout limit, std::string_view verb, Policy&& policy,
                            const Next& next) -> decltype(next()) {
     if (detail::failed(policy)) return {};
-    const auto event = session_.wait_for(wanted, limit, verb, std::forward<Policy>(policy));
+    const auto event =
+        session_.wait_for(wanted, limit + timeout::seconds(1), verb, std::forward<Policy>(policy));
     if (!event) return {};
     return next();
   }

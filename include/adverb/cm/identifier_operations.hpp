@@ -13,7 +13,9 @@
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/explain_call.hpp>
 #include <adverb/cm/port_space.hpp>
+#include <adverb/cm/private_data_limit.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/context.hpp>
@@ -24,16 +26,6 @@
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
-
-/// The address of a side of an identifier, empty as long as there is none.
-[[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
-  switch (address->sa_family) {
-    case AF_INET: return {adopt, address, sizeof(sockaddr_in)};
-    case AF_INET6: return {adopt, address, sizeof(sockaddr_in6)};
-    case AF_UNSPEC: return {};
-    default: return {adopt, address, sizeof(sockaddr_storage)};
-  }
-}
 
 /// An identifier with all that librdmacm made for it.
 struct identifier_traits {
@@ -54,8 +46,10 @@ struct identifier_traits {
     if (id->verbs != nullptr) put_device(writer, id->verbs).put(" ");
     const cm::socket_address local = address_in(&id->route.addr.src_addr);
     const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
-    if (local.is_empty() && peer.is_empty()) writer.put("rdma_cm identifier");
-    if (!local.is_empty()) writer.put(local);
+    if (local.is_empty())
+      writer.put("rdma_cm identifier");
+    else
+      writer.put(local);
     if (!peer.is_empty()) writer.put(" -> ").put(peer);
   }
 };
@@ -130,15 +124,15 @@ class identifier_operations : public Storage {
         [&](rdma_cm_id* id) {
           return rdma_resolve_addr(id, from.native(), to.native(), limit.milliseconds());
         },
-        to);
+        to, from);
   }
 
   /// Starts to find the way there; an event tells: route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
   template <error_policy Policy = throwing>
   void resolve_route(timeout limit, Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_resolve_route",
-         [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
+    call_on_device(std::forward<Policy>(policy), "rdma_resolve_route",
+                   [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
   }
 
   /// Makes its queue pair, in INIT, or in RTS for UD. Without a domain it is librdmacm's; without
@@ -148,14 +142,14 @@ class identifier_operations : public Storage {
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          Policy&& policy = {}) const {
     if (options.needs_extended_creation()) {
-      call(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
+      call_on_device(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =
             options.native_extended(Transport, domain ? domain.native_handle() : id->pd);
         return rdma_create_qp_ex(id, &native);
       });
       return;
     }
-    call(std::forward<Policy>(policy), "rdma_create_qp", [&](rdma_cm_id* id) {
+    call_on_device(std::forward<Policy>(policy), "rdma_create_qp", [&](rdma_cm_id* id) {
       ibv_qp_init_attr native = options.native(Transport);
       return rdma_create_qp(id, domain.native_handle(), &native);
     });
@@ -172,8 +166,8 @@ class identifier_operations : public Storage {
   /// Wraps: rdma_connect(3).
   template <error_policy Policy = throwing>
   void connect(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_connect", options.private_data,
-                      [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_connect", detail::cm_message::request,
+                      options.private_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_connect(id, &native);
                       });
@@ -182,8 +176,8 @@ class identifier_operations : public Storage {
   /// Wraps: rdma_establish(3).
   template <error_policy Policy = throwing>
   void establish(Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_establish",
-         [](rdma_cm_id* id) { return rdma_establish(id); });
+    call_on_device(std::forward<Policy>(policy), "rdma_establish",
+                   [](rdma_cm_id* id) { return rdma_establish(id); });
   }
 
   /// Waits for requests, of which so many may queue up; events tell: connect_request.
@@ -198,8 +192,8 @@ class identifier_operations : public Storage {
   /// Wraps: rdma_accept(3).
   template <error_policy Policy = throwing>
   void accept(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_accept", options.private_data,
-                      [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_accept", detail::cm_message::acceptance,
+                      options.private_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_accept(id, &native);
                       });
@@ -208,9 +202,11 @@ class identifier_operations : public Storage {
   /// can be sent. Wraps: rdma_reject(3).
   template <error_policy Policy = throwing>
   void reject(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject", data, [&](rdma_cm_id* id) {
-      return rdma_reject(id, data.bytes().data(), static_cast<std::uint8_t>(data.bytes().size()));
-    });
+    with_private_data(std::forward<Policy>(policy), "rdma_reject", detail::cm_message::rejection,
+                      data, [&](rdma_cm_id* id) {
+                        return rdma_reject(id, data.bytes().data(),
+                                           static_cast<std::uint8_t>(data.bytes().size()));
+                      });
   }
 
   /// Ends the connection: moves the queue pair that was made for the identifier to ERR (iWARP:
@@ -218,8 +214,8 @@ class identifier_operations : public Storage {
   /// Wraps: rdma_disconnect(3).
   template <error_policy Policy = throwing>
   void disconnect(Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_disconnect",
-         [](rdma_cm_id* id) { return rdma_disconnect(id); });
+    call_on_device(std::forward<Policy>(policy), "rdma_disconnect",
+                   [](rdma_cm_id* id) { return rdma_disconnect(id); });
   }
 
  protected:
@@ -230,36 +226,55 @@ class identifier_operations : public Storage {
   }
 
  private:
-  /// Calls what returns 0, or -1 and errno; `target` is named in a failure. True on success.
+  /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
+  /// True on success.
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
   bool call(Policy&& policy, std::string_view verb, const Call& function,
-            const socket_address& target = {}) const {
+            const socket_address& to = {}, const socket_address& from = {}) const {
     rdma_cm_id* const id = this->native_handle();
     return present(std::forward<Policy>(policy), verb) &&
            detail::check_minus_one(
                std::forward<Policy>(policy), verb, [&] { return function(id); },
-               [&](failure_description& description) {
-                 if (!target.is_empty()) description.detail(to_text(target));
-                 detail::on_object<detail::identifier_traits>(id)(description);
-               });
+               describe(verb, to, from));
+  }
+  /// The same for what is only done once a device is known: librdmacm does not check it, and some
+  /// of its calls crash without.
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
+  bool call_on_device(Policy&& policy, std::string_view verb, const Call& function) const {
+    if (!present(std::forward<Policy>(policy), verb)) return false;
+    if (this->native_handle()->verbs != nullptr)
+      return call(std::forward<Policy>(policy), verb, function);
+    detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe(verb, {}, {}));
+    return false;
+  }
+
+  [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
+                              const socket_address& from) const noexcept {
+    return [id = this->native_handle(), verb, to, from](failure_description& description) {
+      if (!to.is_empty()) description.detail(to_text(to));
+      detail::on_object<detail::identifier_traits>(id)(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_call(writer, {verb, description.code(), id, to, from});
+      });
+    };
   }
 
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  void with_private_data(Policy&& policy, std::string_view verb, const private_data& data,
-                         const Call& function) const {
-    if (data.size() > private_data::capacity) {
-      if (present(std::forward<Policy>(policy), verb))
-        detail::report_errno(
-            std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
-              detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-              description.explain([&](text_writer& writer) {
-                writer.put("private data of ").decimal(data.size());
-                writer.put(" bytes is too long: ").decimal(private_data::capacity).put(" at most");
-              });
-            });
+  void with_private_data(Policy&& policy, std::string_view verb, detail::cm_message message,
+                         const private_data& data, const Call& function) const {
+    if (!present(std::forward<Policy>(policy), verb)) return;
+    const detail::private_data_limit limit = detail::limit_of(this->native_handle(), message);
+    if (data.size() <= limit.bytes) {
+      call_on_device(std::forward<Policy>(policy), verb, function);
       return;
     }
-    call(std::forward<Policy>(policy), verb, function);
+    detail::report_errno(
+        std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
+          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            detail::explain_private_data(writer, data.size(), message, limit);
+          });
+        });
   }
 };
 
