@@ -2,6 +2,8 @@
 // Everything over librdmacm. Link with librdmacm and libibverbs (CMake: adverb::cm).
 #pragma once
 
+#include <adverb/cm/address_info.hpp>
+#include <adverb/cm/connect.hpp>
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_of_own_pair.hpp>
 #include <adverb/cm/connection_options.hpp>
@@ -14,6 +16,7 @@
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/private_data.hpp>

@@ -285,8 +285,13 @@ struct esp_options;
 
 // cm
 namespace cm {
+enum class address_family : std::uint16_t;
 enum class event_type : std::uint32_t;
+enum class lookup_error : int;
+enum class service_id : std::uint64_t;
 enum class step : std::uint8_t;
+class address_info;
+class address_list;
 class event;
 class event_channel;
 template <class Storage>
@@ -299,7 +304,10 @@ using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
 class private_data;
 class socket_address;
 class context_list;
+struct accept_options;
+struct connect_options;
 struct connection_options;
+struct lookup_options;
 struct path_record;
 struct queue_pair_settings;
 struct rejection;

@@ -7,6 +7,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <adverb/cm/explain_call.hpp>
 #include <adverb/core/deadline.hpp>
 #include <adverb/core/file_descriptor.hpp>
 #include <adverb/core/handle.hpp>
@@ -79,16 +80,17 @@ class [[nodiscard]] event_channel
   /// Empty.
   event_channel() noexcept = default;
 
-  /// Fails with ENODEV where the kernel has no rdma_cm. Wraps: rdma_create_event_channel(3).
+  /// Fails where the kernel has no rdma_cm, or the machine no RDMA device. Wraps:
+  /// rdma_create_event_channel(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static event_channel create(Policy&& policy = {}) {
     return event_channel{adopt, detail::check_pointer(
                                     std::forward<Policy>(policy), "rdma_create_event_channel",
                                     [] { return rdma_create_event_channel(); },
                                     [](failure_description& description) {
-                                      description.explain(
-                                          "rdma_cm needs the kernel module rdma_ucm, and the right "
-                                          "to open /dev/infiniband/rdma_cm");
+                                      description.explain([&](text_writer& writer) {
+                                        detail::explain_event_channel(writer, description.code());
+                                      });
                                     })};
   }
 };

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include <adverb/cm/event.hpp>
+#include <adverb/cm/explain_call.hpp>
 #include <adverb/core/failure.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -22,8 +23,18 @@ namespace adverb::inline ADVERB_ABI::detail {
   }
 }
 
+inline void explain_address_error(text_writer& writer, const cm::event& event) {
+  const cm::socket_address peer = event.identifier().peer_address();
+  if (event.status() == -ENODEV)
+    explain_no_device_towards(writer, peer);
+  else if (event.status() == -ENETUNREACH)
+    writer.put("this machine has no route to ").put(peer.with_port(0));
+  else
+    writer.put("no neighbour answers for ").put(peer.with_port(0));
+}
+
 /// Says in words what an event means for whoever waited for another one.
-inline void explain_event(text_writer& writer, const cm::event& event) noexcept {
+inline void explain_event(text_writer& writer, const cm::event& event) {
   switch (event.type()) {
     case cm::event_type::rejected:
       writer.put("the peer rejected the connection: ").put(event.reason());
@@ -32,9 +43,7 @@ inline void explain_event(text_writer& writer, const cm::event& event) noexcept 
       writer.put(
           "no answer from the peer: it is off, or a firewall or the route drops what is sent");
       return;
-    case cm::event_type::address_error:
-      writer.put("the address was not resolved: no neighbour answers for it");
-      return;
+    case cm::event_type::address_error: explain_address_error(writer, event); return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;
     case cm::event_type::disconnected:
       writer.put(event.status() == 0 ? "the peer disconnected meanwhile"

@@ -11,23 +11,14 @@
 #include <rdma/rdma_verbs.h>
 
 #include <adverb/cm/event_channel.hpp>
-#include <adverb/cm/private_data.hpp>
+#include <adverb/cm/explain_call.hpp>
+#include <adverb/cm/private_data_limit.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/queue/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
-
-/// The address of a side of an identifier, empty as long as there is none.
-[[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
-  switch (address->sa_family) {
-    case AF_INET: return {adopt, address, sizeof(sockaddr_in)};
-    case AF_INET6: return {adopt, address, sizeof(sockaddr_in6)};
-    case AF_UNSPEC: return {};
-    default: return {adopt, address, sizeof(sockaddr_storage)};
-  }
-}
 
 inline void destroy_shared_receive_queue_of(rdma_cm_id* id) noexcept {
   lifetime_registry::instance().take_noted_parents(id->srq);
@@ -57,8 +48,10 @@ struct identifier_traits {
     if (id->verbs != nullptr) put_device(writer, id->verbs).put(" ");
     const cm::socket_address local = address_in(&id->route.addr.src_addr);
     const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
-    if (local.is_empty() && peer.is_empty()) writer.put("rdma_cm identifier");
-    if (!local.is_empty()) writer.put(local);
+    if (local.is_empty())
+      writer.put("rdma_cm identifier");
+    else
+      writer.put(local);
     if (!peer.is_empty()) writer.put(" -> ").put(peer);
   }
 };
@@ -80,44 +73,64 @@ class identifier_calls : public Storage {
     return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
   }
 
-  /// Calls what returns 0, or -1 and errno; `target` is named in a failure. True on success.
+  /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
+  /// True on success.
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
   bool call(Policy&& policy, std::string_view verb, const Call& function,
-            const socket_address& target = {}) const {
+            const socket_address& to = {}, const socket_address& from = {}) const {
     rdma_cm_id* const id = this->native_handle();
     return present(std::forward<Policy>(policy), verb) &&
            detail::check_minus_one(
                std::forward<Policy>(policy), verb, [&] { return function(id); },
-               [&](failure_description& description) {
-                 if (!target.is_empty()) description.detail(to_text(target));
-                 detail::on_object<detail::identifier_traits>(id)(description);
-               });
+               describe(verb, to, from));
   }
-
+  /// The same for what is only done once a device is known: librdmacm does not check it, and some
+  /// of its calls crash without.
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
+  bool call_on_device(Policy&& policy, std::string_view verb, const Call& function) const {
+    if (!present(std::forward<Policy>(policy), verb)) return false;
+    if (this->native_handle()->verbs != nullptr)
+      return call(std::forward<Policy>(policy), verb, function);
+    detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe(verb, {}, {}));
+    return false;
+  }
   /// The same for what changes the objects that the identifier stands on.
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
   bool call_with_new_parents(Policy&& policy, std::string_view verb, const Call& function) const {
-    return call(std::forward<Policy>(policy), verb, [&](rdma_cm_id* id) {
+    return call_on_device(std::forward<Policy>(policy), verb, [&](rdma_cm_id* id) {
       return detail::with_new_parents<detail::identifier_traits>(id, [&] { return function(id); });
     });
   }
 
+  /// The same for what sends private data. Refuses (EMSGSIZE) more than the link carries.
   template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  void with_private_data(Policy&& policy, std::string_view verb, const private_data& data,
-                         const Call& function) const {
-    if (data.size() > private_data::capacity) {
-      if (present(std::forward<Policy>(policy), verb))
-        detail::report_errno(
-            std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
-              detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-              description.explain([&](text_writer& writer) {
-                writer.put("private data of ").decimal(data.size());
-                writer.put(" bytes is too long: ").decimal(private_data::capacity).put(" at most");
-              });
-            });
+  void with_private_data(Policy&& policy, std::string_view verb, detail::cm_message message,
+                         const private_data& data, const Call& function) const {
+    if (!present(std::forward<Policy>(policy), verb)) return;
+    const detail::private_data_limit limit = detail::limit_of(this->native_handle(), message);
+    if (data.size() <= limit.bytes) {
+      call_on_device(std::forward<Policy>(policy), verb, function);
       return;
     }
-    call(std::forward<Policy>(policy), verb, function);
+    detail::report_errno(
+        std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
+          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            detail::explain_private_data(writer, data.size(), message, limit);
+          });
+        });
+  }
+
+ private:
+  [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
+                              const socket_address& from) const noexcept {
+    return [id = this->native_handle(), verb, to, from](failure_description& description) {
+      if (!to.is_empty()) description.detail(to_text(to));
+      detail::on_object<detail::identifier_traits>(id)(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_call(writer, {verb, description.code(), id, to, from});
+      });
+    };
   }
 };
 

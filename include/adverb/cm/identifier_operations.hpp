@@ -94,15 +94,15 @@ class identifier_operations : public identifier_settings<Storage> {
         [&](rdma_cm_id* id) {
           return rdma_resolve_addr(id, from.native(), to.native(), limit.milliseconds());
         },
-        to);
+        to, from);
   }
 
   /// Starts to find the way there; an event tells: route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
   template <error_policy Policy = throwing>
   void resolve_route(timeout limit, Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_resolve_route",
-         [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
+    call_on_device(std::forward<Policy>(policy), "rdma_resolve_route",
+                   [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
   }
 
   /// Makes its queue pair, in INIT, or in RTS for UD. Without a domain it is librdmacm's; without
@@ -218,8 +218,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_connect(3).
   template <error_policy Policy = throwing>
   void connect(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_connect", options.private_data,
-                      max_request_data, [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_connect", detail::cm_message::request,
+                      options.private_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_connect(id, &native);
                       });
@@ -228,8 +228,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_establish(3).
   template <error_policy Policy = throwing>
   void establish(Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_establish",
-         [](rdma_cm_id* id) { return rdma_establish(id); });
+    call_on_device(std::forward<Policy>(policy), "rdma_establish",
+                   [](rdma_cm_id* id) { return rdma_establish(id); });
   }
 
   /// Waits for requests, of which so many may queue up; events tell: connect_request.
@@ -244,8 +244,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_accept(3).
   template <error_policy Policy = throwing>
   void accept(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_accept", options.private_data,
-                      max_accept_data, [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_accept", detail::cm_message::acceptance,
+                      options.private_data, [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_accept(id, &native);
                       });
@@ -254,8 +254,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// can be sent. Wraps: rdma_reject(3).
   template <error_policy Policy = throwing>
   void reject(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject", data,
-                      [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_reject", detail::cm_message::rejection,
+                      data, [&](rdma_cm_id* id) {
                         return rdma_reject(id, data.bytes().data(),
                                            static_cast<std::uint8_t>(data.bytes().size()));
                       });
@@ -265,7 +265,7 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_reject_ece(3).
   template <error_policy Policy = throwing>
   void reject_enhancements(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece", data, [&](rdma_cm_id* id) {
+    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece", detail::cm_message::rejection, data, [&](rdma_cm_id* id) {
       return rdma_reject_ece(id, data.bytes().data(),
                              static_cast<std::uint8_t>(data.bytes().size()));
     });
@@ -285,12 +285,13 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_disconnect(3).
   template <error_policy Policy = throwing>
   void disconnect(Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_disconnect",
-         [](rdma_cm_id* id) { return rdma_disconnect(id); });
+    call_on_device(std::forward<Policy>(policy), "rdma_disconnect",
+                   [](rdma_cm_id* id) { return rdma_disconnect(id); });
   }
 
  protected:
   using identifier_calls<Storage>::call;
+  using identifier_calls<Storage>::call_on_device;
   using identifier_calls<Storage>::call_with_new_parents;
   using identifier_calls<Storage>::present;
   using identifier_calls<Storage>::with_private_data;

@@ -2,11 +2,12 @@
 // Listeners: where requests to connect come in.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <utility>
 
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/create_endpoint.hpp>
+#include <adverb/cm/prepare.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -19,9 +20,22 @@ struct listener_options {
   bool reuse_address = false;
 };
 
+/// How a connection is made from the side that is asked for it.
+struct accept_options {
+  /// Without completion queues they are made with the queue pair.
+  queue_pair_options queue_pair{};
+  /// librdmacm's own unless it is said here.
+  protection_domain_ref domain{};
+  /// What goes with the acceptance.
+  connection_options connection{};
+  /// How long to wait for a request, and then for the connection.
+  timeout request_timeout = timeout::endless();
+  timeout accept_timeout = timeout::seconds(10);
+};
+
 /// Waits for requests to connect:
 ///
-///     auto listener = cm::listener<transport::rc>::create(cm::socket_address::any(7471));
+///     auto listener = cm::listener<transport::rc>::create(7471);
 ///     while (true) serve(listener.accept());
 ///
 /// Thread safe: of several threads that wait on one, each request wakes one.
@@ -45,6 +59,13 @@ class [[nodiscard]] listener {
     return listener{std::move(session)};
   }
 
+  /// On a port of every address of this machine, IPv4 and IPv6.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static listener create(std::uint16_t port, const listener_options& options = {},
+                                       Policy&& policy = {}) {
+    return create(socket_address::any(port), options, std::forward<Policy>(policy));
+  }
+
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
   [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
@@ -65,6 +86,34 @@ class [[nodiscard]] listener {
                                    std::forward<Policy>(policy));
     if (!event) return {};
     return connection_request<Transport>::take(*event, std::forward<Policy>(policy));
+  }
+
+  /// Waits for the next request, and accepts it:
+  ///
+  ///     auto connection = listener.accept({.queue_pair = {.max_recv_wr = 16}},
+  ///                                       [&](auto& ready) { post_receives(ready.queue_pair());
+  ///                                       });
+  ///
+  /// `prepare` sees the request when the queue pair is there and before it is accepted: receives
+  /// that are posted there are in place before the peer can send. A request that fails on the way
+  /// is turned down. Wraps: rdma_create_qp(3), rdma_accept(3).
+  template <preparation<connection_request<Transport, step::ready>> Prepare,
+            error_policy Policy = throwing>
+  [[nodiscard]] connection<Transport> accept(const accept_options& options, Prepare&& prepare,
+                                             Policy&& policy = {}) const {
+    auto request = next_request(options.request_timeout, std::forward<Policy>(policy));
+    if (!request) return {};
+    auto ready =
+        request.create_queue_pair(options.queue_pair, options.domain, std::forward<Policy>(policy));
+    if (!ready ||
+        !detail::prepared(std::forward<Policy>(policy), "listener::accept", ready, prepare))
+      return {};
+    return ready.accept(options.connection, options.accept_timeout, std::forward<Policy>(policy));
+  }
+  template <error_policy Policy = throwing>
+  [[nodiscard]] connection<Transport> accept(const accept_options& options = {},
+                                             Policy&& policy = {}) const {
+    return accept(options, detail::no_preparation, std::forward<Policy>(policy));
   }
 
  private:

@@ -78,7 +78,7 @@ struct cm_session {
                        on_object<identifier_traits>(id.native_handle())(description);
                        description.explain([&](text_writer& writer) {
                          if (late)
-                           writer.put("nothing came within ").put(limit);
+                           explain_silence(writer, verb, id.native_handle(), limit);
                          else
                            writer.put("a signal handler ran meanwhile");
                        });

@@ -3,27 +3,61 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/ib.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
+#include <adverb/cm/port_space.hpp>
 #include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
 #include <adverb/core/text.hpp>
 #include <adverb/steering/network_address.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
+enum class address_family : std::uint16_t {
+  /// Of an empty address; where one is chosen, any.
+  unspecified = AF_UNSPEC,
+  ipv4 = AF_INET,
+  ipv6 = AF_INET6,
+  /// InfiniBand's own: a GID and a service ID.
+  infiniband = AF_IB,
+};
+
+[[nodiscard]] constexpr text<48> to_text(address_family family) noexcept {
+  const auto name = [family]() -> std::string_view {
+    switch (family) {
+      case address_family::unspecified: return "unspecified";
+      case address_family::ipv4: return "IPv4";
+      case address_family::ipv6: return "IPv6";
+      case address_family::infiniband: return "InfiniBand";
+    }
+    return {};
+  };
+  return detail::name_or_number(name(), static_cast<std::uint16_t>(family));
+}
+
+/// What listens on InfiniBand, where IP has a port.
+enum class service_id : std::uint64_t {};
+
+/// The one that stands for a port.
+[[nodiscard]] constexpr service_id service_id_of(port_space space, std::uint16_t port) noexcept {
+  return service_id{std::uint64_t{static_cast<std::uint32_t>(space)} << 16 | port};
+}
+
 /// An address of any family that librdmacm knows, with its port, by value:
 ///
 ///     socket_address{ipv4_address{10, 0, 0, 1}, 7471}
-///     socket_address::parse("fe80::1", 7471)
+///     socket_address::parse("fe80::1%eth0", 7471)
 ///
 /// Names of hosts are resolved by `address_list`. Empty by default.
 class socket_address {
@@ -34,7 +68,7 @@ class socket_address {
     native.sin_family = AF_INET;
     native.sin_port = htons(port);
     std::memcpy(&native.sin_addr, address.bytes().data(), address.bytes().size());
-    store(&native, sizeof native);
+    store(native);
   }
   /// `scope` is the index of the interface that a link-local address belongs to.
   socket_address(const ipv6_address& address, std::uint16_t port,
@@ -44,12 +78,29 @@ class socket_address {
     native.sin6_port = htons(port);
     native.sin6_scope_id = scope;
     std::memcpy(&native.sin6_addr, address.bytes().data(), address.bytes().size());
-    store(&native, sizeof native);
+    store(native);
   }
-  /// A copy of one of the C API; empty when the length fits no family.
+  /// A native one: librdmacm takes it on InfiniBand, with identifiers of any port space. The
+  /// partition is that of 0xffff unless it is said here.
+  socket_address(const gid& address, service_id service, pkey partition = pkey{0xffff}) noexcept {
+    sockaddr_ib native{};
+    native.sib_family = AF_IB;
+    native.sib_pkey = htons(static_cast<std::uint16_t>(partition));
+    std::memcpy(&native.sib_addr, address.bytes().data(), address.bytes().size());
+    native.sib_sid = htobe64(static_cast<std::uint64_t>(service));
+    native.sib_sid_mask = ~std::uint64_t{0};
+    store(native);
+  }
+  /// A copy of one of the C API; empty when the family is none of these, or the length too short
+  /// for it.
   socket_address(adopt_t, const sockaddr* address, socklen_t length) noexcept {
-    if (address != nullptr && length >= sizeof address->sa_family && length <= sizeof storage_)
-      store(address, length);
+    if (address == nullptr || length < sizeof address->sa_family) return;
+    switch (address->sa_family) {
+      case AF_INET: copy<sockaddr_in>(address, length); break;
+      case AF_INET6: copy<sockaddr_in6>(address, length); break;
+      case AF_IB: copy<sockaddr_ib>(address, length); break;
+      default: break;
+    }
   }
 
   /// Every address of this machine, IPv4 and IPv6: to listen on.
@@ -61,43 +112,84 @@ class socket_address {
     return {ipv4_address{}, port};
   }
 
-  /// From numbers: "10.0.0.1", "fe80::1". Nothing when the text is neither.
+  /// From numbers: "10.0.0.1", "2001:db8::1", "fe80::1%eth0" (an interface of this machine, by its
+  /// name or its index). Nothing when the text is neither.
   [[nodiscard]] static std::optional<socket_address> parse(std::string_view address,
                                                            std::uint16_t port) noexcept {
-    std::array<char, INET6_ADDRSTRLEN> copy{};
-    if (address.size() >= copy.size()) return std::nullopt;
-    address.copy(copy.data(), address.size());
+    const std::size_t separator = address.find('%');
+    const text<INET6_ADDRSTRLEN> numbers{
+        [&](text_writer& writer) { writer.put(address.substr(0, separator)); }};
     std::array<std::uint8_t, 16> bytes{};
-    if (::inet_pton(AF_INET, copy.data(), bytes.data()) == 1)
+    if (separator == std::string_view::npos &&
+        ::inet_pton(AF_INET, numbers.c_str(), bytes.data()) == 1)
       return socket_address{ipv4_address{bytes[0], bytes[1], bytes[2], bytes[3]}, port};
-    if (::inet_pton(AF_INET6, copy.data(), bytes.data()) == 1)
-      return socket_address{ipv6_address{bytes}, port};
-    return std::nullopt;
+    if (::inet_pton(AF_INET6, numbers.c_str(), bytes.data()) != 1) return std::nullopt;
+    if (separator == std::string_view::npos) return socket_address{ipv6_address{bytes}, port};
+    const std::uint32_t scope = index_of_interface(address.substr(separator + 1));
+    if (scope == 0) return std::nullopt;
+    return socket_address{ipv6_address{bytes}, port, scope};
   }
 
-  [[nodiscard]] bool is_empty() const noexcept { return family() == AF_UNSPEC; }
-  /// AF_INET, AF_INET6 or AF_IB; AF_UNSPEC when empty.
-  [[nodiscard]] int family() const noexcept { return storage_.ss_family; }
+  [[nodiscard]] bool is_empty() const noexcept { return family() == address_family::unspecified; }
+  [[nodiscard]] address_family family() const noexcept {
+    return static_cast<address_family>(storage_.ss_family);
+  }
   [[nodiscard]] socklen_t length() const noexcept { return length_; }
   /// 0 when it has none, or none is chosen yet.
   [[nodiscard]] std::uint16_t port() const noexcept {
-    if (family() == AF_INET) return ntohs(as<sockaddr_in>().sin_port);
-    if (family() == AF_INET6) return ntohs(as<sockaddr_in6>().sin6_port);
-    return 0;
+    switch (family()) {
+      case address_family::ipv4: return ntohs(as<sockaddr_in>().sin_port);
+      case address_family::ipv6: return ntohs(as<sockaddr_in6>().sin6_port);
+      case address_family::infiniband: return port_of(*service());
+      default: return 0;
+    }
   }
+  /// The same address with another port; native ones keep the port space of their service.
+  [[nodiscard]] socket_address with_port(std::uint16_t port) const noexcept {
+    if (const auto address = ipv4()) return {*address, port};
+    if (const auto address = ipv6()) return {*address, port, scope()};
+    if (const auto address = infiniband())
+      return {*address,
+              service_id{(static_cast<std::uint64_t>(*service()) & ~std::uint64_t{0xffff}) | port},
+              *partition()};
+    return {};
+  }
+
   [[nodiscard]] std::optional<ipv4_address> ipv4() const noexcept {
-    if (family() != AF_INET) return std::nullopt;
-    const in_addr address = as<sockaddr_in>().sin_addr;
-    std::array<std::uint8_t, 4> bytes{};
-    std::memcpy(bytes.data(), &address, bytes.size());
-    return ipv4_address{bytes};
+    if (family() != address_family::ipv4) return std::nullopt;
+    return ipv4_address{bytes_of<4>(as<sockaddr_in>().sin_addr)};
   }
   [[nodiscard]] std::optional<ipv6_address> ipv6() const noexcept {
-    if (family() != AF_INET6) return std::nullopt;
-    const in6_addr address = as<sockaddr_in6>().sin6_addr;
-    std::array<std::uint8_t, 16> bytes{};
-    std::memcpy(bytes.data(), &address, bytes.size());
-    return ipv6_address{bytes};
+    if (family() != address_family::ipv6) return std::nullopt;
+    return ipv6_address{bytes_of<16>(as<sockaddr_in6>().sin6_addr)};
+  }
+  /// The index of the interface that a link-local IPv6 address belongs to; 0 when none is said.
+  [[nodiscard]] std::uint32_t scope() const noexcept {
+    return family() == address_family::ipv6 ? as<sockaddr_in6>().sin6_scope_id : 0;
+  }
+  /// Of a native address.
+  [[nodiscard]] std::optional<gid> infiniband() const noexcept {
+    if (family() != address_family::infiniband) return std::nullopt;
+    return gid{bytes_of<16>(as<sockaddr_ib>().sib_addr)};
+  }
+  [[nodiscard]] std::optional<service_id> service() const noexcept {
+    if (family() != address_family::infiniband) return std::nullopt;
+    return service_id{be64toh(as<sockaddr_ib>().sib_sid)};
+  }
+  [[nodiscard]] std::optional<pkey> partition() const noexcept {
+    if (family() != address_family::infiniband) return std::nullopt;
+    return pkey{ntohs(as<sockaddr_ib>().sib_pkey)};
+  }
+
+  /// True for those that stand for every address of a machine.
+  [[nodiscard]] bool is_any() const noexcept {
+    return !is_empty() &&
+           (ipv4() == ipv4_address{} || ipv6() == ipv6_address{} || infiniband() == gid{});
+  }
+  /// True for IPv6 addresses that mean something on one link only, and so need a scope.
+  [[nodiscard]] bool is_link_local() const noexcept {
+    const auto address = ipv6();
+    return address && gid{address->bytes()}.is_link_local();
   }
 
   /// For the C API, which takes it as one that could be changed, and does not.
@@ -111,32 +203,96 @@ class socket_address {
   }
 
  private:
+  [[nodiscard]] static std::uint32_t index_of_interface(std::string_view name) noexcept {
+    std::uint32_t number = 0;
+    bool is_number = !name.empty() && name.size() < 10;
+    for (const char digit : name) {
+      is_number = is_number && digit >= '0' && digit <= '9';
+      number = is_number ? number * 10 + static_cast<std::uint32_t>(digit - '0') : 0;
+    }
+    const text<IF_NAMESIZE> copy{[&](text_writer& writer) { writer.put(name); }};
+    return is_number ? number : ::if_nametoindex(copy.c_str());
+  }
+  [[nodiscard]] static std::uint16_t port_of(service_id service) noexcept {
+    const auto number = static_cast<std::uint64_t>(service);
+    for (const port_space space :
+         {port_space::tcp, port_space::udp, port_space::ipoib, port_space::infiniband})
+      if (number >> 16 == static_cast<std::uint32_t>(space))
+        return static_cast<std::uint16_t>(number);
+    return 0;
+  }
+
+  template <std::size_t Size, class Native>
+  [[nodiscard]] static std::array<std::uint8_t, Size> bytes_of(const Native& native) noexcept {
+    static_assert(sizeof native == Size);
+    std::array<std::uint8_t, Size> bytes{};
+    std::memcpy(bytes.data(), &native, Size);
+    return bytes;
+  }
   template <class Native>
   [[nodiscard]] Native as() const noexcept {
     Native native{};
     std::memcpy(&native, &storage_, sizeof native);
     return native;
   }
-  void store(const void* address, socklen_t length) noexcept {
-    std::memcpy(&storage_, address, length);
-    length_ = length;
+  template <class Native>
+  void store(const Native& native) noexcept {
+    std::memcpy(&storage_, &native, sizeof native);
+    length_ = sizeof native;
+  }
+  template <class Native>
+  void copy(const sockaddr* address, socklen_t length) noexcept {
+    if (length < sizeof(Native)) return;
+    Native native{};
+    std::memcpy(&native, address, sizeof native);
+    // What may be left there means nothing, and two addresses that differ in it are equal.
+    if constexpr (requires { native.sin_zero; })
+      std::memset(native.sin_zero, 0, sizeof native.sin_zero);
+    store(native);
   }
 
   mutable sockaddr_storage storage_{};
   socklen_t length_ = 0;
 };
 
-/// "10.0.0.1:7471", "[fe80::1]:7471".
-[[nodiscard]] inline text<64> to_text(const socket_address& address) noexcept {
-  return text<64>{[&](text_writer& writer) {
-    if (const auto ipv4 = address.ipv4())
+/// "10.0.0.1:7471", "[fe80::1%eth0]:7471", "[fe80::1] service 0x1061d2f pkey 0xffff".
+[[nodiscard]] inline text<96> to_text(const socket_address& address) noexcept {
+  return text<96>{[&](text_writer& writer) {
+    if (const auto native = address.infiniband()) {
+      writer.put("[").put(*native).put("] service 0x");
+      writer.hexadecimal(static_cast<std::uint64_t>(*address.service()));
+      writer.put(" pkey ").put(*address.partition());
+      return;
+    }
+    if (const auto ipv4 = address.ipv4()) {
       writer.put(*ipv4);
-    else if (const auto ipv6 = address.ipv6())
-      writer.put("[").put(*ipv6).put("]");
-    else
-      writer.put(address.is_empty() ? "no address" : "an address of another family");
+    } else if (const auto ipv6 = address.ipv6()) {
+      writer.put("[").put(*ipv6);
+      if (address.scope() != 0) {
+        std::array<char, IF_NAMESIZE> name{};
+        writer.put("%");
+        if (::if_indextoname(address.scope(), name.data()) != nullptr)
+          writer.put(std::string_view{name.data()});
+        else
+          writer.decimal(address.scope());
+      }
+      writer.put("]");
+    } else {
+      writer.put("no address");
+    }
     if (address.port() != 0) writer.put(":").decimal(address.port());
   }};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The address of a side of an identifier, empty as long as there is none: the kernel then has
+/// zeros there, sometimes with a family.
+[[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
+  const cm::socket_address found{adopt, address, sizeof(sockaddr_storage)};
+  return found.is_any() && found.port() == 0 ? cm::socket_address{} : found;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -62,6 +62,29 @@ bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
   return false;
 }
 
+/// For rdma_getaddrinfo, which returns 0; or -1 and an errno; or, where a name was not resolved,
+/// what getaddrinfo said, which is a negative number of the category `names`: in errno, with -1, or
+/// as the result. True on success.
+template <error_policy Policy, class Call, class Describe>
+bool check_looked_up(Policy&& policy, std::string_view verb, const std::error_category& names,
+                     const Call& call, const Describe& describe) {
+  errno = 0;
+  const int result = call();
+  if (result == 0) [[likely]] {
+    clear(policy);
+    return true;
+  }
+  const int number = result == -1 ? errno : result;
+  // What failed for want of memory comes as a -1 that was taken for an answer of getaddrinfo.
+  const bool no_memory = result == -1 && number == -1;
+  report(std::forward<Policy>(policy),
+         no_memory    ? errno_code(ENOMEM)
+         : number < 0 ? std::error_code{number, names}
+                      : errno_code(number),
+         verb, describe);
+  return false;
+}
+
 /// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
 /// is no failure. True when something came.
 template <error_policy Policy, class Call, class Describe>

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Hosts, services and addresses are looked up, and what cannot be found says so.
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm/guest.hpp"
+#include "cm/support.hpp"
+
+using namespace adverb;
+
+TEST_CASE("An address in numbers is looked up, with what it is for",
+          "[rdma_getaddrinfo][rdma_freeaddrinfo]") {
+  const cm::address_list found{"10.1.2.3",
+                               7471,
+                               {.numeric_host = true,
+                                .no_route = true,
+                                .transport = transport::rc,
+                                .port_space = cm::port_space::tcp}};
+  REQUIRE(std::distance(found.begin(), found.end()) == 1);
+  const cm::address_info info = found.front();
+  CHECK(info.destination() == cm_test::in_numbers("10.1.2.3", 7471));
+  CHECK(info.source().is_empty());
+  CHECK(info.family() == cm::address_family::ipv4);
+  CHECK(info.transport() == transport::rc);
+  CHECK(info.port_space() == cm::port_space::tcp);
+  CHECK_FALSE(info.is_passive());
+  CHECK(info.destination_name().empty());
+  CHECK(info.source_name().empty());
+  CHECK(info.route().empty());
+  CHECK(info.connect_data().empty());
+  CHECK(info == *found.begin());
+  CHECK(info.native_handle() == found.native_handle());
+}
+
+TEST_CASE("A host is found by its name", "[rdma_getaddrinfo]") {
+  const cm::address_list found{"localhost", 7471, {.family = cm::address_family::ipv4}};
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().destination() == cm_test::in_numbers("127.0.0.1", 7471));
+}
+
+TEST_CASE("Datagrams are looked up as such, and IPv6 as such", "[rdma_getaddrinfo]") {
+  const cm::address_list datagrams{"::1", "7471", {.transport = transport::ud}};
+  REQUIRE_FALSE(datagrams.empty());
+  CHECK(datagrams.front().transport() == transport::ud);
+  CHECK(datagrams.front().port_space() == cm::port_space::udp);
+  CHECK(datagrams.front().destination() == cm_test::in_numbers("::1", 7471));
+}
+
+TEST_CASE("An address to listen on is a source", "[rdma_getaddrinfo]") {
+  const cm::address_list found{
+      "", 7471, {.passive = true, .family = cm::address_family::ipv6, .transport = transport::rc}};
+  REQUIRE_FALSE(found.empty());
+  CHECK(found.front().is_passive());
+  CHECK(found.front().source() == cm::socket_address::any(7471));
+  CHECK(found.front().destination().is_empty());
+}
+
+TEST_CASE("The address to connect from goes along", "[rdma_getaddrinfo]") {
+  const cm::socket_address from = cm_test::device_address();
+  const cm::address_list by_name{"10.1.2.3", 7471, {.from = from}};
+  CHECK(by_name.front().source() == from);
+  const cm::address_list by_address{cm_test::in_numbers("10.1.2.3", 7471), {.from = from}};
+  REQUIRE_FALSE(by_address.empty());
+  CHECK(by_address.front().destination() == cm_test::in_numbers("10.1.2.3", 7471));
+  CHECK(by_address.front().source() == from);
+}
+
+TEST_CASE("A native address is a GID in numbers", "[rdma_getaddrinfo]") {
+  const cm::address_list found{"fe80::1",
+                               7471,
+                               {.numeric_host = true,
+                                .family = cm::address_family::infiniband,
+                                .transport = transport::rc,
+                                .port_space = cm::port_space::tcp}};
+  REQUIRE_FALSE(found.empty());
+  const cm::socket_address native = found.front().destination();
+  CHECK(native.family() == cm::address_family::infiniband);
+  CHECK(native.infiniband() == gid{cm_test::in_numbers("fe80::1", 0).ipv6()->bytes()});
+  CHECK(native.service() == cm::service_id_of(cm::port_space::tcp, 7471));
+  CHECK(native.partition() == pkey{0xffff});
+}
+
+TEST_CASE("A list is moved, released and adopted") {
+  cm::address_list first{"10.1.2.3", 1};
+  rdma_addrinfo* const native = first.native_handle();
+  cm::address_list second{std::move(first)};
+  CHECK(first.empty());
+  CHECK(first.begin() == first.end());
+  first = std::move(second);
+  CHECK(first.native_handle() == native);
+  const cm::address_list adopted{adopt, first.release()};
+  CHECK(first.empty());
+  CHECK(adopted.native_handle() == native);
+}
+
+namespace {
+
+std::string refused(const char* host, const char* service, const cm::lookup_options& options,
+                    std::error_code expected) {
+  const failure why = reported([&](auto&&... policy) {
+    const cm::address_list found{host, service, options, policy...};
+    CHECK(found.empty());
+  });
+  CHECK(why.verb() == "rdma_getaddrinfo");
+  CHECK(std::string{why.object()}.ends_with(std::string{":"} + service));
+  CHECK(why.code() == expected);
+  return std::string{why.explanation()};
+}
+
+}  // namespace
+
+TEST_CASE("What cannot be found says what it is", "[rdma_getaddrinfo]") {
+  using enum cm::lookup_error;
+  CHECK(refused("no host", "1", {.numeric_host = true}, host_not_found) ==
+        "no host is no address in numbers");
+  CHECK(refused("localhost", "no-service", {.transport = transport::rc}, service_not_found) ==
+        "no service of that transport is named no-service");
+  CHECK(refused("10.1.2.3", "1", {.numeric_host = true, .family = cm::address_family::infiniband},
+                host_not_found) == "10.1.2.3 is no GID: one is written as an IPv6 address");
+  CHECK(refused("", "no-service", {}, service_not_found) ==
+        "no service of that transport is named no-service");
+  CHECK(refused(std::string(2000, 'x').c_str(), "1", {}, host_not_found) ==
+        "no host is named " + std::string(125, 'x') + "...");
+}
+
+TEST_CASE("An address of another family than was asked for is not found", "[rdma_getaddrinfo]") {
+  failure why;
+  const cm::address_list found{"10.1.2.3", 1, {.family = cm::address_family::ipv6}, why};
+  CHECK(found.empty());
+  CHECK(why.code().category() == cm::lookup_category());
+  CHECK(why.explanation() == "no host is named 10.1.2.3, or it has no IPv6 address");
+}
+
+TEST_CASE("A name that no server knows is told apart from a server that does not answer",
+          "[rdma_getaddrinfo]") {
+  failure why;
+  const cm::address_list found{"no-such-host.invalid", 1, {}, why};
+  CHECK(found.empty());
+  if (why.code() == cm::lookup_error::try_again)
+    CHECK(why.explanation() == "no name server answered");
+  else
+    CHECK(why.explanation() == "no host is named no-such-host.invalid");
+}

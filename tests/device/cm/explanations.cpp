@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+// What goes wrong with addresses and steps says why, in words that help.
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <future>
+#include <iostream>
+#include <span>
+#include <string>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm/guest.hpp"
+#include "cm/support.hpp"
+
+using namespace adverb;
+using namespace std::chrono_literals;
+using cm_test::device_address;
+using cm_test::in_numbers;
+
+namespace {
+
+using connector = cm::connector<transport::rc>;
+
+/// "10.1.0.1 (rxe0)": what the messages say of the devices there are.
+std::string device_with_address() {
+  return to_string(device_address()) + " (" + cm_test::environment("SOFTRDMA_DEVICE") + ")";
+}
+
+failure not_resolved(const cm::socket_address& to, const cm::resolve_options& options = {}) {
+  return reported([&](auto&&... policy) {
+    auto start = connector::create();
+    if (start.resolve_address(to, options, policy...)) FAIL("it was resolved");
+    CHECK(start);
+  });
+}
+
+failure not_listening(const cm::socket_address& at) {
+  return reported([&](auto&&... policy) {
+    if (cm::listener<transport::rc>::create(at, {}, policy...)) FAIL("it listens");
+  });
+}
+
+/// A connector that is ready to ask for a connection.
+cm::connector<transport::rc, cm::step::ready> ready_for(const cm::socket_address& to) {
+  auto start = connector::create();
+  auto near = start.resolve_address(to);
+  auto far = near.resolve_route();
+  return far.create_queue_pair();
+}
+
+/// Has an interface that no RDMA device serves: 10.9.0.1, with the neighbour 10.9.0.9.
+bool add_ordinary_interface() {
+  static const bool added = cm_test::in_guest(
+      "ip addr add 10.9.0.1/24 dev eth0 && ip link set eth0 up && "
+      "ip neigh add 10.9.0.9 lladdr 02:00:00:00:00:09 dev eth0");
+  if (!added) tell_skip("an interface without RDMA", "it needs a guest with an interface eth0");
+  return added;
+}
+
+}  // namespace
+
+TEST_CASE("A port that no one listens on", "[rdma_connect]") {
+  auto ready = ready_for(device_address(4999));
+  failure why;
+  CHECK_FALSE(ready.connect({}, timeout::seconds(10), why));
+  CHECK(why.code() == std::errc::connection_refused);
+  CHECK(why.verb() == "rdma_connect");
+  CHECK(std::string{why.object()}.ends_with("-> " + to_string(device_address(4999))));
+  CHECK(std::string{why.explanation()}.ends_with("no one listens on that port"));
+  if (cm_test::is_iwarp()) return;
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
+}
+
+TEST_CASE("A program that refuses, and says why", "[rdma_reject]") {
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  auto refused = std::async(std::launch::async, [&] {
+    auto request = listener.next_request(timeout::seconds(10));
+    request.reject(cm::private_data::of(std::uint32_t{4711}));
+  });
+  auto ready = ready_for(listener.local_address());
+  failure why;
+  CHECK_FALSE(ready.connect({}, timeout::seconds(10), why));
+  refused.get();
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 4711);
+  if (cm_test::is_iwarp()) return;
+  CHECK(why.code() == std::errc::connection_refused);
+  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
+  CHECK(ready.rejection()->reason == cm::reject_reason::by_the_program);
+}
+
+TEST_CASE("An address without a route", "[rdma_resolve_addr]") {
+  const failure why = not_resolved(in_numbers("192.0.2.1", 4999));
+  CHECK(why.code() == std::errc::network_unreachable);
+  CHECK(why.explanation() == "this machine has no route to 192.0.2.1; the RDMA devices here have " +
+                                 device_with_address());
+}
+
+TEST_CASE("An address behind an interface that no RDMA device serves", "[rdma_resolve_addr]") {
+  if (!add_ordinary_interface()) return;
+  const failure elsewhere = not_resolved(in_numbers("10.9.0.9", 4999));
+  CHECK(elsewhere.code() == std::errc::no_such_device);
+  CHECK(elsewhere.explanation() ==
+        "the way to 10.9.0.9 leads over no RDMA device; the RDMA devices here have " +
+            device_with_address());
+
+  const failure from = not_resolved(device_address(4999), {.from = in_numbers("10.9.0.1", 0)});
+  CHECK(from.code() == std::errc::no_such_device);
+  CHECK(from.explanation() == "no RDMA device serves 10.9.0.1 (eth0); the RDMA devices here have " +
+                                  device_with_address());
+
+  const failure here = not_listening(in_numbers("10.9.0.1", 4999));
+  CHECK(here.code() == std::errc::no_such_device);
+  CHECK(here.explanation() == from.explanation());
+}
+
+TEST_CASE("An address for which no neighbour answers", "[rdma_resolve_addr]") {
+  if (!add_ordinary_interface()) return;
+  auto start = connector::create();
+  failure why;
+  CHECK_FALSE(start.resolve_address(in_numbers("10.9.0.77", 4999), {.timeout = 200ms}, why));
+  INFO(why.what());
+  CHECK((why.code() == std::errc::timed_out || why.code() == std::errc::host_unreachable));
+  CHECK(why.explanation() == "no neighbour answers for 10.9.0.77");
+}
+
+TEST_CASE("The loopback address, which RDMA devices do not serve") {
+  failure why;
+  const auto none = cm::connect("127.0.0.1", 4999, {}, why);
+  CHECK_FALSE(none);
+  CHECK(why.explanation() == "no RDMA device serves 127.0.0.1 (lo); the RDMA devices here have " +
+                                 device_with_address());
+}
+
+TEST_CASE("Addresses of different families", "[rdma_resolve_addr]") {
+  const failure why = not_resolved(device_address(4999), {.from = in_numbers("fe80::1%lo", 0)});
+  CHECK(why.explanation() ==
+        "[fe80::1%lo] is IPv6, and " + to_string(device_address(4999)) + " is IPv4");
+}
+
+TEST_CASE("An address that this machine does not have", "[rdma_bind_addr]") {
+  const std::string expected =
+      "10.77.0.1 is no address of this machine; the RDMA devices here have " +
+      device_with_address();
+  CHECK(not_listening(in_numbers("10.77.0.1", 4999)).explanation() == expected);
+  CHECK(not_resolved(device_address(4999), {.from = in_numbers("10.77.0.1", 0)}).explanation() ==
+        expected);
+}
+
+TEST_CASE("No address at all") {
+  CHECK(not_listening({}).explanation() == "no address is given");
+  CHECK(not_resolved({}).explanation() == "no address is given");
+}
+
+TEST_CASE("A link-local address without its interface", "[rdma_bind_addr]") {
+  const failure why = not_listening(in_numbers("fe80::1", 4999));
+  CHECK(why.explanation() == "a link-local address needs its interface: fe80::1%eth0, say");
+}
+
+TEST_CASE("A port that is taken", "[rdma_bind_addr]") {
+  const auto first = cm::listener<transport::rc>::create(device_address());
+  const std::string expected =
+      "port " + std::to_string(first.port()) + " is taken: something listens on it already";
+  for (const auto& at : {first.local_address(), cm::socket_address::any(first.port()),
+                         cm::socket_address::any_ipv4(first.port())}) {
+    const failure why = not_listening(at);
+    CHECK((why.code() == std::errc::address_in_use ||
+           why.code() == std::errc::address_not_available));
+    CHECK(why.explanation() == expected);
+  }
+}
+
+TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  auto ready = ready_for(listener.local_address());
+  // Nobody takes the request.
+  failure why;
+  CHECK_FALSE(ready.connect({}, 300ms, why));
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() ==
+        to_string(listener.local_address()) +
+            " did not answer within 300 ms: it is off, what is sent is lost on the way, or the "
+            "program there does not accept");
+}
+
+TEST_CASE("A request that does not come in time") {
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  const failure why = reported([&](auto&&... policy) {
+    if (listener.accept({.request_timeout = 50ms}, policy...)) FAIL("it is connected");
+  });
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() == "nothing came within 50 ms");
+}
+
+TEST_CASE("Private data that is too long for the link",
+          "[rdma_connect][rdma_accept][rdma_reject]") {
+  const std::array<std::byte, 300> bytes{};
+  const auto of_size = [&](std::size_t size) {
+    return cm::private_data{std::span<const std::byte>{bytes}.first(size)};
+  };
+  const auto too_long = [](const failure& why, const std::string& what) {
+    CHECK(why.code() == std::errc::message_size);
+    CHECK(why.explanation() == what);
+  };
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  auto ready = ready_for(listener.local_address());
+  failure why;
+  if (cm_test::is_iwarp()) {
+    CHECK_FALSE(ready.connect({.private_data = of_size(256)}, timeout::seconds(1), why));
+    too_long(why,
+             "private data of 256 bytes is too long: a request carries 255 at most over this "
+             "link");
+    return;
+  }
+  CHECK_FALSE(ready.connect({.private_data = of_size(57)}, timeout::seconds(1), why));
+  too_long(why,
+           "private data of 57 bytes is too long: a request carries 56 at most over "
+           "InfiniBand and RoCE");
+
+  auto served = std::async(std::launch::async, [&] {
+    auto first = listener.next_request(timeout::seconds(10));
+    CHECK(first.private_data().size() == cm::max_request_data);
+    failure refused;
+    first.reject(of_size(149), refused);
+    too_long(refused,
+             "private data of 149 bytes is too long: a rejection carries 148 at most over "
+             "InfiniBand and RoCE");
+    first.reject(of_size(148));
+
+    auto second = listener.next_request(timeout::seconds(10)).create_queue_pair();
+    CHECK_FALSE(second.accept({.private_data = of_size(197)}, timeout::seconds(1), refused));
+    too_long(refused,
+             "private data of 197 bytes is too long: an acceptance carries 196 at most "
+             "over InfiniBand and RoCE");
+    auto connection = second.accept({.private_data = of_size(196)});
+    connection.wait_disconnected(timeout::seconds(10));
+  });
+  // What is as long as the limit is taken, by the same connector.
+  CHECK_FALSE(ready.connect({.private_data = of_size(56)}, timeout::seconds(10), why));
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->private_data.size() == cm::max_reject_data);
+  auto connection = cm::connect(listener.local_address());
+  CHECK(connection.private_data().size() == cm::max_accept_data);
+  connection.disconnect();
+  served.get();
+}
+
+TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_route]") {
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::tcp);
+  const auto too_early = [](const failure& why) {
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() == "the address has to be resolved first");
+  };
+  too_early(reported([&](auto&&... p) { id.resolve_route(timeout::seconds(1), p...); }));
+  too_early(
+      reported([&](auto&&... p) { id.template create_queue_pair<transport::rc>({}, {}, p...); }));
+  too_early(reported([&](auto&&... p) { id.connect({}, p...); }));
+  too_early(reported([&](auto&&... p) { id.accept({}, p...); }));
+  too_early(reported([&](auto&&... p) { id.reject({}, p...); }));
+  too_early(reported([&](auto&&... p) { id.establish(p...); }));
+  too_early(reported([&](auto&&... p) { id.disconnect(p...); }));
+}
+
+TEST_CASE("Steps of an identifier that are taken twice",
+          "[rdma_resolve_addr][rdma_resolve_route][rdma_create_qp][rdma_connect]") {
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  const cm::socket_address to = listener.local_address();
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::tcp);
+  const auto why_not = [](const auto& step) {
+    failure why;
+    step(why);
+    CHECK(why.code() == std::errc::invalid_argument);
+    return std::string{why.explanation()};
+  };
+  const auto next = [&] {
+    const auto event = channel.next_event(timeout::seconds(5));
+    REQUIRE(event);
+    REQUIRE(event->status() == 0);
+  };
+
+  id.resolve_address(to, {}, timeout::seconds(2));
+  next();
+  CHECK(why_not([&](failure& why) { id.resolve_address(to, {}, timeout::seconds(2), why); }) ==
+        "the address " + to_string(to) + " was resolved already, or is being resolved");
+  CHECK(why_not([&](failure& why) { id.bind(device_address(), why); }) ==
+        "it has the address " + to_string(id.local_address()) + " already");
+  CHECK(why_not([&](failure& why) { id.listen(1, why); }) ==
+        "it was made to connect to " + to_string(to));
+  CHECK(why_not([&](failure& why) { id.connect({.queue_pair = qp_number{1}}, why); }) ==
+        "the route is not resolved yet, or a connection was asked for already");
+
+  id.resolve_route(timeout::seconds(2));
+  next();
+  CHECK(why_not([&](failure& why) { id.resolve_route(timeout::seconds(2), why); }) ==
+        "the route was resolved already, or is being resolved");
+  id.create_queue_pair<transport::rc>({}, {});
+  CHECK(why_not([&](failure& why) { id.create_queue_pair<transport::rc>({}, {}, why); }) ==
+        "it has a queue pair already");
+  CHECK(why_not([&](failure& why) { id.disconnect(why); }) == "it is not connected");
+  id.connect({});
+  CHECK(why_not([&](failure& why) { id.connect({}, why); }) ==
+        "the route is not resolved yet, or a connection was asked for already");
+
+  const auto listening = cm::identifier::create(channel, cm::port_space::tcp);
+  listening.bind(device_address());
+  listening.listen(1);
+  CHECK(why_not([&](failure& why) { listening.listen(1, why); }) == "it listens already");
+}
+
+TEST_CASE("A channel for which there is no file descriptor", "[rdma_create_event_channel]") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{0, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  failure why;
+  const auto channel = cm::event_channel::create(why);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK_FALSE(channel);
+  CHECK(why.code() == std::errc::too_many_files_open);
+  CHECK(why.explanation() == "this program has too many files open: see ulimit -n");
+}
+
+namespace {
+
+/// Whether a channel cannot be made by another user, for this reason.
+bool another_user_is_told(const std::string& explanation) {
+  const pid_t child = fork();
+  if (child == 0) {
+    failure why;
+    if (setuid(65534) == 0) static_cast<void>(cm::event_channel::create(why));
+    if (why.explanation() == explanation) _exit(0);
+    std::cout << why.what() << std::endl;
+    _exit(1);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child && status == 0;
+}
+
+}  // namespace
+
+TEST_CASE("A channel that this program has no right to, or the kernel has not",
+          "[rdma_create_event_channel]") {
+  if (!cm_test::in_guest("chmod 600 /dev/infiniband/rdma_cm")) {
+    tell_skip("a channel that is not there", "the machine's devices are not to be changed");
+    return;
+  }
+  CHECK(another_user_is_told("this program has no right to open /dev/infiniband/rdma_cm"));
+  REQUIRE(cm_test::in_guest("mv /dev/infiniband/rdma_cm /dev/infiniband/hidden"));
+  CHECK(another_user_is_told("rdma_cm needs an RDMA device, and the kernel module rdma_ucm"));
+  REQUIRE(
+      cm_test::in_guest("mv /dev/infiniband/hidden /dev/infiniband/rdma_cm && "
+                        "chmod 666 /dev/infiniband/rdma_cm"));
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Private data: its wire format, the padding of InfiniBand and RoCE, and what is too long.
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <adverb/cm/private_data.hpp>
+#include <support/catch.hpp>
+
+using namespace adverb;
+using cm::private_data;
+
+namespace {
+
+struct greeting {
+  std::uint32_t number;
+  std::uint16_t kind;
+  friend bool operator==(const greeting&, const greeting&) = default;
+};
+
+std::vector<std::byte> padded(const private_data& data, std::size_t size) {
+  std::vector<std::byte> bytes{data.bytes().begin(), data.bytes().end()};
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Private data is empty unless it is made of something") {
+  const private_data none;
+  CHECK(none.empty());
+  CHECK(none.bytes().empty());
+  CHECK_FALSE(none.as<std::uint8_t>());
+  CHECK(private_data{std::span<const std::byte>{}}.empty());
+}
+
+TEST_CASE("A value goes with its length before it, in little-endian") {
+  const auto data = private_data::of(std::array<std::uint8_t, 3>{7, 8, 9});
+  const std::array expected{std::byte{3}, std::byte{0}, std::byte{7}, std::byte{8}, std::byte{9}};
+  CHECK(std::vector<std::byte>(data.bytes().begin(), data.bytes().end()) ==
+        std::vector<std::byte>(expected.begin(), expected.end()));
+}
+
+TEST_CASE("A value comes back, also from among padding") {
+  const greeting hello{42, 7};
+  const auto data = private_data::of(hello);
+  CHECK(data.as<greeting>() == hello);
+  CHECK(private_data{padded(data, cm::max_request_data)}.as<greeting>() == hello);
+  CHECK(private_data{padded(data, cm::max_accept_data)}.as<greeting>() == hello);
+}
+
+TEST_CASE("Bytes that hold no such value give none") {
+  const auto data = private_data::of(std::uint32_t{42});
+  CHECK_FALSE(data.as<std::uint16_t>());
+  CHECK_FALSE(data.as<std::uint64_t>());
+  // Padded so that the bytes would suffice for the longer one.
+  CHECK_FALSE(private_data{padded(data, 56)}.as<std::uint64_t>());
+  // Cut short.
+  CHECK_FALSE(private_data{data.bytes().first(5)}.as<std::uint32_t>());
+  CHECK_FALSE(private_data{data.bytes().first(1)}.as<std::uint32_t>());
+}
+
+TEST_CASE("More than the C API carries is remembered as too long, and not kept") {
+  const std::vector<std::byte> bytes(300, std::byte{5});
+  const private_data data{bytes};
+  CHECK(data.size() == 300);
+  CHECK(data.bytes().size() == private_data::capacity);
+  const private_data most{std::span{bytes}.first(private_data::capacity)};
+  CHECK(most.size() == private_data::capacity);
+  CHECK(most.bytes().back() == std::byte{5});
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// Addresses of every family: what they are made of, and how they are written and read.
+#include <array>
+#include <cstring>
+#include <string>
+
+#include <adverb/cm/socket_address.hpp>
+#include <support/catch.hpp>
+
+using namespace adverb;
+using cm::socket_address;
+
+namespace {
+
+const ipv6_address link_local{0xfe80, 0, 0, 0, 0, 0, 0, 1};
+const gid native_gid{link_local.bytes()};
+
+}  // namespace
+
+TEST_CASE("An empty address has nothing") {
+  const socket_address empty;
+  CHECK(empty.is_empty());
+  CHECK(empty.family() == cm::address_family::unspecified);
+  CHECK(empty.native() == nullptr);
+  CHECK(empty.length() == 0);
+  CHECK(empty.port() == 0);
+  CHECK_FALSE(empty.is_any());
+  CHECK(empty.with_port(7).is_empty());
+  CHECK(to_string(empty) == "no address");
+}
+
+TEST_CASE("An IPv4 address gives back what it was made of, and so does its C form") {
+  const socket_address address{ipv4_address{10, 1, 0, 2}, 7471};
+  CHECK(address.family() == cm::address_family::ipv4);
+  CHECK(address.ipv4() == ipv4_address{10, 1, 0, 2});
+  CHECK_FALSE(address.ipv6());
+  CHECK_FALSE(address.infiniband());
+  CHECK(address.port() == 7471);
+  CHECK(to_string(address) == "10.1.0.2:7471");
+  CHECK(to_string(address.with_port(0)) == "10.1.0.2");
+
+  sockaddr_in native{};
+  REQUIRE(address.length() == sizeof native);
+  std::memcpy(&native, address.native(), sizeof native);
+  CHECK(native.sin_family == AF_INET);
+  CHECK(ntohs(native.sin_port) == 7471);
+  CHECK(ntohl(native.sin_addr.s_addr) == 0x0a010002);
+}
+
+TEST_CASE("An IPv6 address keeps its scope") {
+  const socket_address address{link_local, 7471, 1};
+  CHECK(address.family() == cm::address_family::ipv6);
+  CHECK(address.ipv6() == link_local);
+  CHECK(address.scope() == 1);
+  CHECK(address.is_link_local());
+  CHECK(address.with_port(8).scope() == 1);
+  CHECK(to_string(address) == "[fe80::1%lo]:7471");
+  CHECK(to_string(socket_address{link_local, 0, 999999}) == "[fe80::1%999999]");
+  CHECK_FALSE(socket_address{ipv6_address{0x2001, 0xdb8, 0, 0, 0, 0, 0, 1}, 1}.is_link_local());
+}
+
+TEST_CASE("A native address has a GID, a service and a partition") {
+  const socket_address address{native_gid, cm::service_id_of(cm::port_space::tcp, 7471)};
+  CHECK(address.family() == cm::address_family::infiniband);
+  CHECK(address.infiniband() == native_gid);
+  CHECK(address.service() == cm::service_id{0x1061d2f});
+  CHECK(address.partition() == pkey{0xffff});
+  CHECK(address.port() == 7471);
+  CHECK(address.length() == sizeof(sockaddr_ib));
+  CHECK(to_string(address) == "[fe80::1] service 0x1061d2f pkey 0xffff");
+
+  const socket_address other{native_gid, cm::service_id{0x1234567890abcdef}, pkey{0x8001}};
+  CHECK(other.port() == 0);
+  CHECK(other.partition() == pkey{0x8001});
+  CHECK(to_string(other) == "[fe80::1] service 0x1234567890abcdef pkey 0x8001");
+  CHECK(address.with_port(1).service() == cm::service_id{0x1060001});
+  CHECK(address.with_port(1).partition() == pkey{0xffff});
+
+  sockaddr_ib native{};
+  std::memcpy(&native, other.native(), sizeof native);
+  CHECK(be64toh(native.sib_sid) == 0x1234567890abcdef);
+  CHECK(native.sib_sid_mask == ~std::uint64_t{0});
+  CHECK(ntohs(native.sib_pkey) == 0x8001);
+}
+
+TEST_CASE("What is written in numbers is read") {
+  CHECK(socket_address::parse("10.1.0.2", 5) == socket_address{ipv4_address{10, 1, 0, 2}, 5});
+  CHECK(socket_address::parse("fe80::1", 5) == socket_address{link_local, 5});
+  CHECK(socket_address::parse("fe80::1%lo", 5) == socket_address{link_local, 5, 1});
+  CHECK(socket_address::parse("fe80::1%23", 5) == socket_address{link_local, 5, 23});
+  CHECK(socket_address::parse("fe80::ffff:ffff:255.255.255.255", 1));
+  for (const char* wrong :
+       {"", "host", "10.1.0", "10.1.0.2%lo", "fe80::1%", "fe80::1%no-such-interface",
+        "fe80::1%a-name-that-no-interface-can-have", "fe80::12345",
+        "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000"})
+    CHECK_FALSE(socket_address::parse(wrong, 5));
+}
+
+TEST_CASE("What stands for every address is known as that") {
+  CHECK(socket_address::any(1).is_any());
+  CHECK(socket_address::any(1).family() == cm::address_family::ipv6);
+  CHECK(socket_address::any_ipv4(1).is_any());
+  CHECK(socket_address{gid{}, cm::service_id{1}}.is_any());
+  CHECK_FALSE(socket_address{ipv4_address{127, 0, 0, 1}, 1}.is_any());
+}
+
+TEST_CASE("A C address is copied, but only a whole one of a known family") {
+  sockaddr_in native{};
+  native.sin_family = AF_INET;
+  native.sin_port = htons(7471);
+  native.sin_addr.s_addr = htonl(0x0a010002);
+  // Garbage that the kernel may leave there.
+  std::memset(native.sin_zero, 0x5a, sizeof native.sin_zero);
+  const auto* const pointer = reinterpret_cast<const sockaddr*>(&native);
+  CHECK(socket_address{adopt, pointer, sizeof native} ==
+        socket_address{ipv4_address{10, 1, 0, 2}, 7471});
+  CHECK(socket_address{adopt, pointer, sizeof native - 1}.is_empty());
+  CHECK(socket_address{adopt, pointer, 1}.is_empty());
+  CHECK(socket_address{adopt, nullptr, sizeof native}.is_empty());
+  native.sin_family = AF_UNIX;
+  CHECK(socket_address{adopt, pointer, sizeof native}.is_empty());
+}
+
+TEST_CASE("Families have names") {
+  CHECK(to_string(cm::address_family::ipv4) == "IPv4");
+  CHECK(to_string(cm::address_family::ipv6) == "IPv6");
+  CHECK(to_string(cm::address_family::infiniband) == "InfiniBand");
+  CHECK(to_string(cm::address_family::unspecified) == "unspecified");
+  CHECK(to_string(cm::address_family{77}) == "unknown (77)");
+}

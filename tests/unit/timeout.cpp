@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Timeouts: any duration, and the milliseconds of the C API.
+#include <chrono>
+#include <limits>
+
+#include <adverb/core/timeout.hpp>
+#include <support/catch.hpp>
+
+using namespace adverb;
+using namespace std::chrono_literals;
+
+TEST_CASE("Any duration is a timeout") {
+  CHECK(timeout{1500us}.count() == 1'500'000);
+  CHECK(timeout{2min} == timeout::seconds(120));
+  CHECK(timeout{std::chrono::duration<double>{0.25}} == timeout{250ms});
+  CHECK(timeout{timeout::seconds(3)} == timeout{3s});
+}
+
+TEST_CASE("What is below zero is zero, and what is over two centuries is for ever") {
+  CHECK(timeout{-1s} == timeout{0s});
+  CHECK(timeout{std::chrono::hours::max()}.is_endless());
+  CHECK_FALSE(timeout{std::chrono::hours{24 * 365 * 100}}.is_endless());
+  CHECK(timeout::endless().is_endless());
+  CHECK_FALSE(timeout::seconds(1).is_endless());
+}
+
+TEST_CASE("Milliseconds are rounded up, at least one, and as many as an int holds") {
+  CHECK(timeout{0s}.milliseconds() == 1);
+  CHECK(timeout{1ns}.milliseconds() == 1);
+  CHECK(timeout{1ms}.milliseconds() == 1);
+  CHECK(timeout{1'000'001ns}.milliseconds() == 2);
+  CHECK(timeout{2s}.milliseconds() == 2000);
+  CHECK(timeout::endless().milliseconds() == std::numeric_limits<int>::max());
+  CHECK(timeout{std::chrono::hours{24 * 30}}.milliseconds() == std::numeric_limits<int>::max());
+}
+
+TEST_CASE("Two timeouts one after the other") {
+  CHECK(timeout{1s} + timeout{500ms} == timeout{1500ms});
+  CHECK((timeout::endless() + timeout{1ns}).is_endless());
+  CHECK((timeout{1ns} + timeout::endless()).is_endless());
+  const timeout century{std::chrono::hours{24 * 365 * 199}};
+  CHECK((century + century).is_endless());
+}
+
+TEST_CASE("Timeouts are written") {
+  CHECK(to_string(timeout{2s}) == "2 s");
+  CHECK(to_string(timeout{300ms}) == "300 ms");
+  CHECK(to_string(timeout::endless()) == "endless");
+}
