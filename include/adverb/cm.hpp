@@ -6,11 +6,17 @@
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
+#include <adverb/cm/datagram_endpoint.hpp>
+#include <adverb/cm/datagram_parameters.hpp>
+#include <adverb/cm/datagram_peer.hpp>
+#include <adverb/cm/datagram_way.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/cm/multicast_membership.hpp>
+#include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/reject_reason.hpp>

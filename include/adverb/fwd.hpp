@@ -283,6 +283,7 @@ struct esp_options;
 // cm
 namespace cm {
 enum class event_type : std::uint32_t;
+enum class multicast_role : std::uint32_t;
 enum class step : std::uint8_t;
 class event;
 class event_channel;
@@ -293,9 +294,15 @@ class identifier;
 template <class Storage>
 class identifier_operations;
 using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
+class datagram_endpoint;
+class datagram_peer;
+class multicast_membership;
 class private_data;
 class socket_address;
 struct connection_options;
+struct datagram_parameters;
+struct multicast_options;
+struct peer_options;
 struct rejection;
 template <transport Transport, step Step>
 class connector;

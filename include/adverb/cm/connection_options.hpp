@@ -8,6 +8,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/private_data.hpp>
+#include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

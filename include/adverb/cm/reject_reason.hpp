@@ -30,6 +30,8 @@ enum class reject_reason : std::uint16_t {
   invalid_traffic_class = 15,
   invalid_hop_limit = 16,
   invalid_packet_rate = 17,
+  /// The peer says that somebody else is to be asked.
+  redirected = 24,
   invalid_mtu = 26,
   insufficient_responder_resources = 27,
   /// The program at the other side said no.
@@ -61,6 +63,7 @@ enum class reject_reason : std::uint16_t {
     case reject_reason::invalid_traffic_class: return "the peer refuses the traffic class";
     case reject_reason::invalid_hop_limit: return "the peer refuses the hop limit";
     case reject_reason::invalid_packet_rate: return "the peer refuses the packet rate";
+    case reject_reason::redirected: return "the peer says that somebody else is to be asked";
     case reject_reason::invalid_mtu: return "the peer's link has a smaller MTU";
     case reject_reason::insufficient_responder_resources:
       return "the peer does not have that many reads and atomics in progress";
@@ -89,3 +92,19 @@ enum class reject_reason : std::uint16_t {
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The same of datagrams, whose protocol (service ID resolution, SIDR) has a status of its own.
+[[nodiscard]] constexpr cm::reject_reason reason_of_datagrams(int status) noexcept {
+  switch (status) {
+    case 1: return cm::reject_reason::invalid_service_id;
+    case 2: return cm::reject_reason::by_the_program;
+    case 3: return cm::reject_reason::no_queue_pair;
+    case 4: return cm::reject_reason::redirected;
+    case 5: return cm::reject_reason::invalid_class_version;
+    default: return cm::reject_reason::unspecified;
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -76,6 +76,12 @@ class socket_address {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return family() == AF_UNSPEC; }
+  /// Whether it is that of a multicast group: 224.0.0.0 to 239.255.255.255, ff00::/8.
+  [[nodiscard]] bool is_multicast() const noexcept {
+    if (const auto address = ipv4()) return address->bytes()[0] >> 4 == 0xe;
+    if (const auto address = ipv6()) return address->bytes()[0] == 0xff;
+    return false;
+  }
   /// AF_INET, AF_INET6 or AF_IB; AF_UNSPEC when empty.
   [[nodiscard]] int family() const noexcept { return storage_.ss_family; }
   [[nodiscard]] socklen_t length() const noexcept { return length_; }
@@ -84,6 +90,14 @@ class socket_address {
     if (family() == AF_INET) return ntohs(as<sockaddr_in>().sin_port);
     if (family() == AF_INET6) return ntohs(as<sockaddr_in6>().sin6_port);
     return 0;
+  }
+  /// The same address with another port. One of another family stays as it is.
+  [[nodiscard]] socket_address with_port(std::uint16_t port) const noexcept {
+    socket_address result = *this;
+    // sin_port and sin6_port are at the same place.
+    if (family() == AF_INET || family() == AF_INET6)
+      reinterpret_cast<sockaddr_in&>(result.storage_).sin_port = htons(port);
+    return result;
   }
   [[nodiscard]] std::optional<ipv4_address> ipv4() const noexcept {
     if (family() != AF_INET) return std::nullopt;
