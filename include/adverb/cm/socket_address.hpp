@@ -14,7 +14,7 @@
 #include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
-#include <adverb/core/error.hpp>
+#include <adverb/core/handle.hpp>
 #include <adverb/core/text.hpp>
 #include <adverb/steering/network_address.hpp>
 

@@ -61,6 +61,7 @@ struct datagram_end {
 
 TEST_CASE("Who listens tells a pair of its own, and both sides send",
           "[rdma_connect][rdma_accept][rdma_create_qp][rdma_bind_addr][rdma_listen]") {
+  cm_test::need_datagrams();
   auto listener = cm::listener<transport::ud>::create(cm::socket_address::any(0));
   REQUIRE(listener.port() != 0);
   auto served = serve([&] {
@@ -102,6 +103,7 @@ TEST_CASE("Who listens tells a pair of its own, and both sides send",
 
 TEST_CASE("A pair of one's own serves many requests, and one pair sends to many peers",
           "[rdma_connect][rdma_accept]") {
+  cm_test::need_datagrams();
   constexpr std::uint32_t peers = 3;
   std::array<datagram_end, peers> servers;
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
@@ -132,6 +134,7 @@ TEST_CASE("A pair of one's own serves many requests, and one pair sends to many 
 
 TEST_CASE("Step by step, on the device that leads to the peer",
           "[rdma_resolve_addr][rdma_resolve_route][rdma_connect]") {
+  cm_test::need_datagrams();
   datagram_end server;
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
   auto served = serve([&] {
@@ -155,6 +158,7 @@ TEST_CASE("Step by step, on the device that leads to the peer",
 }
 
 TEST_CASE("A peer that is not there, and one that says no, are told in words", "[rdma_reject]") {
+  cm_test::need_datagrams();
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
   const datagram_end here;
   failure why;
@@ -195,6 +199,7 @@ TEST_CASE("A peer that is not there, and one that says no, are told in words", "
 }
 
 TEST_CASE("As much private data as there is room for") {
+  cm_test::need_datagrams();
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
   const datagram_end here;
   const auto to = cm_test::device_address(listener.port());
@@ -238,6 +243,7 @@ TEST_CASE("As much private data as there is room for") {
 }
 
 TEST_CASE("A pair whose queue key peers are not told is refused") {
+  cm_test::need_datagrams();
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
   const datagram_end here;
   completion_queue queue{here.endpoint.context(), 1};
@@ -262,6 +268,7 @@ TEST_CASE("A pair whose queue key peers are not told is refused") {
 }
 
 TEST_CASE("An endpoint needs the address of a device", "[rdma_bind_addr]") {
+  cm_test::need_datagrams();
   failure why;
   CHECK(!cm::datagram_endpoint::create(cm::socket_address::any_ipv4(0), {}, {}, why));
   CHECK(why.code() == std::errc::address_not_available);
@@ -272,6 +279,7 @@ TEST_CASE("An endpoint needs the address of a device", "[rdma_bind_addr]") {
 }
 
 TEST_CASE("A request that nobody answers is rejected as it dies") {
+  cm_test::need_datagrams();
   auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
   const datagram_end here;
   auto dropped = serve([&] { (void)listener.next_request(timeout::seconds(10)); });

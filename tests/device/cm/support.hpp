@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include <adverb/cm.hpp>
+#include <support/skip.hpp>
 
 #include "../support.hpp"
 
@@ -18,6 +19,12 @@ namespace cm_test {
   const auto address = adverb::cm::socket_address::parse(text == nullptr ? "" : text, port);
   if (!address) throw std::runtime_error{"SOFTRDMA_ADDRESS does not name the device's address"};
   return *address;
+}
+
+/// Ends the program as skipped where the device has no datagrams, as on iWARP.
+inline void need_datagrams() {
+  if (adverb::open_device().device().transport_type() == adverb::transport_type::iwarp)
+    skip("datagrams", "iWARP has only connections");
 }
 
 }  // namespace cm_test
