@@ -15,6 +15,7 @@
 
 #include "common/completions.hpp"
 #include "common/device_options.hpp"
+#include "common/inbox.hpp"
 #include "common/limits.hpp"
 #include "common/multicast_group.hpp"
 #include "common/number.hpp"
@@ -37,29 +38,6 @@ struct multicast_options : examples::device_options {
 };
 
 constexpr std::string_view answer_text = "here";
-
-/// Memory for messages, each behind the room for its header, and the way in which all are received.
-class inbox {
- public:
-  inbox(adverb::protection_domain_ref domain, std::size_t message_size, std::size_t count)
-      : size_{adverb::grh_size + message_size},
-        bytes_(size_ * std::max<std::size_t>(count, 1)),
-        region_{domain, bytes_} {}
-
-  /// Posts the receive of one place, under its number as the id.
-  template <class Pair>
-  void post(const Pair& pair, std::uint64_t place) const {
-    pair.post(adverb::receive(region_.blocks(size_)[place]).id(place)).check();
-  }
-  [[nodiscard]] std::span<const std::byte> operator[](std::uint64_t place) const {
-    return std::span{bytes_}.subspan(place * size_, size_);
-  }
-
- private:
-  std::size_t size_;
-  std::vector<std::byte> bytes_;
-  adverb::memory_region region_;
-};
 
 /// A datagram pair that is ready to send from a GID, with all that it stands on.
 struct datagram_end {
@@ -87,21 +65,12 @@ struct datagram_end {
   adverb::queue_pair<transport::ud> pair;
 };
 
-void print(const char* what, const adverb::completion& done, std::span<const std::byte> buffer) {
-  const auto message = done.success().receive();
-  const adverb::global_route_header header{buffer.first<adverb::grh_size>()};
-  std::printf("%s of %zu bytes from %s qp %s\n", what,
-              adverb::datagram_payload(buffer, message).size(),
-              adverb::to_string(header.source()).c_str(),
-              adverb::to_string(message.source_queue_pair()).c_str());
-}
-
 void listen_to_group(const multicast_options& options, adverb::context_ref device,
                      const adverb::gid& group, const adverb::gid_entry& own) {
   constexpr std::uint32_t depth = 64;
   datagram_end here{device, options, own, depth};
   const std::uint32_t largest = adverb::bytes_of(device.query_port(options.port).active_mtu());
-  const inbox messages{here.domain, largest, depth};
+  const examples::inbox messages{here.domain, largest, depth};
   for (std::uint64_t place = 0; place < depth; ++place) messages.post(here.pair, place);
 
   const adverb::multicast_attachment attachment{here.pair, group};
@@ -112,7 +81,7 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
   for (std::uint32_t count = 0; count < options.messages; ++count) {
     const adverb::completion done = here.received.next();
     const std::span<const std::byte> buffer = messages[done.id()];
-    print("message", done, buffer);
+    examples::print_datagram("message", done, buffer);
     if (options.answer) {
       const adverb::global_route_header header{buffer.first<adverb::grh_size>()};
       const adverb::address_handle way{here.domain, options.port, done, header};
@@ -132,7 +101,7 @@ void listen_to_group(const multicast_options& options, adverb::context_ref devic
 void send_to_group(const multicast_options& options, adverb::context_ref device,
                    const adverb::gid& group, const adverb::gid_entry& own) {
   datagram_end here{device, options, own, std::max(options.answers, 1U)};
-  const inbox answers{here.domain, answer_text.size(), options.answers};
+  const examples::inbox answers{here.domain, answer_text.size(), options.answers};
   for (std::uint64_t place = 0; place < options.answers; ++place) answers.post(here.pair, place);
   const std::vector<std::byte> bytes(options.size);
   const adverb::memory_region region{here.domain, bytes};
@@ -151,7 +120,7 @@ void send_to_group(const multicast_options& options, adverb::context_ref device,
     here.sent.next();
     for (std::uint32_t rest = options.answers; rest > 0; --rest) {
       const adverb::completion done = here.received.next();
-      print("answer", done, answers[done.id()]);
+      examples::print_datagram("answer", done, answers[done.id()]);
       answers.post(here.pair, done.id());
     }
   }

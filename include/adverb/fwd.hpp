@@ -289,6 +289,7 @@ enum class address_family : std::uint16_t;
 enum class event_type : std::uint32_t;
 enum class lookup_error : int;
 enum class service_id : std::uint64_t;
+enum class multicast_role : std::uint32_t;
 enum class step : std::uint8_t;
 class address_info;
 class address_list;
@@ -301,6 +302,9 @@ class identifier;
 template <class Storage>
 class identifier_operations;
 using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
+class datagram_endpoint;
+class datagram_peer;
+class multicast_membership;
 class private_data;
 class socket_address;
 class context_list;
@@ -310,6 +314,9 @@ struct connection_options;
 struct lookup_options;
 struct path_record;
 struct queue_pair_settings;
+struct datagram_parameters;
+struct multicast_options;
+struct peer_options;
 struct rejection;
 template <transport Transport, step Step>
 class connector;

@@ -1,42 +1,8 @@
 #!/usr/bin/env bash
 # multicast talks to mckey in both roles, and to itself, over IPv4 and IPv6.
-source "$(dirname "$0")/../support/harness.bash"
+source "$(dirname "$0")/support/multicast.bash"
 
 own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
-
-# wait_for_line END PATTERN PROCESS: until one of them has printed such a line, or has ended.
-wait_for_line() {
-  until has_line "$1" "$2"; do
-    kill -0 "$3" 2>/dev/null || return 0
-    pause 0.02
-  done
-}
-
-# group_case NAME READY RECEIVERS RECEIVER… -- SENDER…: as many receivers as said get what the sender
-# sends once all have printed a line that matches.
-group_case() {
-  local name=$1 ready=$2 count=$3 receiver=() processes=() number problem='' status
-  shift 3
-  while [[ $1 != -- ]]; do
-    receiver+=("$1")
-    shift
-  done
-  shift
-  rm -f "$scratch"/*.out
-  for ((number = 1; number <= count; ++number)); do
-    : >"$scratch/receiver$number.out"
-    "${limit[@]}" "${receiver[@]}" >"$scratch/receiver$number.out" 2>&1 &
-    processes+=($!)
-    wait_for_line "receiver$number" "$ready" $!
-  done
-  if ! "${limit[@]}" "$@" >"$scratch/sender.out" 2>&1; then problem="the sender failed"; fi
-  for number in "${processes[@]}"; do
-    status=0
-    wait "$number" || status=$?
-    if [[ $status -ne 0 ]]; then problem+=" a receiver ended with $status"; fi
-  done
-  verdict "$name" "$problem"
-}
 
 ours=("$programs/multicast")
 

@@ -98,6 +98,14 @@ has_line() {
   return 1
 }
 
+# wait_for_line END PATTERN PROCESS: until one of them has printed such a line, or has ended.
+wait_for_line() {
+  until has_line "$1" "$2"; do
+    kill -0 "$3" 2>/dev/null || return 0
+    pause 0.02
+  done
+}
+
 # works NAME SERVER… -- CLIENT…: both ends end well, and neither finds fault with what it got.
 works() {
   local name=$1 problem=''

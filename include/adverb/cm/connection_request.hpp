@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/request_of_own_pair.hpp>
 #include <adverb/cm/step.hpp>
 
@@ -19,6 +20,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     cm::connection<transport::rc> connection = ready.accept();
 ///
 /// Each step moves from the request, but only when it succeeds.
+///
+/// A request for datagrams asks where to send them: `accept_datagrams` tells it the number of a
+/// queue pair, which any number of requests can share.
 template <transport Transport, step Step = step::requested>
 class [[nodiscard]] connection_request {
  public:
@@ -30,7 +34,8 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] static connection_request take(event& request, Policy&& policy = {}) {
     static_assert(Step == step::requested, "a request comes without a queue pair");
     const cm::private_data data{request.private_data()};
-    const connection_parameters parameters = request.parameters();
+    connection_parameters parameters;
+    if constexpr (Transport != transport::ud) parameters = request.parameters();
     cm::identifier id = request.take_request();
     request.acknowledge();
     if (!detail::check_present(std::forward<Policy>(policy), "connection_request::take",
@@ -56,7 +61,11 @@ class [[nodiscard]] connection_request {
   /// What the peer's program sent along.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
   /// What the peer asks for.
-  [[nodiscard]] const connection_parameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const connection_parameters& parameters() const noexcept {
+    static_assert(Transport != transport::ud,
+                  "a request for datagrams (UD) has no parameters, only private data");
+    return parameters_;
+  }
 
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
   /// are made with it. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
@@ -97,7 +106,10 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] connection<Transport> accept(const connection_options& options = {},
                                              timeout limit = timeout::seconds(10),
                                              Policy&& policy = {}) {
-    static_assert(Step == step::ready,
+    static_assert(Transport != transport::ud,
+                  "datagrams (UD) have no connections: accept_datagrams() tells the peer where to "
+                  "send them");
+    static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
     const auto event = session_.take_step(
         event_type::established, limit, "rdma_accept",
@@ -107,6 +119,44 @@ class [[nodiscard]] connection_request {
         std::forward<Policy>(policy));
     if (!event) return {};
     return {std::move(session_), private_data_, parameters_};
+  }
+
+  /// Accepts datagrams (UD) with the queue pair that was made for the request, and bytes for the
+  /// program at the other side: up to 136. Nobody is waited for, and nothing tells whether the
+  /// answer arrived: who asked asks again. Wraps: rdma_accept(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] datagram_endpoint accept_datagrams(const cm::private_data& data = {},
+                                                   Policy&& policy = {}) {
+    static_assert(Transport == transport::ud,
+                  "only datagrams (UD) are taken without a connection: accept()");
+    static_assert(
+        Transport != transport::ud || Step == step::ready,
+        "there is no queue pair yet: create_queue_pair() first, or accept_datagrams(pair) "
+        "with one of your own");
+    session_.id.accept({.private_data = data}, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return datagram_endpoint{std::move(session_)};
+  }
+
+  /// The same with a pair that was not made for the request, and may serve others as well. The
+  /// peer is told `datagram_queue_key`, so the pair has to have it (EINVAL). The request is empty
+  /// then.
+  template <error_policy Policy = throwing>
+  void accept_datagrams(queue_pair_ref<transport::ud, qp_state::any> pair,
+                        const cm::private_data& data = {}, Policy&& policy = {}) {
+    static_assert(Transport == transport::ud,
+                  "only datagrams (UD) are taken without a connection: accept()");
+    static_assert(Transport != transport::ud || Step == step::requested,
+                  "the request has a queue pair of its own: accept_datagrams() without one");
+    const auto attributes = pair.query(std::forward<Policy>(policy));
+    if (detail::failed(policy)) return;
+    if (attributes.queue_key() != datagram_queue_key) {
+      refuse_queue_key(std::forward<Policy>(policy), pair, attributes.queue_key());
+      return;
+    }
+    session_.id.accept({.private_data = data, .queue_pair = pair.number()},
+                       std::forward<Policy>(policy));
+    if (!detail::failed(policy)) session_.id = {};
   }
 
   /// Rejects, with bytes for the program at the other side. The request is empty then.
@@ -124,6 +174,19 @@ class [[nodiscard]] connection_request {
   connection_request(detail::cm_session&& session, const cm::private_data& data,
                      const connection_parameters& parameters) noexcept
       : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
+
+  template <error_policy Policy>
+  static void refuse_queue_key(Policy&& policy, queue_pair_ref<transport::ud, qp_state::any> pair,
+                               queue_key key) {
+    detail::report_errno(
+        std::forward<Policy>(policy), EINVAL, "rdma_accept", [&](failure_description& description) {
+          detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            writer.put("its queue key is ").put(key).put(", and librdmacm tells peers ");
+            writer.put(datagram_queue_key);
+          });
+        });
+  }
 
   detail::cm_session session_;
   cm::private_data private_data_;

@@ -9,6 +9,8 @@
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connector_of_own_pair.hpp>
 #include <adverb/cm/create_endpoint.hpp>
+#include <adverb/cm/datagram_endpoint.hpp>
+#include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/rejection.hpp>
 #include <adverb/cm/step.hpp>
 
@@ -20,6 +22,25 @@ struct resolve_options {
   socket_address from{};
   adverb::timeout timeout = adverb::timeout::seconds(2);
 };
+
+}  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What a connector becomes as its queue pair is made: a datagram pair is complete, and needs no
+/// connection.
+template <transport Transport>
+struct connector_with_queue_pair {
+  using type = cm::connector<Transport, cm::step::ready>;
+};
+template <>
+struct connector_with_queue_pair<transport::ud> {
+  using type = cm::datagram_endpoint;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
 
 /// The set-up of a connection from the side that asks for it. What may be done next is in its type:
 ///
@@ -34,6 +55,9 @@ struct resolve_options {
 /// failed before `connect` can be tried again, and one whose event did not come (ETIMEDOUT, or
 /// EINTR when a signal handler ran) waits on when it is tried again, `connect` too. `cm::connect`
 /// does all of them.
+///
+/// With datagrams there is nothing to connect: `resolve_peer` asks where to send them, in the place
+/// of `connect`, and the queue pair that sends to any number of peers is a `datagram_endpoint`.
 template <transport Transport, step Step = step::start>
 class [[nodiscard]] connector {
  public:
@@ -125,17 +149,26 @@ class [[nodiscard]] connector {
   }
 
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
-  /// are made with it. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// are made with it. One for datagrams needs no route, and is a `datagram_endpoint` at once.
+  /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   template <error_policy Policy = throwing>
-  [[nodiscard]] connector<Transport, step::ready> create_queue_pair(
+  [[nodiscard]] typename detail::connector_with_queue_pair<Transport>::type create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
       Policy&& policy = {}) {
-    static_assert(Step == step::route_resolved,
-                  "a queue pair is made once the route is resolved: resolve_route() first");
-    session_.id.template create_queue_pair<Transport>(options, domain,
-                                                      std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    return become<step::ready>();
+    if constexpr (Transport == transport::ud) {
+      static_assert(
+          Step == step::address_resolved || Step == step::route_resolved,
+          "a datagram pair is made once the address is resolved: resolve_address() first");
+      return datagram_endpoint::make(std::move(session_), options, domain,
+                                     std::forward<Policy>(policy));
+    } else {
+      static_assert(Step == step::route_resolved,
+                    "a queue pair is made once the route is resolved: resolve_route() first");
+      session_.id.template create_queue_pair<Transport>(options, domain,
+                                                        std::forward<Policy>(policy));
+      if (detail::failed(policy)) return {};
+      return become<step::ready>();
+    }
   }
 
   /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
@@ -158,24 +191,35 @@ class [[nodiscard]] connector {
         .template as<detail::state_when_made(Transport)>();
   }
 
+  /// Asks the listener at the other side which queue pair datagrams (UD) are to be sent to: to the
+  /// peer that this gives, any pair in the domain can send. When it fails the connector is of no
+  /// more use, but for `rejection`. Wraps: rdma_connect(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
+                                           const peer_options& options = {}, Policy&& policy = {}) {
+    static_assert(Transport == transport::ud,
+                  "only datagrams (UD) go to a peer without a connection: connect()");
+    static_assert(Transport != transport::ud || Step == step::route_resolved,
+                  "a peer is asked once the route is resolved: resolve_route() first");
+    const auto event = established({.private_data = options.private_data}, options.timeout,
+                                   std::forward<Policy>(policy));
+    if (!event) return {};
+    return {domain, event->datagram_parameters(), event->private_data(),
+            std::forward<Policy>(policy)};
+  }
+
   /// Asks the listener at the other side for the connection, and waits until it is there. When the
   /// answer is no the connector is of no more use, but for `rejection`. Wraps: rdma_connect(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> connect(const connection_options& options = {},
                                               timeout limit = timeout::seconds(10),
                                               Policy&& policy = {}) {
-    static_assert(Step == step::ready,
+    static_assert(
+        Transport != transport::ud,
+        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
+    static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
-    auto event = session_.take_step(
-        event_type::established, limit, "rdma_connect",
-        [&](auto&& start_policy) {
-          session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
-        },
-        std::forward<Policy>(policy),
-        [this](const cm::event& failed) {
-          if (failed.type() == event_type::rejected)
-            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
-        });
+    auto event = established(options, limit, std::forward<Policy>(policy));
     if (!event) return {};
     const cm::private_data data{event->private_data()};
     const connection_parameters parameters = event->parameters();
@@ -183,9 +227,12 @@ class [[nodiscard]] connector {
     return {std::move(session_), data, parameters};
   }
 
-  /// Why the peer rejected, and what it sent along; nothing unless `connect` failed because of it.
+  /// Why the peer rejected, and what it sent along; nothing unless `connect` or `resolve_peer`
+  /// failed because of it.
   [[nodiscard]] const std::optional<cm::rejection>& rejection() const noexcept {
-    static_assert(Step == step::ready, "a connector that was not connected was not rejected");
+    static_assert(
+        Step == step::ready || (Transport == transport::ud && Step == step::route_resolved),
+        "a connector that was not connected was not rejected");
     return rejection_;
   }
 
@@ -214,8 +261,38 @@ class [[nodiscard]] connector {
         });
   }
 
+  /// Asks the peer, and waits for its answer.
+  template <error_policy Policy>
+  [[nodiscard]] std::optional<event> established(const connection_options& options, timeout limit,
+                                                 Policy&& policy) {
+    return session_.take_step(
+        event_type::established, limit, "rdma_connect",
+        [&](auto&& start_policy) {
+          session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy),
+        [this](const event& failed) {
+          if (failed.is_rejection())
+            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
+        });
+  }
+
   detail::cm_session session_;
   std::optional<cm::rejection> rejection_;
 };
+
+template <error_policy Policy>
+datagram_peer datagram_endpoint::resolve_peer(const socket_address& to, const peer_options& options,
+                                              Policy&& policy) const {
+  auto start = connector<transport::ud>::create(std::forward<Policy>(policy));
+  if (!start) return {};
+  // From the same address, but a port of its own.
+  const resolve_options how{.from = local_address().with_port(0), .timeout = options.timeout};
+  auto near = start.resolve_address(to, how, std::forward<Policy>(policy));
+  if (!near) return {};
+  auto far = near.resolve_route(options.timeout, std::forward<Policy>(policy));
+  if (!far) return {};
+  return far.resolve_peer(protection_domain(), options, std::forward<Policy>(policy));
+}
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -43,7 +43,7 @@ template <error_policy Policy>
                                              const cm::socket_address& to) {
   rdma_addrinfo information{};
   information.ai_flags = to.is_empty() ? RAI_PASSIVE : 0;
-  information.ai_family = to.is_empty() ? from.family() : to.family();
+  information.ai_family = static_cast<int>(to.is_empty() ? from.family() : to.family());
   information.ai_qp_type = static_cast<int>(service);
   information.ai_port_space = RDMA_PS_IB;
   information.ai_src_addr = from.native();

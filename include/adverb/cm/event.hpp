@@ -11,6 +11,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/datagram_parameters.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/private_data.hpp>
@@ -73,8 +74,14 @@ class [[nodiscard]] event {
   [[nodiscard]] event_type type() const noexcept { return type_; }
   /// 0, or why it failed: a negated errno, or, when rejected, the reason.
   [[nodiscard]] int status() const noexcept { return status_; }
-  /// Why the peer rejected: see `event_type::rejected`.
+  /// Whether the peer said no: to a connection (`event_type::rejected`), or to a request for
+  /// datagrams (`event_type::unreachable` with a status of its protocol).
+  [[nodiscard]] bool is_rejection() const noexcept {
+    return type_ == event_type::rejected || (type_ == event_type::unreachable && status_ > 0);
+  }
+  /// Why it did.
   [[nodiscard]] reject_reason reason() const noexcept {
+    if (type_ == event_type::unreachable) return detail::reason_of_datagrams(status_);
     return status_ > 0 ? static_cast<reject_reason>(status_) : reject_reason::unspecified;
   }
 
@@ -96,10 +103,7 @@ class [[nodiscard]] event {
 
   /// What the peer's program sent along with a request, an acceptance or a rejection.
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept {
-    // An event about a multicast group has the pointer of its join there.
-    if (native_ == nullptr || type_ == event_type::multicast_join ||
-        type_ == event_type::multicast_error)
-      return {};
+    if (native_ == nullptr || is_about_group()) return {};
     // In both forms of the parameters these two members come first.
     const rdma_conn_param& parameters = native_->param.conn;
     return {static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len};
@@ -110,10 +114,26 @@ class [[nodiscard]] event {
     return {adopt, native_->param.conn};
   }
 
+  /// Where the queue pair of a peer is (datagrams: `event_type::established`), or the group that
+  /// was joined.
+  [[nodiscard]] cm::datagram_parameters datagram_parameters() const noexcept {
+    if (native_ == nullptr) return {};
+    return {adopt, native_->param.ud};
+  }
+  /// What the group of the event was joined with; null when it is about no group.
+  [[nodiscard]] const void* join_context() const noexcept {
+    return native_ != nullptr && is_about_group() ? native_->param.ud.private_data : nullptr;
+  }
+
   /// Null once it is acknowledged.
   [[nodiscard]] const rdma_cm_event* native() const noexcept { return native_; }
 
  private:
+  /// Such an event has the pointer of its join where the others have private data.
+  [[nodiscard]] bool is_about_group() const noexcept {
+    return type_ == event_type::multicast_join || type_ == event_type::multicast_error;
+  }
+
   rdma_cm_event* native_;
   event_type type_;
   int status_;

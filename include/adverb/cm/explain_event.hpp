@@ -11,11 +11,17 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// The status of a multicast error that is none of the kernel's, and no errno: the group is joined,
+/// and librdmacm could not attach the queue pair.
+inline constexpr int attachment_failed = -1;
+
 /// The errno that stands for an event which ends what was under way.
 [[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
+  if (event.type() == cm::event_type::multicast_error && event.status() == attachment_failed)
+    return EIO;
   if (event.status() < 0) return -event.status();
+  if (event.is_rejection()) return ECONNREFUSED;
   switch (event.type()) {
-    case cm::event_type::rejected: return ECONNREFUSED;
     case cm::event_type::unreachable: return EHOSTUNREACH;
     case cm::event_type::disconnected: return ECONNRESET;
     case cm::event_type::device_removal: return ENODEV;
@@ -35,16 +41,26 @@ inline void explain_address_error(text_writer& writer, const cm::event& event) {
 
 /// Says in words what an event means for whoever waited for another one.
 inline void explain_event(text_writer& writer, const cm::event& event) {
+  if (event.is_rejection()) {
+    writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
+                                                        : "the peer gave no queue pair: ");
+    writer.put(event.reason());
+    return;
+  }
   switch (event.type()) {
-    case cm::event_type::rejected:
-      writer.put("the peer rejected the connection: ").put(event.reason());
-      return;
     case cm::event_type::unreachable:
       writer.put(
           "no answer from the peer: it is off, or a firewall or the route drops what is sent");
       return;
     case cm::event_type::address_error: explain_address_error(writer, event); return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;
+    case cm::event_type::multicast_error:
+      if (event.status() == attachment_failed) {
+        writer.put("librdmacm could not attach the queue pair to the group");
+        return;
+      }
+      writer.put("the group was not joined, or one that was joined before is lost");
+      return;
     case cm::event_type::disconnected:
       writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
                                      : "the peer did not answer the end of the connection");

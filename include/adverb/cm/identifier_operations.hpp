@@ -13,7 +13,9 @@
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/explain_group.hpp>
 #include <adverb/cm/identifier_settings.hpp>
+#include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/socket_address.hpp>
@@ -265,10 +267,49 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_reject_ece(3).
   template <error_policy Policy = throwing>
   void reject_enhancements(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece", detail::cm_message::rejection, data, [&](rdma_cm_id* id) {
-      return rdma_reject_ece(id, data.bytes().data(),
-                             static_cast<std::uint8_t>(data.bytes().size()));
-    });
+    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece",
+                      detail::cm_message::rejection, data, [&](rdma_cm_id* id) {
+                        return rdma_reject_ece(id, data.bytes().data(),
+                                               static_cast<std::uint8_t>(data.bytes().size()));
+                      });
+  }
+
+  /// Starts to join a multicast group; an event tells: multicast_join or multicast_error, with the
+  /// `context` that is given here. The identifier is bound to a device (`bind`, `resolve_address`).
+  /// As the join event is taken, librdmacm attaches the queue pair that was made for the
+  /// identifier, unless it only sends. Of a group that is joined twice, the first leave detaches
+  /// the pair. Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
+  template <error_policy Policy = throwing>
+  void join_multicast(const socket_address& group,
+                      multicast_role role = multicast_role::full_member, void* context = nullptr,
+                      Policy&& policy = {}) const {
+    rdma_cm_id* const id = this->native_handle();
+    if (!this->present(std::forward<Policy>(policy), "rdma_join_multicast")) return;
+    const bool full = role == multicast_role::full_member;
+    rdma_cm_join_mc_attr_ex native{};
+    native.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
+    native.join_flags = static_cast<std::uint32_t>(role);
+    native.addr = group.native();
+    detail::check_minus_one(
+        std::forward<Policy>(policy), full ? "rdma_join_multicast" : "rdma_join_multicast_ex",
+        [&] {
+          return full ? rdma_join_multicast(id, native.addr, context)
+                      : rdma_join_multicast_ex(id, &native, context);
+        },
+        [&](failure_description& description) {
+          description.detail(to_text(group));
+          detail::on_object<detail::identifier_traits>(id)(description);
+          detail::explain_group(description, id, group);
+        });
+  }
+  /// Leaves it, also when joining has failed, which releases what librdmacm keeps of it. Waits
+  /// until the events about the group are acknowledged. `multicast_membership` does this when it
+  /// dies. Wraps: rdma_leave_multicast(3).
+  template <error_policy Policy = throwing>
+  void leave_multicast(const socket_address& group, Policy&& policy = {}) const {
+    call(
+        std::forward<Policy>(policy), "rdma_leave_multicast",
+        [&](rdma_cm_id* id) { return rdma_leave_multicast(id, group.native()); }, group);
   }
 
   /// Tells the connection manager of an asynchronous event of a queue pair of one's own:

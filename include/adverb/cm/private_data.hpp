@@ -20,6 +20,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 inline constexpr std::size_t max_request_data = 56;
 inline constexpr std::size_t max_accept_data = 196;
 inline constexpr std::size_t max_reject_data = 148;
+/// The same for datagrams, in a request, and in its acceptance or rejection.
+inline constexpr std::size_t max_datagram_request_data = 180;
+inline constexpr std::size_t max_datagram_accept_data = 136;
 
 /// Private data, by value: as it is to be sent, or as it came. Bytes convert to it; a value is
 /// sent with its length before it, because InfiniBand and RoCE hand over the most that they carry,

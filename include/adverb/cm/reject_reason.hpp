@@ -123,3 +123,19 @@ enum class reject_reason : std::uint16_t {
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The same of datagrams, whose protocol (service ID resolution, SIDR) has a status of its own.
+[[nodiscard]] constexpr cm::reject_reason reason_of_datagrams(int status) noexcept {
+  switch (status) {
+    case 1: return cm::reject_reason::invalid_service_id;
+    case 2: return cm::reject_reason::by_the_program;
+    case 3: return cm::reject_reason::no_queue_pair;
+    case 4: return cm::reject_reason::port_and_manager_redirection;
+    case 5: return cm::reject_reason::invalid_class_version;
+    default: return cm::reject_reason::unspecified;
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

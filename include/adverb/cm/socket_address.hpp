@@ -131,6 +131,12 @@ class socket_address {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return family() == address_family::unspecified; }
+  /// Whether it is that of a multicast group: 224.0.0.0 to 239.255.255.255, ff00::/8.
+  [[nodiscard]] bool is_multicast() const noexcept {
+    if (const auto address = ipv4()) return address->bytes()[0] >> 4 == 0xe;
+    if (const auto address = ipv6()) return address->bytes()[0] == 0xff;
+    return false;
+  }
   [[nodiscard]] address_family family() const noexcept {
     return static_cast<address_family>(storage_.ss_family);
   }

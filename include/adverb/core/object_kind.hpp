@@ -35,10 +35,12 @@ enum class object_kind : std::uint8_t {
   multicast_attachment,
   event_channel,
   identifier,
+  multicast_membership,
 };
 
 namespace detail {
-inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind::identifier) + 1;
+inline constexpr std::size_t object_kinds =
+    static_cast<std::size_t>(object_kind::multicast_membership) + 1;
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
@@ -64,6 +66,7 @@ inline constexpr std::size_t object_kinds = static_cast<std::size_t>(object_kind
     case object_kind::multicast_attachment: return "multicast attachment";
     case object_kind::event_channel: return "event channel";
     case object_kind::identifier: return "rdma_cm identifier";
+    case object_kind::multicast_membership: return "multicast membership";
   }
   return "object";
 }

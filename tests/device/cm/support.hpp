@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <adverb/cm.hpp>
+#include <support/skip.hpp>
 
 #include "../support.hpp"
 
@@ -105,6 +106,12 @@ using ready_connector = adverb::cm::connector<adverb::transport::rc, adverb::cm:
 /// Fails the side of `serve`.
 inline void expect(bool holds, std::string_view what) {
   if (!holds) throw std::runtime_error{"not so: " + std::string{what}};
+}
+
+/// Ends the program as skipped where the device has no datagrams, as on iWARP.
+inline void need_datagrams() {
+  if (adverb::open_device().device().transport_type() == adverb::transport_type::iwarp)
+    skip("datagrams", "iWARP has only connections");
 }
 
 }  // namespace cm_test

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Datagram endpoints: an identifier that is bound to a device, with its UD queue pair.
+#pragma once
+
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include <adverb/cm/datagram_peer.hpp>
+#include <adverb/cm/multicast_membership.hpp>
+#include <adverb/cm/session.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// A UD queue pair on the device of an address, ready to send to any number of peers and multicast
+/// groups, and to receive from them:
+///
+///     auto here = cm::datagram_endpoint::create(own_address, {.max_send_wr = 16});
+///     const cm::datagram_peer peer = here.resolve_peer(address);
+///     here.queue_pair().post(send(text).to(peer)).check();
+///
+/// A connector makes one as well, on the device that leads to an address, and so does a request
+/// that comes to a listener. The queue key of the pair is `datagram_queue_key`. It owns the pair,
+/// and the completion queues if these were made with it.
+class [[nodiscard]] datagram_endpoint {
+ public:
+  /// Empty.
+  datagram_endpoint() noexcept = default;
+
+  /// On an address of this machine; on a port that the kernel chooses when it is 0. Without a
+  /// domain the pair is in librdmacm's; without completion queues they are made with it. An address
+  /// that stands for every interface names no device (EADDRNOTAVAIL). Wraps:
+  /// rdma_create_event_channel(3), rdma_create_id(3), rdma_bind_addr(3), rdma_create_qp(3),
+  /// rdma_create_qp_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] static datagram_endpoint create(const socket_address& address,
+                                                const queue_pair_options& options = {},
+                                                protection_domain_ref domain = {},
+                                                Policy&& policy = {}) {
+    auto session =
+        detail::cm_session::create(port_space_of(transport::ud), std::forward<Policy>(policy));
+    if (!session.id) return {};
+    session.id.bind(address, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    if (!session.id.context()) {
+      detail::report_errno(
+          std::forward<Policy>(policy), EADDRNOTAVAIL, "rdma_create_qp",
+          [&](failure_description& description) {
+            detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
+            description.explain(
+                "the address stands for every interface: a queue pair needs that of one");
+          });
+      return {};
+    }
+    return make(std::move(session), options, domain, std::forward<Policy>(policy));
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
+
+  /// Ready to send and to receive.
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
+    return session_.id.queue_pair<transport::ud>().as<qp_state::rts>();
+  }
+  [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
+  /// The port of the device.
+  [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
+  /// The domain of the queue pair: memory that it uses is registered there.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return session_.id.native_handle()->qp->pd;
+  }
+  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+    return session_.id.send_completion_queue();
+  }
+  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+    return session_.id.receive_completion_queue();
+  }
+  [[nodiscard]] socket_address local_address() const noexcept {
+    return session_.id.local_address();
+  }
+
+  /// Asks who listens there which queue pair datagrams are to be sent to. A connector does the same
+  /// step by step. Thread safe. Defined in <adverb/cm/connector.hpp>. Wraps: rdma_create_id(3),
+  /// rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] datagram_peer resolve_peer(const socket_address& to,
+                                           const peer_options& options = {},
+                                           Policy&& policy = {}) const;
+
+  /// Joins a multicast group, which the queue pair receives from then on unless it only sends. The
+  /// membership has to end before the endpoint. One thread at a time.
+  /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
+  template <error_policy Policy = throwing>
+  [[nodiscard]] multicast_membership join(const socket_address& group,
+                                          const multicast_options& options = {},
+                                          Policy&& policy = {}) const {
+    return multicast_membership::join(session_, group, options, std::forward<Policy>(policy));
+  }
+
+  /// For what is not here.
+  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+
+  /// Readable when an event is there, for instance that a group is lost.
+  [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
+  /// The next event, or nothing when there is none.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const {
+    return session_.channel.next_event(std::forward<Policy>(policy));
+  }
+
+  /// Destroys the queue pair and the identifier now, and reports an error.
+  template <error_policy Policy = throwing>
+  void close(Policy&& policy = {}) {
+    session_.id.close(std::forward<Policy>(policy));
+  }
+
+ private:
+  template <transport, step>
+  friend class connector;
+  template <transport, step>
+  friend class connection_request;
+
+  explicit datagram_endpoint(detail::cm_session&& session) noexcept
+      : session_{std::move(session)} {}
+
+  /// Moves from the session, but only when the pair is made.
+  template <error_policy Policy>
+  [[nodiscard]] static datagram_endpoint make(detail::cm_session&& session,
+                                              const queue_pair_options& options,
+                                              protection_domain_ref domain, Policy&& policy) {
+    session.id.create_queue_pair<transport::ud>(options, domain, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return datagram_endpoint{std::move(session)};
+  }
+
+  detail::cm_session session_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Connections of datagrams, datagrams over connections, and destinations that are about to die.
+#include <array>
+#include <cstddef>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+using namespace adverb;
+
+[[maybe_unused]] static void use(cm::connector<transport::ud, cm::step::start>& start,
+                                 cm::connector<transport::ud, cm::step::address_resolved>& near,
+                                 cm::connector<transport::ud, cm::step::route_resolved>& far,
+                                 cm::connector<transport::rc, cm::step::route_resolved>& stream,
+                                 cm::connection_request<transport::ud>& request,
+                                 cm::connection_request<transport::ud, cm::step::ready>& ready,
+                                 cm::connection_request<transport::rc>& wish,
+                                 const cm::datagram_endpoint& here,
+                                 const cm::socket_address& address, mutable_buffer buffer) {
+  const cm::datagram_peer peer = far.resolve_peer(here.protection_domain());
+  here.queue_pair().post(send(buffer).to(peer)).check();
+  request.accept_datagrams(here.queue_pair());
+  const cm::datagram_endpoint another = near.create_queue_pair();
+  (void)start, (void)stream, (void)wish, (void)address, (void)another;
+  const cm::datagram_endpoint own = ready.accept_datagrams();
+#if defined(ADVERB_EXPECT_CONNECT_OF_DATAGRAMS)
+  // expect: datagrams (UD) have no connections: resolve_peer() finds out where to send them
+  auto connection = far.connect();
+#elif defined(ADVERB_EXPECT_ACCEPT_OF_DATAGRAMS)
+  // expect: datagrams (UD) have no connections: accept_datagrams() tells the peer where to send
+  auto connection = ready.accept();
+#elif defined(ADVERB_EXPECT_PEER_OF_A_CONNECTION)
+  // expect: only datagrams (UD) go to a peer without a connection: connect()
+  auto found = stream.resolve_peer(here.protection_domain());
+#elif defined(ADVERB_EXPECT_PEER_WITHOUT_ROUTE)
+  // expect: a peer is asked once the route is resolved: resolve_route() first
+  auto found = near.resolve_peer(here.protection_domain());
+#elif defined(ADVERB_EXPECT_PAIR_WITHOUT_ADDRESS)
+  // expect: a datagram pair is made once the address is resolved: resolve_address() first
+  auto made = start.create_queue_pair();
+#elif defined(ADVERB_EXPECT_DATAGRAMS_OF_A_CONNECTION)
+  // expect: only datagrams (UD) are taken without a connection: accept()
+  wish.accept_datagrams(here.queue_pair());
+#elif defined(ADVERB_EXPECT_ACCEPT_WITHOUT_PAIR)
+  // expect: there is no queue pair yet: create_queue_pair() first, or accept_datagrams(pair)
+  auto made = request.accept_datagrams();
+#elif defined(ADVERB_EXPECT_ACCEPT_WITH_TWO_PAIRS)
+  // expect: the request has a queue pair of its own: accept_datagrams() without one
+  ready.accept_datagrams(here.queue_pair());
+#elif defined(ADVERB_EXPECT_PARAMETERS_OF_DATAGRAMS)
+  // expect: a request for datagrams (UD) has no parameters, only private data
+  auto parameters = request.parameters();
+#elif defined(ADVERB_EXPECT_DYING_PEER)
+  // expect(gcc): use of deleted function
+  // expect(clang): invokes a deleted function
+  here.queue_pair().post(send(buffer).to(here.resolve_peer(address))).check();
+#elif defined(ADVERB_EXPECT_COPY_OF_MEMBERSHIP)
+  // expect(gcc): use of deleted function
+  // expect(clang): call to implicitly-deleted copy constructor
+  const cm::multicast_membership group = here.join(address);
+  const cm::multicast_membership copy = group;
+#endif
+}
