@@ -33,7 +33,8 @@ struct resolve_options {
 ///     cm::connection<transport::rc> connection = ready.connect();
 ///
 /// Each step waits for its event, and moves from the connector, but only when it succeeds: one that
-/// failed before `connect` can be tried again. `cm::connect` does all of them.
+/// failed before `connect` can be tried again, unless it was interrupted (EINTR). `cm::connect`
+/// does all of them.
 template <transport Transport, step Step = step::start>
 class [[nodiscard]] connector {
  public:
@@ -154,7 +155,10 @@ class [[nodiscard]] connector {
   [[nodiscard]] auto after(event_type wanted, timeout limit, std::string_view verb, Policy&& policy,
                            const Next& next) -> decltype(next()) {
     if (detail::failed(policy)) return {};
-    const auto event = session_.wait_for(wanted, limit, verb, std::forward<Policy>(policy));
+    // The kernel itself gives up after the limit, and only when it has told so can it be asked
+    // again.
+    const auto event =
+        session_.wait_for(wanted, limit + timeout::seconds(1), verb, std::forward<Policy>(policy));
     if (!event) return {};
     return next();
   }

@@ -39,6 +39,11 @@ class timeout {
     return static_cast<int>(count < 1 ? 1 : count > most ? most : count);
   }
 
+  friend constexpr timeout operator+(timeout left, timeout right) noexcept {
+    return timeout{left.nanoseconds_ > no_end - right.nanoseconds_
+                       ? no_end
+                       : left.nanoseconds_ + right.nanoseconds_};
+  }
   friend constexpr bool operator==(timeout, timeout) noexcept = default;
   friend constexpr text<32> to_text(timeout limit) noexcept {
     if (limit.is_endless()) return text<32>{[](text_writer& writer) { writer.put("endless"); }};
