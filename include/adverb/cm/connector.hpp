@@ -33,7 +33,7 @@ struct resolve_options {
 ///     cm::connection<transport::rc> connection = ready.connect();
 ///
 /// Each step waits for its event, and moves from the connector, but only when it succeeds: one that
-/// failed before `connect` can be tried again, unless it was interrupted (EINTR). `cm::connect`
+/// failed before `connect` can be tried again, unless a signal handler ran (EINTR). `cm::connect`
 /// does all of them.
 template <transport Transport, step Step = step::start>
 class [[nodiscard]] connector {
