@@ -64,15 +64,26 @@ class child_process {
     ::waitpid(std::exchange(process_, 0), nullptr, 0);
   }
 
+  /// Waits until it ends by itself; the status is that of the test case.
+  [[nodiscard]] int wait() noexcept {
+    int status = 0;
+    ::waitpid(std::exchange(process_, 0), &status, 0);
+    return status;
+  }
+
   // For the roles.
 
   /// The port that the role was told.
   [[nodiscard]] static std::uint16_t port() {
     return static_cast<std::uint16_t>(std::stoi(std::string{environment("ADVERB_TEST_PORT")}));
   }
+  /// Says the word.
+  static void say(std::uint16_t word = 0) {
+    if (::write(word_end, &word, sizeof word) != sizeof word) std::_Exit(1);
+  }
   /// Says the word, and does nothing any more until it is killed.
   [[noreturn]] static void say_and_stay(std::uint16_t word = 0) {
-    if (::write(word_end, &word, sizeof word) != sizeof word) std::_Exit(1);
+    say(word);
     while (true) ::pause();
   }
 

@@ -22,9 +22,10 @@ TEST_CASE("Nobody listens on a port", "[rdma_connect]") {
   CHECK(!connection);
   INFO(why.what());
   CHECK(why.verb() == "rdma_connect");
-  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  CHECK(why.code() == std::errc::connection_refused);
+  if (on_iwarp()) return;  // The call itself fails there: no event tells of a rejection.
   REQUIRE(ready.rejection());
-  if (!on_iwarp()) CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
+  CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
 
 TEST_CASE("A port that is listened on already", "[rdma_listen][rdma_bind_addr]") {
