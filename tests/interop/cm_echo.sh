@@ -59,6 +59,22 @@ fails_with survivor 1 "$status" cm_echo \
 verdict "a server that is killed" "$problem"
 rm "$scratch/survivor.out"
 
+if [[ -e /proc/net/if_inet6 ]]; then
+  : >"$scratch/server.out"
+  "$programs/cm_echo" -a :: >"$scratch/server.out" 2>&1 &
+  server=$!
+  wait_until_listening "$server"
+  echoes "a server on every address" "by IPv4"
+  read -r address < <(awk -v interface="${SOFTRDMA_INTERFACE:?}" '$6 == interface { print $1 }' \
+    /proc/net/if_inet6)
+  host=$(sed 's/..../&:/g; s/:$//' <<<"$address")%$SOFTRDMA_INTERFACE
+  echoes "a client over IPv6" "by IPv6"
+  kill "$server"
+  wait "$server"
+else
+  skip_case "cm_echo over IPv6" "this machine has no IPv6"
+fi
+
 status=0
 timeout --preserve-status --signal=INT 1 "$programs/cm_echo" >/dev/null 2>&1 || status=$?
 problem=''
