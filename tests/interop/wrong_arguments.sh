@@ -33,6 +33,21 @@ refuses_argument '--gid-idx: must be a number from 0 to 255, not 256' ud_pingpon
 refuses_argument '--mtu: must be 256, 512, 1024, 2048 or 4096, not 1000' rc_pingpong -m 1000
 refuses_argument '--sl: must be a number from 0 to 15, not 16' rc_pingpong -l 16
 
+for program in cm_echo cm_server cm_client rping; do
+  refuses_argument '--port: must be a number from 1 to 65535, not 65536' "$program" -p 65536
+done
+for program in cm_echo cm_server; do
+  refuses_argument '--address: must be an IP address, not nowhere' "$program" -a nowhere
+done
+refuses_argument 'HOST is required' cm_client
+refuses_argument '--address: must be an IP address of this machine, not nowhere' rping -s -a nowhere
+refuses_argument '--source: must be an IP address, not nowhere' rping -c -a 127.0.0.1 -I nowhere
+refuses_argument '--client requires --address' rping -c
+refuses_argument '--server.*--client|role' rping -v
+refuses_argument '--server.*--client|role' rping -s -c -a 127.0.0.1
+refuses_argument '--size: must be a number from 26 to 65535, not 25' rping -s -S 25
+refuses_argument '--count: must be a number from 0 to .*, not -1' rping -s -C -1
+
 refuses_argument 'not expected: --odp; --help lists the options' rc_pingpong --odp
 refuses_argument 'not expected: --mtu' ud_pingpong --mtu 1024
 refuses_argument 'not expected: two' rc_pingpong one two

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// A server that sends back what it gets, and a client that sends it lines: a whole program over
+// connections that librdmacm makes, to begin one's own with.
+//
+// Each side has memory for one message in each direction, and waits asleep. The server serves one
+// client after another, and goes on when one dies.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+#include "common/cm_completion.hpp"
+#include "common/cm_options.hpp"
+#include "common/cm_route.hpp"
+#include "common/cm_server.hpp"
+#include "common/run.hpp"
+
+namespace {
+
+constexpr std::size_t longest_message = 4096;
+
+/// Memory for messages. It is there before the connection, and outlives it.
+struct mailbox {
+  explicit mailbox(adverb::context_ref device) : domain{device} {}
+
+  adverb::protection_domain domain;
+  std::array<std::byte, longest_message> incoming{};
+  std::array<std::byte, longest_message> outgoing{};
+  adverb::memory_region into{domain, incoming};
+  adverb::memory_region from{domain, outgoing};
+};
+
+void serve(examples::cm_request request) {
+  mailbox box{request.context()};
+  auto ready = request.create_queue_pair({}, box.domain);
+  // The client may send as soon as it is accepted.
+  ready.queue_pair().post(receive(box.into.buffer())).check();
+  const auto connection = ready.accept();
+  const std::string client = adverb::to_string(connection.peer_address());
+  std::printf("%s came\n", client.c_str());
+
+  const auto pair = connection.queue_pair();
+  while (const auto arrived = examples::next_completion(
+             connection, connection.receive_completion_queue(), examples::for_ever)) {
+    const std::size_t length = arrived->success().receive().length();
+    std::copy_n(box.incoming.begin(), length, box.outgoing.begin());
+    // First the room for the next message, which comes when this one is answered.
+    pair.post(receive(box.into.buffer())).check();
+    pair.post(send(box.from.slice(0, length)).signaled()).check();
+    examples::needed_completion(connection, connection.send_completion_queue());
+  }
+  std::printf("%s left\n", client.c_str());
+}
+
+void send_lines(const examples::cm_options& options) {
+  auto route = examples::route_to(options.server, options.port, options.from());
+  mailbox box{route.context()};
+  auto ready = route.create_queue_pair({}, box.domain);
+  auto connection = ready.connect();
+
+  const auto pair = connection.queue_pair();
+  for (std::string line; std::getline(std::cin, line);) {
+    line += '\n';
+    if (line.size() > longest_message)
+      throw std::runtime_error{"a line has " + std::to_string(line.size()) +
+                               " bytes, but the server takes at most " +
+                               std::to_string(longest_message)};
+    std::memcpy(box.outgoing.data(), line.data(), line.size());
+    pair.post(receive(box.into.buffer())).check();
+    pair.post(send(box.from.slice(0, line.size())).signaled()).check();
+    examples::needed_completion(connection, connection.send_completion_queue());
+    const auto echo =
+        examples::needed_completion(connection, connection.receive_completion_queue());
+    std::fwrite(box.incoming.data(), 1, echo.success().receive().length(), stdout);
+  }
+  connection.disconnect();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Sends back what clients send, or sends the lines of its input to such a server.",
+               "cm_echo"};
+  examples::cm_options options;
+  options.add_server_to(app, "Connect to the server on this host; without it, be the server");
+  options.add_to(app);
+  return examples::run(app, argc, argv, [&] {
+    if (options.is_client())
+      examples::when_the_server_listens([&] { send_lines(options); });
+    else
+      examples::serve_clients(app, examples::listen_at(options.listening()), serve);
+  });
+}

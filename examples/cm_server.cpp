@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Gets one message from a client, answers it, and ends: the other side of cm_client, and of
+// rdma-core's rdma_client.
+#include "common/cm_server.hpp"
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+#include "common/cm_completion.hpp"
+#include "common/cm_greeting.hpp"
+#include "common/cm_options.hpp"
+#include "common/patience.hpp"
+#include "common/run.hpp"
+
+namespace {
+
+void serve(examples::cm_request request) {
+  examples::greeting greeting{request.context(), "hello, client"};
+  auto ready = request.create_queue_pair({}, greeting.domain());
+  greeting.post_receive(ready.queue_pair());
+  auto connection = ready.accept();
+  greeting.wait_received(connection);
+  greeting.send(connection);
+  // The client ends the connection when it has the answer.
+  connection.wait_disconnected(examples::patience);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Gets one message from a client, and answers it.", "cm_server"};
+  examples::cm_options options;
+  options.add_to(app);
+  app.footer("The client may be cm_client or rdma_client.");
+  return examples::run(app, argc, argv,
+                       [&] { serve(examples::listen_at(options.listening()).next_request()); });
+}

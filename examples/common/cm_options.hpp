@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// The options of the examples whose connections librdmacm makes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <adverb/cm.hpp>
+
+#include "common/number.hpp"
+
+namespace examples {
+
+/// Accepts IPv4 and IPv6 addresses.
+[[nodiscard]] inline CLI::Validator ip_address() {
+  return CLI::Validator{[](const std::string& text) -> std::string {
+                          if (adverb::cm::socket_address::parse(text, 0)) return {};
+                          return "must be an IP address, not " + text;
+                        },
+                        ""};
+}
+
+struct cm_options {
+  /// The server to connect to; empty in the server itself.
+  std::string server{};
+  std::string address{};
+  std::uint16_t port = 7471;
+
+  [[nodiscard]] bool is_client() const noexcept { return !server.empty(); }
+
+  /// Where the server listens. A listener on every IPv6 address is not reached over IPv4 with
+  /// iWARP.
+  [[nodiscard]] adverb::cm::socket_address listening() const {
+    return address.empty() ? adverb::cm::socket_address::any_ipv4(port) : own(port);
+  }
+  /// Where the client connects from; empty to let the route decide.
+  [[nodiscard]] adverb::cm::socket_address from() const {
+    return address.empty() ? adverb::cm::socket_address{} : own(0);
+  }
+
+  /// Of programs that are one of both.
+  void add_server_to(CLI::App& app, const std::string& description) {
+    app.add_option("HOST", server, description)->type_name("");
+  }
+  void add_to(CLI::App& app) {
+    app.add_option(
+           "-a,--address", address,
+           "Address of this machine to listen on (default: any of IPv4), or to connect from")
+        ->check(ip_address())
+        ->type_name("ADDRESS");
+    add_number(app, "-p,--port", port, 1, 65535, "Port of the server");
+  }
+
+ private:
+  [[nodiscard]] adverb::cm::socket_address own(std::uint16_t number) const {
+    return adverb::cm::socket_address::parse(address, number).value();
+  }
+};
+
+}  // namespace examples

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Servers whose clients librdmacm connects.
+#pragma once
+
+#include <concepts>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include <adverb/cm.hpp>
+
+#include "common/run.hpp"
+
+namespace examples {
+
+using cm_listener = adverb::cm::listener<adverb::transport::rc>;
+using cm_request = adverb::cm::connection_request<adverb::transport::rc>;
+
+/// Listens, and says so: clients may come once this is printed.
+[[nodiscard]] inline cm_listener listen_at(const adverb::cm::socket_address& address) {
+  cm_listener listener = cm_listener::create(address);
+  std::printf("listening on %s\n", adverb::to_string(listener.local_address()).c_str());
+  return listener;
+}
+
+/// Serves one client after another. What goes wrong with one is said, and ends nothing else.
+template <std::invocable<cm_request> Serve>
+[[noreturn]] void serve_clients(const CLI::App& app, const cm_listener& listener,
+                                const Serve& serve) {
+  while (true) {
+    cm_request request = listener.next_request();
+    try {
+      serve(std::move(request));
+    } catch (const std::exception& failure) {
+      complain(app, failure.what(), failed);
+    }
+  }
+}
+
+}  // namespace examples

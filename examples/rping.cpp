@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+// Bounces text off a server by one-sided operations, in the protocol of rdma-core's rping, with
+// which it works in either role.
+//
+// For each text the client tells the server where it is; the server reads it from there, and says
+// so. Then the client tells where the text is wanted back; the server writes it there, and says so.
+// All four messages have one form: an address, a key and a size, of which those of the server mean
+// nothing.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <endian.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+#include "common/cm_completion.hpp"
+#include "common/cm_options.hpp"
+#include "common/cm_route.hpp"
+#include "common/cm_server.hpp"
+#include "common/number.hpp"
+#include "common/run.hpp"
+
+namespace {
+
+using adverb::access_right;
+using adverb::transport;
+
+struct rping_options {
+  bool server = false;
+  bool client = false;
+  bool persistent = false;
+  bool verbose = false;
+  bool validate = false;
+  std::string address{};
+  std::string source{};
+  std::uint16_t port = 7174;
+  std::uint32_t count = 0;
+  /// In bytes, with the null character at the end.
+  std::uint32_t size = 64;
+};
+
+/// Some memory of the client's: what every message consists of.
+class advertisement {
+ public:
+  advertisement() noexcept = default;
+  template <adverb::access_rights Rights>
+  explicit advertisement(const adverb::remote_buffer<std::byte, Rights>& memory) noexcept
+      : address_{htobe64(memory.address())},
+        key_{htobe32(static_cast<std::uint32_t>(memory.key()))},
+        size_{htobe32(static_cast<std::uint32_t>(memory.size()))} {}
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return be32toh(size_); }
+  /// The first bytes of it.
+  template <adverb::access_rights Rights>
+  [[nodiscard]] adverb::remote_buffer<std::byte, Rights> memory(std::size_t bytes) const noexcept {
+    return {adverb::adopt, be64toh(address_), bytes, adverb::rkey{be32toh(key_)}};
+  }
+
+ private:
+  std::uint64_t address_ = 0;
+  std::uint32_t key_ = 0;
+  std::uint32_t size_ = 0;
+};
+static_assert(sizeof(advertisement) == 16);
+
+/// One side of the connection, with memory for a message in each direction.
+class conversation {
+ public:
+  explicit conversation(adverb::context_ref device) : domain_{device} {}
+
+  [[nodiscard]] adverb::protection_domain_ref domain() const noexcept { return domain_; }
+
+  /// Makes a connection out of what can become one: a request, or the way to a server.
+  template <class Start, class Connect>
+  void begin(Start& start, const Connect& connect) {
+    auto ready = start.create_queue_pair({}, domain_);
+    ready.queue_pair().post(receive(into_.buffer())).check();
+    connection_ = connect(ready);
+  }
+
+  /// Posts what is signaled, and waits for it. False when the peer has ended the connection.
+  template <class Request>
+  bool complete(const Request& request) const {
+    connection_.queue_pair().post(request).check();
+    return examples::next_completion(connection_, connection_.send_completion_queue()).has_value();
+  }
+  /// Sends a message. False when the peer has ended the connection.
+  bool say(const advertisement& message) {
+    outgoing_ = message;
+    return complete(send(from_.buffer()).signaled());
+  }
+  /// Waits for a message. Nothing when the peer has ended the connection.
+  std::optional<advertisement> hear() {
+    const auto arrived =
+        examples::next_completion(connection_, connection_.receive_completion_queue());
+    if (!arrived) return std::nullopt;
+    const std::uint32_t length = arrived->success().receive().length();
+    if (length != sizeof incoming_)
+      throw std::runtime_error{"the peer sent a message of " + std::to_string(length) +
+                               " bytes, not " + std::to_string(sizeof incoming_) +
+                               "; is it an rping?"};
+    const advertisement message = incoming_;
+    connection_.queue_pair().post(receive(into_.buffer())).check();
+    return message;
+  }
+
+  void end() { connection_.disconnect(); }
+
+ private:
+  adverb::protection_domain domain_;
+  advertisement incoming_;
+  advertisement outgoing_;
+  adverb::memory_region into_{domain_, std::as_writable_bytes(std::span{&incoming_, 1})};
+  adverb::memory_region from_{domain_, std::as_writable_bytes(std::span{&outgoing_, 1})};
+  adverb::cm::connection<transport::rc> connection_;
+};
+
+/// The text in some memory, with the null character at its end, if it has one.
+std::span<const std::byte> text_in(std::span<const std::byte> memory) {
+  const auto length = std::find(memory.begin(), memory.end(), std::byte{0}) - memory.begin();
+  return memory.first(std::min(static_cast<std::size_t>(length) + 1, memory.size()));
+}
+
+void print(const char* whose, std::span<const std::byte> memory) {
+  const std::string text{reinterpret_cast<const char*>(memory.data()), memory.size()};
+  std::printf("%s: %s\n", whose, text.c_str());
+}
+
+/// What the peer advertised, if it fits the buffer.
+std::uint32_t fitting(const advertisement& source, std::size_t room) {
+  if (source.size() > room)
+    throw std::runtime_error{"the client's text has " + std::to_string(source.size()) +
+                             " bytes, and there is room for " + std::to_string(room) +
+                             "; give both sides the same --size"};
+  return source.size();
+}
+
+void serve(examples::cm_request request, const rping_options& options) {
+  conversation client{request.context()};
+  std::vector<std::byte> text(options.size);
+  // Over iWARP, where a read puts what it gets is written remotely.
+  const adverb::memory_region region{client.domain(), text,
+                                     access_right::local_write | access_right::remote_write};
+  client.begin(request, [](auto& ready) { return ready.accept(); });
+
+  while (const auto source = client.hear()) {
+    const std::uint32_t size = fitting(*source, text.size());
+    const auto place = region.slice(0, size);
+    if (!client.complete(read(source->memory<access_right::remote_read>(size), place).signaled()))
+      throw std::runtime_error{"the client ended the connection while it was read from"};
+    const std::span<const std::byte> got = text_in(std::span{text}.first(size));
+    if (options.verbose) print("server ping data", got);
+    if (!client.say({})) break;
+
+    const auto sink = client.hear();
+    if (!sink) break;
+    const auto back = sink->memory<access_right::remote_write>(got.size());
+    if (!client.complete(write(back, region.slice(0, got.size())).signaled()))
+      throw std::runtime_error{"the client ended the connection while it was written to"};
+    if (!client.say({})) break;
+  }
+}
+
+/// Fills the text with "rdma-ping-", its number, and letters that begin with another one each time.
+void compose(std::span<std::byte> text, std::uint32_t number) {
+  constexpr std::uint32_t letters = 'z' - 'A' + 1;
+  const std::string begin = "rdma-ping-" + std::to_string(number) + ": ";
+  for (std::size_t index = 0; index + 1 < text.size(); ++index)
+    text[index] = static_cast<std::byte>(
+        index < begin.size() ? static_cast<std::size_t>(begin[index])
+                             : 'A' + (number % letters + index - begin.size()) % letters);
+  text.back() = std::byte{0};
+}
+
+void ping(const rping_options& options) {
+  const auto from = options.source.empty()
+                        ? adverb::cm::socket_address{}
+                        : adverb::cm::socket_address::parse(options.source, 0).value();
+  auto route = examples::route_to(options.address, options.port, from);
+  conversation server{route.context()};
+  std::vector<std::byte> outgoing(options.size);
+  std::vector<std::byte> incoming(options.size);
+  const adverb::memory_region source{server.domain(), outgoing,
+                                     access_right::local_write | access_right::remote_read};
+  const adverb::memory_region sink{server.domain(), incoming,
+                                   access_right::local_write | access_right::remote_write};
+  const auto readable = source.remote<std::byte, access_right::remote_read>();
+  const auto writable = sink.remote<std::byte, access_right::remote_write>();
+  server.begin(route, [](auto& ready) { return ready.connect(); });
+
+  const auto ask = [&](const auto& memory) {
+    if (!server.say(advertisement{memory}) || !server.hear())
+      throw std::runtime_error{"the server ended the connection; see what it complains of"};
+  };
+  for (std::uint32_t number = 0; options.count == 0 || number < options.count; ++number) {
+    compose(outgoing, number);
+    std::fill(incoming.begin(), incoming.end(), std::byte{0});
+    ask(readable);
+    ask(writable);
+    if (options.validate && incoming != outgoing)
+      throw std::runtime_error{"text number " + std::to_string(number) + " came back changed"};
+    if (options.verbose) print("ping data", incoming);
+  }
+  server.end();
+}
+
+void run(const CLI::App& app, const rping_options& options) {
+  if (options.client) return examples::when_the_server_listens([&] { ping(options); });
+  const auto address = options.address.empty()
+                           ? adverb::cm::socket_address::any_ipv4(options.port)
+                           : adverb::cm::socket_address::parse(options.address, options.port);
+  if (!address)
+    throw examples::wrong_argument{"--address: must be an IP address of this machine, not " +
+                                   options.address};
+  const auto listener = examples::listen_at(*address);
+  const auto serve_one = [&](examples::cm_request request) { serve(std::move(request), options); };
+  if (options.persistent) examples::serve_clients(app, listener, serve_one);
+  serve_one(listener.next_request());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Bounces text off a server by one-sided operations.", "rping"};
+  rping_options options;
+  auto* const role = app.add_option_group("role")->require_option(1);
+  role->add_flag("-s,--server", options.server, "Be the server");
+  auto* const client = role->add_flag("-c,--client", options.client, "Be the client");
+  auto* const address =
+      app.add_option("-a,--address", options.address,
+                     "Of the client: the host of the server; of the server: the address of this "
+                     "machine to listen on (default: any of IPv4)")
+          ->type_name("ADDRESS");
+  client->needs(address);
+  app.add_option("-I,--source", options.source, "Address of this machine to connect from")
+      ->check(examples::ip_address())
+      ->type_name("ADDRESS");
+  examples::add_number(app, "-p,--port", options.port, 1, 65535, "Port of the server");
+  examples::add_number(app, "-C,--count", options.count, 0, examples::unlimited,
+                       "How many texts the client sends; 0: without end");
+  examples::add_number(app, "-S,--size", options.size, 26, 65535,
+                       "Size of the texts, in bytes; the same on both sides");
+  app.add_flag("-v,--verbose", options.verbose, "Print the texts");
+  app.add_flag("-V,--validate", options.validate, "Check what comes back to the client");
+  app.add_flag("-P,--persistent", options.persistent, "Serve one client after another");
+  app.footer("The other side may be rdma-core's rping, in either role.");
+  return examples::run(app, argc, argv, [&] { run(app, options); });
+}
