@@ -82,7 +82,7 @@ class message_link {
         queue_{device, size.incoming_blocks + size.outgoing_blocks + 1, {.channel = channel_}},
         incoming_{domain, size.incoming_blocks, size.incoming_size},
         outgoing_{domain, size.outgoing_blocks + 1, size.outgoing_size},
-        last_words_{size.outgoing_blocks} {
+        last_block_{size.outgoing_blocks} {
     channel_.set_non_blocking(true);
     for (std::size_t block = 0; block < size.outgoing_blocks; ++block) free_.push_back(block);
   }
@@ -150,7 +150,7 @@ class message_link {
       throw std::runtime_error{peer_ + " sent a malformed message"};
     const message found{block, header.kind, memory.subspan(sizeof header)};
     if (found.kind == message_kind::failure)
-      throw peer_failed{peer_ + " gave up: " + printable(found.as<words>().view())};
+      throw peer_failed{peer_ + " gave up: " + printable(found.as<last_words>().view())};
     return found;
   }
   /// The same, waited for.
@@ -203,8 +203,8 @@ class message_link {
   /// Tells the peer why this side gives up, if it can still be told, and lets it hang up.
   void tell_failure(const std::string& why) noexcept {
     try {
-      fill(last_words_, words{why});
-      post(last_words_, message_kind::failure, sizeof(words));
+      fill(last_block_, last_words{why});
+      post(last_block_, message_kind::failure, sizeof(last_words));
       wait_for_end(std::chrono::seconds{2});
     } catch (const std::exception&) {
       // It will see that the connection ends.
@@ -256,7 +256,7 @@ class message_link {
   message_blocks incoming_;
   message_blocks outgoing_;
   /// The block that is kept for telling of a failure.
-  std::size_t last_words_;
+  std::size_t last_block_;
   std::deque<std::size_t> free_;
   std::deque<arrival> arrived_;
   std::array<adverb::completion, 16> batch_;

@@ -31,6 +31,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <string.h>
+
 namespace file_transfer {
 
 /// Of one data message, in bytes.
@@ -92,8 +94,10 @@ struct text_field {
     return {characters.data(), ::strnlen(characters.data(), Size)};
   }
 };
-/// Why not.
+/// Why a connection is rejected.
 using words = text_field<144>;
+/// Why a side gives up; longer than the longest name.
+using last_words = text_field<512>;
 
 struct announcement {
   std::uint64_t size;

@@ -48,15 +48,15 @@ contents() {
   ls -A "$folder"
 }
 
-# until_under_way: until the receiver has written some of a file.
+# until_under_way: until the receiver has written some of a file. Starts no process, which would take
+# as long as sending it.
 until_under_way() {
-  local file size
+  local file
   while kill -0 "$sender"; do
     for file in "$folder"/.file_transfer.*; do
-      size=$(stat -c %s "$file" 2>/dev/null)
-      if [[ ${size:-0} -gt 1000000 ]]; then return; fi
+      if [[ -s $file ]]; then return; fi
     done
-    pause 0.02
+    pause 0.005
   done
 }
 
@@ -93,5 +93,5 @@ arrives() {
   verdict "$name" "$problem"
 }
 
-large=16000000
+large=24000000
 block=262144
