@@ -58,11 +58,11 @@ failed_with "a write that fails" 'the receiver gave up: cannot write large: File
 
 if mount -t tmpfs -o size=1m tmpfs "$folder" 2>/dev/null; then
   start_receiver --once
-  send of_5000000
+  send large
   end_receiver
   failed_with "a full disk" \
-    'the receiver gave up: cannot make room for of_5000000: No space left on device' \
-    'cannot make room for of_5000000: No space left on device'
+    'the receiver gave up: cannot make room for large: No space left on device' \
+    'cannot make room for large: No space left on device'
   umount "$folder"
 else
   skip_case "file_transfer to a full disk" "this machine lets nothing be mounted"
