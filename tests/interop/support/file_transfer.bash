@@ -52,7 +52,7 @@ contents() {
 # as long as sending it.
 until_under_way() {
   local file
-  while kill -0 "$sender"; do
+  while kill -0 "$sender" 2>/dev/null; do
     for file in "$folder"/.file_transfer.*; do
       if [[ -s $file ]]; then return; fi
     done
