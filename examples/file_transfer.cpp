@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Sends files to another host, where they arrive whole or not at all:
+//
+//     file_transfer receive --directory incoming
+//     file_transfer send movie.mkv thesis.pdf --to there
+//
+// How connections are made step by step with private data, refused in words, and ended; how credits
+// keep a slow receiver from being overrun; how a program sleeps until any of a message, a
+// disconnection or Ctrl-C comes. What the two say is in file_transfer/messages.hpp.
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <adverb/cm.hpp>
+
+#include "common/number.hpp"
+#include "common/run.hpp"
+#include "file_transfer/interruption.hpp"
+#include "file_transfer/receiver.hpp"
+#include "file_transfer/sender.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace file_transfer;
+
+struct transfer_options {
+  std::uint16_t port = 7472;
+  // To send:
+  std::vector<std::string> files{};
+  std::string host{};
+  // To receive:
+  std::string folder = ".";
+  std::string address{};
+  bool once = false;
+  bool overwrite = false;
+};
+
+void send_files(const transfer_options& options) {
+  std::vector<source_file> files;
+  for (const std::string& path : options.files) files.emplace_back(path);
+  const auto count = static_cast<std::uint32_t>(files.size());
+  const interruption interruption;
+  try {
+    sender sender{options.host, options.port, interruption};
+    for (std::uint32_t index = 0; index < count; ++index)
+      sender.send(std::move(files[index]), index + 1, count);
+  } catch (const adverb::error&) {
+    interruption.check();  // That may be what made a step fail.
+    throw;
+  }
+}
+
+[[nodiscard]] cm::socket_address address_to_listen_on(const transfer_options& options) {
+  if (options.address.empty()) return cm::socket_address::any(options.port);
+  const auto address = cm::socket_address::parse(options.address, options.port);
+  if (!address) throw examples::wrong_argument{"--address takes the numbers of an address"};
+  return *address;
+}
+
+void receive_files(const transfer_options& options) {
+  const target_folder folder{options.folder, options.overwrite};
+  const auto listener = cm::listener<transport::rc>::create(address_to_listen_on(options));
+  const interruption interruption;
+  std::printf("receiving into %s, at port %u\n", options.folder.c_str(), listener.port());
+  do {
+    try {
+      receiver{next_sender(listener, interruption), folder, interruption}.receive_all();
+    } catch (const interrupted&) {
+      throw;
+    } catch (const std::exception& failure) {
+      interruption.check();
+      if (options.once) throw;
+      std::fprintf(stderr, "file_transfer: %s\n", failure.what());
+    }
+  } while (!options.once);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Sends files to another host, where they arrive whole or not at all.",
+               "file_transfer"};
+  transfer_options options;
+  const auto add_port = [&](CLI::App& role) {
+    examples::add_number(role, "-p,--port", options.port, 1, 65535, "Port of the receiver");
+  };
+  CLI::App* const receive = app.add_subcommand("receive", "Receives files");
+  receive->add_option("-d,--directory", options.folder, "Where they are put")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  receive->add_option("-a,--address", options.address, "Own address to listen on (default: any)");
+  add_port(*receive);
+  receive->add_flag("--once", options.once, "End after one sender, with its success or failure");
+  receive->add_flag("--force", options.overwrite, "Overwrite files that are there already");
+  CLI::App* const send = app.add_subcommand("send", "Sends files");
+  send->add_option("FILE", options.files, "What to send")->required()->type_name("");
+  send->add_option("-t,--to", options.host, "Host where a receiver runs")
+      ->required()
+      ->type_name("HOST");
+  add_port(*send);
+  app.require_subcommand(1);
+  return examples::run(app, argc, argv, [&] {
+    if (send->parsed())
+      send_files(options);
+    else
+      receive_files(options);
+  });
+}
