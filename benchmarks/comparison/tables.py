@@ -13,23 +13,24 @@ class Quantity:
     title: str
     lower_is_better: bool
     scale: float = 1
-    digits: int = 2
+    digits: int = 0
     has_bar: bool = True
 
     def shown(self, value: float) -> str:
         return f"{value * self.scale:,.{self.digits}f}"
 
 
-LATENCY = Quantity("latency", "µs", lower_is_better=True)
-BANDWIDTH = Quantity("bandwidth", "MB/s", lower_is_better=False, scale=1e-6)
-SET_UP = Quantity("pairs_per_second", "pairs set up a second", lower_is_better=False, digits=0)
-MESSAGES = Quantity("messages_per_second", "messages a second", lower_is_better=False, digits=0)
-HEAP = Quantity("heap_bytes_per_pair", "heap, bytes a pair", lower_is_better=True, digits=0)
-# Code that runs for the first time, and whole pages, make it too coarse for a bar.
-RESIDENT = Quantity(
-    "resident_bytes_per_pair", "resident, bytes a pair", lower_is_better=True, digits=0, has_bar=False
+# The clock counts an instruction as a nanosecond.
+LATENCY = Quantity("latency", "instructions", lower_is_better=True, scale=1e3)
+BANDWIDTH = Quantity(
+    "bandwidth", "bytes for 1,000 instructions", lower_is_better=False, scale=1e-6, digits=2
 )
-QUANTITIES = {"lat": (LATENCY,), "bw": (BANDWIDTH,), "scale": (SET_UP, MESSAGES, HEAP, RESIDENT)}
+SET_UP = Quantity("set_up", "set-up, instructions a pair", lower_is_better=True, scale=1e9)
+MESSAGE = Quantity("message", "instructions a message", lower_is_better=True, scale=1e9)
+HEAP = Quantity("heap", "heap, bytes a pair", lower_is_better=True)
+# Code that runs for the first time, and whole pages, make it too coarse for a bar.
+RESIDENT = Quantity("resident", "resident, bytes a pair", lower_is_better=True, has_bar=False)
+QUANTITIES = {"lat": (LATENCY,), "bw": (BANDWIDTH,), "scale": (SET_UP, MESSAGE, HEAP, RESIDENT)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +67,7 @@ def rows_of(results: Results) -> list[Row]:
         Row(case, quantity, results.comparison(case, quantity.name, quantity.lower_is_better))
         for case in results.cases
         for quantity in QUANTITIES[case.kind]
-        if results.is_compared(case, quantity.name)
+        if case.is_judged
     ]
 
 
@@ -81,7 +82,7 @@ def judged(row: Row) -> list[str]:
     least, greatest = comparison.spread
     return [
         f"{comparison.ratio:.3f}",
-        f"{least:.2f} to {greatest:.2f}",
+        f"{least:.3f} to {greatest:.3f}",
         f"±{comparison.noise * 100:.1f} %",
         row.verdict.value if row.verdict else "",
     ]
@@ -92,8 +93,8 @@ def values(row: Row) -> list[str]:
     return [row.quantity.shown(results.ours_median), row.quantity.shown(results.reference_median)]
 
 
-def perf_table(rows: list[Row], kind: str, unit: str) -> str:
-    head = ["", "size", f"adverb, {unit}", f"perftest, {unit}", "ratio", "of pairs", "noise", "bar"]
+def perf_table(rows: list[Row], kind: str) -> str:
+    head = ["", "size", "adverb", "perftest", "ratio", "of pairs", "noise", "bar"]
     return table(
         head,
         [
@@ -105,7 +106,7 @@ def perf_table(rows: list[Row], kind: str, unit: str) -> str:
 
 
 def scale_table(rows: list[Row]) -> str:
-    head = ["", "queue pairs", "adverb", "C", "ratio", "of runs", "noise", "bar"]
+    head = ["", "queue pairs", "adverb", "C", "ratio", "of pairs", "noise", "bar"]
     quantities = QUANTITIES["scale"]
     return table(
         head,
@@ -120,11 +121,7 @@ def scale_table(rows: list[Row]) -> str:
 
 def where(results: Results, rounds: int) -> str:
     machine = results.machine
-    place = {
-        "host": "the RDMA device of this machine",
-        "loop": "Soft-RoCE in the virtual machine, one device that speaks to itself",
-    }.get(machine["place"], machine["place"])
-    text = f"Measured {rounds} times each on {place}; Linux {machine['kernel']}, {machine['processor']}"
+    text = f"Measured {rounds} times each; Linux {machine['kernel']}, {machine['processor']}"
     if "perftest" in machine:
         text += f", perftest {machine['perftest']}"
     return text + "."
@@ -141,9 +138,9 @@ def repeated(results: Results) -> str:
 def perf_section(results: Results) -> str:
     rows = rows_of(results)
     parts = [where(results, rounds_of(rows)), repeated(results)]
-    parts += ["Latency, the median:", perf_table(rows, "lat", "µs")]
+    parts += [f"Latency, the median, in {LATENCY.title}:", perf_table(rows, "lat")]
     parts += ["![Latency against size](performance/latency.svg)"]
-    parts += ["Bandwidth:", perf_table(rows, "bw", "MB/s")]
+    parts += [f"Bandwidth, in {BANDWIDTH.title}:", perf_table(rows, "bw")]
     parts += ["![Bandwidth against size](performance/bandwidth.svg)"]
     return "\n\n".join(part for part in parts if part)
 
