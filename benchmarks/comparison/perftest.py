@@ -18,6 +18,8 @@ def options(case: Case, device: str, gid_index: str, port: int) -> list[str]:
     if case.benchmark in ("send", "write"):
         # The defaults differ: perftest does not know every device that can do it.
         given += ["-I", "0"]
+    if case.benchmark == "send":
+        given += ["-r", str(case.receives)]
     if case.kind == "bw":
         given += ["-t", str(case.depth), "-Q", str(case.moderation)]
     return given

@@ -31,8 +31,15 @@ class Case:
 
     @property
     def depth(self) -> int:
-        """How many messages are on their way at once."""
-        return 128 if self.kind == "bw" else 1
+        """How many messages are on their way at once: of large ones fewer, for emulation takes so long
+        for them that they would be sent again (perftest waits 67 ms for an answer)."""
+        return max(1, min(128, (512 << 10) // self.size)) if self.kind == "bw" else 1
+
+    @property
+    def receives(self) -> int:
+        """How many are posted in advance. perftest posts none any more for the last messages, which
+        must not be most of them; for bandwidth, the default."""
+        return 512 if self.kind == "bw" else 16
 
     @property
     def moderation(self) -> int:
@@ -47,20 +54,20 @@ class Step:
     program: str
 
 
-def iterations(size: int, quick: bool) -> int:
-    """About as many instructions for each size. More than twice the 512 receives of perftest's, for
-    it posts none any more for the last ones, which would else be most."""
+def iterations(kind: str, size: int, quick: bool) -> int:
+    """Instructions repeat, so a few messages are enough: of bandwidth some more, for the queues have
+    to be full for most of them."""
     if quick:
         return 100
-    for limit, count in ((4 << 10, 2000), (16 << 10, 600), (64 << 10, 200)):
+    for limit, count in ((4 << 10, 400), (16 << 10, 100), (64 << 10, 40)):
         if size <= limit:
-            return count
-    return 60 if size <= 256 << 10 else 24
+            return count * (1 if kind == "lat" else 3)
+    return 16 if size <= 256 << 10 else 8
 
 
 def perf_cases(benchmarks, kinds, sizes, quick: bool = False) -> list[Case]:
     return [
-        Case(benchmark, kind, size, iterations(size, quick))
+        Case(benchmark, kind, size, iterations(kind, size, quick))
         for kind in kinds
         for benchmark in benchmarks
         for size in sizes

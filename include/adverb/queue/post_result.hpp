@@ -121,7 +121,7 @@ class [[nodiscard]] post_result {
     if (error_ == 0) [[likely]]
       detail::clear(policy);
     else
-      report_error(std::forward<Policy>(policy));
+      report(*this, std::forward<Policy>(policy));
   }
 
   /// The number of accepted requests when it is unknown.
@@ -140,11 +140,12 @@ class [[nodiscard]] post_result {
     return static_cast<detail::posted_to>(packed_ & ((1U << queue_bits) - 1));
   }
 
-  /// Apart from the success of `check`, which need not even find out the verb.
+  // By value: so that the result never has to be in memory.
   template <error_policy Policy>
-  [[gnu::cold, gnu::noinline]] void report_error(Policy&& policy) const {
-    detail::check_returned(std::forward<Policy>(policy), detail::verb_of(queue()), error_,
-                           [&](failure_description& description) { describe(description); });
+  [[gnu::cold, gnu::noinline]] static void report(post_result result, Policy&& policy) {
+    detail::report_errno(
+        std::forward<Policy>(policy), result.error_, detail::verb_of(result.queue()),
+        [&](failure_description& description) { result.describe(description); });
   }
 
   void describe(failure_description& description) const noexcept {

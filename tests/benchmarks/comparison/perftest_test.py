@@ -74,7 +74,7 @@ class Options(unittest.TestCase):
     def test_latency(self):
         self.assertEqual(
             self.command("send", "lat", 2, 4000),
-            "ib_send_lat -d rxe0 -x 1 -p 20000 -n 4000 -s 2 -I 0 -F",
+            "ib_send_lat -d rxe0 -x 1 -p 20000 -n 4000 -s 2 -I 0 -r 16 -F",
         )
 
     def test_atomics_have_no_size(self):
@@ -87,7 +87,7 @@ class Options(unittest.TestCase):
             self.command("read", "bw", 4096, 2000),
             "ib_read_bw -d rxe0 -x 1 -p 20000 -n 2000 -s 4096 -t 128 -Q 100 -F -N",
         )
-        self.assertIn(" -Q 1 ", self.command("write", "bw", 64 << 10, 200))
+        self.assertIn(" -t 8 -Q 1 ", self.command("write", "bw", 64 << 10, 200))
 
 
 if __name__ == "__main__":
