@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include <adverb/adverb.hpp>
@@ -81,10 +82,12 @@ std::vector<ready_pair> set_up(const device& on, std::size_t count) {
   return ready;
 }
 
-[[gnu::noinline]] void write_over_all(const device& on, std::vector<ready_pair>& pairs, std::size_t messages) {
+[[gnu::noinline]] void write_over_all(const device& on, std::vector<ready_pair>& pairs,
+                                      std::size_t messages) {
+  const std::array payload{on.region.const_slice(0, message_size)};
   const auto write =
       adverb::write(on.region.remote<std::uint64_t, access_right::remote_write>().slice(1, 1),
-                    on.region.const_slice(0, message_size))
+                    std::span{payload})
           .signaled();
   std::array<adverb::completion, window> done;
   const std::size_t count = pairs.size();

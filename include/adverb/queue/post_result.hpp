@@ -143,9 +143,9 @@ class [[nodiscard]] post_result {
   // By value: so that the result never has to be in memory.
   template <error_policy Policy>
   [[gnu::cold, gnu::noinline]] static void report(post_result result, Policy&& policy) {
-    detail::report_errno(
-        std::forward<Policy>(policy), result.error_, detail::verb_of(result.queue()),
-        [&](failure_description& description) { result.describe(description); });
+    detail::report_errno(std::forward<Policy>(policy), result.error_,
+                         detail::verb_of(result.queue()),
+                         [&](failure_description& description) { result.describe(description); });
   }
 
   void describe(failure_description& description) const noexcept {
