@@ -31,8 +31,8 @@ class Case:
 
     @property
     def depth(self) -> int:
-        """How many messages are on their way at once: of large ones fewer, for emulation takes so long
-        for them that they would be sent again (perftest waits 67 ms for an answer)."""
+        """How many messages are on their way at once: of large ones fewer, for emulation takes long
+        for them, and what is not answered in time is sent again."""
         return max(1, min(128, (512 << 10) // self.size)) if self.kind == "bw" else 1
 
     @property
