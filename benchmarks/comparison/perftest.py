@@ -18,6 +18,10 @@ def options(case: Case, device: str, gid_index: str, port: int) -> list[str]:
     if case.benchmark in ("send", "write"):
         # The defaults differ: perftest does not know every device that can do it.
         given += ["-I", "0"]
+    if case.benchmark == "send":
+        given += ["-r", str(case.receives)]
+    # 1 s, and not 67 ms: emulation takes so long for large messages that they would be sent again.
+    given += ["-u", "18"]
     if case.kind == "bw":
         given += ["-t", str(case.depth), "-Q", str(case.moderation)]
     return given

@@ -1,9 +1,8 @@
 """What is measured: the cases, how long each runs, and the order of the programs."""
 import dataclasses
 
-# The programs of a comparison. The control is the reference once more: how far these two lie apart
-# is what chance does.
-OURS, REFERENCE, CONTROL = "adverb", "reference", "control"
+# The programs of a comparison.
+OURS, REFERENCE = "adverb", "reference"
 
 # The sizes that have to hold the bars, and those that only give the plots more points.
 TABLE_SIZES = (2, 4 << 10, 64 << 10, 1 << 20)
@@ -26,9 +25,21 @@ class Case:
         return f"{self.benchmark} {self.kind} {self.size}"
 
     @property
+    def is_judged(self) -> bool:
+        """Whether it has a bar to hold; else it is a point of a plot."""
+        return self.benchmark in ("atomic", "queue_pairs") or self.size in TABLE_SIZES
+
+    @property
     def depth(self) -> int:
-        """How many messages are on their way at once."""
-        return 128 if self.kind == "bw" else 1
+        """How many messages are on their way at once: of large ones fewer, for emulation takes long
+        for them, and what is not answered in time is sent again."""
+        return max(1, min(128, (512 << 10) // self.size)) if self.kind == "bw" else 1
+
+    @property
+    def receives(self) -> int:
+        """How many are posted in advance. perftest posts none any more for the last messages, which
+        must not be most of them; for bandwidth, the default."""
+        return 512 if self.kind == "bw" else 16
 
     @property
     def moderation(self) -> int:
@@ -43,43 +54,43 @@ class Step:
     program: str
 
 
-def iterations(size: int, quick: bool) -> int:
-    """A few tenths of a second on emulated processors, and enough for a steady median."""
+def iterations(kind: str, size: int, quick: bool) -> int:
+    """Instructions repeat, so a few messages are enough: of bandwidth some more, for the queues have
+    to be full for most of them."""
     if quick:
         return 100
-    for limit, count in ((1 << 10, 4000), (4 << 10, 2000), (16 << 10, 600), (64 << 10, 200)):
+    for limit, count in ((4 << 10, 400), (16 << 10, 100), (64 << 10, 40)):
         if size <= limit:
-            return count
-    return 60 if size <= 256 << 10 else 24
+            return count * (1 if kind == "lat" else 3)
+    return 16 if size <= 256 << 10 else 8
 
 
 def perf_cases(benchmarks, kinds, sizes, quick: bool = False) -> list[Case]:
     return [
-        Case(benchmark, kind, size, iterations(size, quick))
+        Case(benchmark, kind, size, iterations(kind, size, quick))
         for kind in kinds
         for benchmark in benchmarks
         for size in sizes
     ]
 
 
-def order(round_number: int, with_control: bool) -> tuple[str, ...]:
-    """Ours is second, first and last in turn, so that no drift is in its favour."""
-    if not with_control:
-        return ((REFERENCE, OURS), (OURS, REFERENCE))[round_number % 2]
-    return (
-        (REFERENCE, OURS, CONTROL),
-        (OURS, REFERENCE, CONTROL),
-        (REFERENCE, CONTROL, OURS),
-    )[round_number % 3]
+def order(round_number: int) -> tuple[str, ...]:
+    """Each is first in turn, so that no drift is in favour of one."""
+    return ((REFERENCE, OURS), (OURS, REFERENCE))[round_number % 2]
 
 
-def steps_of(cases, rounds: int, with_control: bool) -> list[Step]:
+def steps_of(cases, rounds: int) -> list[Step]:
     return [
         Step(case, number, program)
         for case in cases
         for number in range(rounds)
-        for program in order(number, with_control)
+        for program in order(number)
     ]
+
+
+def only(steps: list[Step], beginning: str) -> list[Step]:
+    """Those of the cases whose names begin so."""
+    return [step for step in steps if str(step.case).startswith(beginning)]
 
 
 BENCHMARKS = ("send", "write", "read")
@@ -88,18 +99,18 @@ KINDS = ("lat", "bw")
 
 def perf_steps(rounds: int, quick: bool) -> list[Step]:
     if quick:
-        return steps_of(perf_cases(["send"], KINDS, TABLE_SIZES[:2], quick), rounds, True)
+        return steps_of(perf_cases(["send"], KINDS, TABLE_SIZES[:2], quick), rounds)
     atomics = perf_cases(["atomic"], ["lat"], [ATOMIC_SIZE])
     compared = perf_cases(BENCHMARKS, KINDS, TABLE_SIZES) + atomics
     plotted = perf_cases(BENCHMARKS, KINDS, PLOT_SIZES)
-    return steps_of(compared, rounds, True) + steps_of(plotted, min(rounds, 2), False)
+    return steps_of(compared, rounds) + steps_of(plotted, 1)
 
 
 def scale_steps(rounds: int, quick: bool) -> list[Step]:
     counts = QUEUE_PAIRS[:2] if quick else QUEUE_PAIRS
     messages = 1000 if quick else 16384
     cases = [Case("queue_pairs", "scale", count, messages) for count in counts]
-    return steps_of(cases, rounds, True)
+    return steps_of(cases, rounds)
 
 
 STEPS = {"perf": perf_steps, "scale": scale_steps}

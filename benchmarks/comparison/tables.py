@@ -2,7 +2,7 @@
 import dataclasses
 
 from evaluation import Comparison, Results, Verdict
-from plan import OURS, Case
+from plan import OURS, REFERENCE, Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -13,23 +13,25 @@ class Quantity:
     title: str
     lower_is_better: bool
     scale: float = 1
-    digits: int = 2
+    digits: int = 0
     has_bar: bool = True
 
     def shown(self, value: float) -> str:
         return f"{value * self.scale:,.{self.digits}f}"
 
 
-LATENCY = Quantity("latency", "µs", lower_is_better=True)
-BANDWIDTH = Quantity("bandwidth", "MB/s", lower_is_better=False, scale=1e-6)
-SET_UP = Quantity("pairs_per_second", "pairs set up a second", lower_is_better=False, digits=0)
-MESSAGES = Quantity("messages_per_second", "messages a second", lower_is_better=False, digits=0)
-HEAP = Quantity("heap_bytes_per_pair", "heap, bytes a pair", lower_is_better=True, digits=0)
-# Code that runs for the first time, and whole pages, make it too coarse for a bar.
-RESIDENT = Quantity(
-    "resident_bytes_per_pair", "resident, bytes a pair", lower_is_better=True, digits=0, has_bar=False
+# By the guest's clock: an instruction is 4 ns.
+A_SECOND = 250e6
+LATENCY = Quantity("latency", "instructions", lower_is_better=True, scale=A_SECOND / 1e6)
+BANDWIDTH = Quantity(
+    "bandwidth", "bytes for 1,000,000 instructions", lower_is_better=False, scale=1e6 / A_SECOND
 )
-QUANTITIES = {"lat": (LATENCY,), "bw": (BANDWIDTH,), "scale": (SET_UP, MESSAGES, HEAP, RESIDENT)}
+SET_UP = Quantity("set_up", "set-up, instructions a pair", lower_is_better=True, scale=A_SECOND)
+MESSAGE = Quantity("message", "instructions a message", lower_is_better=True, scale=A_SECOND)
+HEAP = Quantity("heap", "heap, bytes a pair", lower_is_better=True)
+# Code that runs for the first time, and whole pages, make it too coarse for a bar.
+RESIDENT = Quantity("resident", "resident, bytes a pair", lower_is_better=True, has_bar=False)
+QUANTITIES = {"lat": (LATENCY,), "bw": (BANDWIDTH,), "scale": (SET_UP, MESSAGE, HEAP, RESIDENT)}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,16 +63,12 @@ def size_name(size: int) -> str:
     return f"{size} B"
 
 
-def comparison_of(results: Results, case: Case, quantity: Quantity) -> Comparison:
-    return results.comparison(case, quantity.name, quantity.lower_is_better)
-
-
 def rows_of(results: Results) -> list[Row]:
     return [
-        Row(case, quantity, comparison_of(results, case, quantity))
+        Row(case, quantity, results.comparison(case, quantity.name, quantity.lower_is_better))
         for case in results.cases
         for quantity in QUANTITIES[case.kind]
-        if results.is_compared(case, quantity.name)
+        if case.is_judged
     ]
 
 
@@ -85,7 +83,7 @@ def judged(row: Row) -> list[str]:
     least, greatest = comparison.spread
     return [
         f"{comparison.ratio:.3f}",
-        f"{least:.2f} to {greatest:.2f}",
+        f"{least:.3f} to {greatest:.3f}",
         f"±{comparison.noise * 100:.1f} %",
         row.verdict.value if row.verdict else "",
     ]
@@ -96,26 +94,26 @@ def values(row: Row) -> list[str]:
     return [row.quantity.shown(results.ours_median), row.quantity.shown(results.reference_median)]
 
 
-def perf_table(rows: list[Row], quantity: Quantity) -> str:
-    unit = quantity.title
-    head = ["", "size", f"adverb, {unit}", f"perftest, {unit}", "ratio", "of pairs", "noise", "bar"]
+def perf_table(rows: list[Row], kind: str) -> str:
+    head = ["", "size", "adverb", "perftest", "ratio", "of pairs", "noise", "bar"]
     return table(
         head,
         [
             [row.case.benchmark, size_name(row.case.size), *values(row), *judged(row)]
             for row in rows
-            if row.quantity is quantity
+            if row.case.kind == kind
         ],
     )
 
 
 def scale_table(rows: list[Row]) -> str:
-    head = ["", "queue pairs", "adverb", "C", "ratio", "of runs", "noise", "bar"]
+    head = ["", "queue pairs", "adverb", "C", "ratio", "of pairs", "noise", "bar"]
+    quantities = QUANTITIES["scale"]
     return table(
         head,
         [
             [quantity.title, f"{row.case.size:,}", *values(row), *judged(row)]
-            for quantity in QUANTITIES["scale"]
+            for quantity in quantities
             for row in rows
             if row.quantity is quantity
         ],
@@ -124,11 +122,7 @@ def scale_table(rows: list[Row]) -> str:
 
 def where(results: Results, rounds: int) -> str:
     machine = results.machine
-    place = {
-        "host": "the RDMA device of this machine",
-        "loop": "Soft-RoCE in the virtual machine, one device that speaks to itself",
-    }.get(machine["place"], machine["place"])
-    text = f"Measured {rounds} times each on {place}; Linux {machine['kernel']}, {machine['processor']}"
+    text = f"Measured {rounds} times each; Linux {machine['kernel']}, {machine['processor']}"
     if "perftest" in machine:
         text += f", perftest {machine['perftest']}"
     return text + "."
@@ -142,29 +136,24 @@ def repeated(results: Results) -> str:
     return f"{count} run{'s' if count > 1 else ''} failed and had to be repeated."
 
 
-def section(results: Results, rows: list[Row], *parts: str) -> str:
-    """What was measured where, and then the parts."""
-    parts = (where(results, rounds=len(rows[0].comparison.ours)), repeated(results), *parts)
-    return "\n\n".join(part for part in parts if part)
-
-
 def perf_section(results: Results) -> str:
     rows = rows_of(results)
-    return section(
-        results,
-        rows,
-        "Latency, the median:",
-        perf_table(rows, LATENCY),
-        "![Latency against size](performance/latency.svg)",
-        "Bandwidth:",
-        perf_table(rows, BANDWIDTH),
-        "![Bandwidth against size](performance/bandwidth.svg)",
-    )
+    parts = [where(results, rounds_of(rows)), repeated(results)]
+    parts += [f"Latency, the median, in {LATENCY.title}:", perf_table(rows, "lat")]
+    parts += ["![Latency against size](performance/latency.svg)"]
+    parts += [f"Bandwidth, in {BANDWIDTH.title}:", perf_table(rows, "bw")]
+    parts += ["![Bandwidth against size](performance/bandwidth.svg)"]
+    return "\n\n".join(part for part in parts if part)
 
 
 def scale_section(results: Results) -> str:
     rows = rows_of(results)
-    return section(results, rows, scale_table(rows))
+    parts = [where(results, rounds_of(rows)), repeated(results), scale_table(rows)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def rounds_of(rows: list[Row]) -> int:
+    return len(rows[0].comparison.ours) if rows else 0
 
 
 SECTIONS = {"perf": perf_section, "scale": scale_section}
@@ -173,11 +162,11 @@ SECTIONS = {"perf": perf_section, "scale": scale_section}
 def points(results: Results, benchmark: str, kind: str, program: str) -> list[tuple[int, float]]:
     """What a plot shows of one program: its medians by size."""
     (quantity,) = QUANTITIES[kind]
-    found = []
-    for case in sorted(results.cases, key=lambda case: case.size):
-        if (case.benchmark, case.kind) != (benchmark, kind):
-            continue
-        runs = comparison_of(results, case, quantity)
-        median = runs.ours_median if program == OURS else runs.reference_median
-        found.append((case.size, median * quantity.scale))
-    return found
+    return [
+        (case.size, results.median(case, quantity.name, program) * quantity.scale)
+        for case in sorted(results.cases, key=lambda case: case.size)
+        if (case.benchmark, case.kind) == (benchmark, kind)
+    ]
+
+
+PLOTTED = {OURS: "adverb", REFERENCE: "perftest"}

@@ -28,7 +28,17 @@ class completions_of {
   /// Waits for completions, at most `Limit`, and calls `use` with each, which has succeeded. What
   /// `make_patience` makes is asked now and then; false when that says no.
   template <std::size_t Limit, class Use, class MakePatience>
-  [[nodiscard]] bool wait(const Use& use, const MakePatience& make_patience) {
+  [[nodiscard, gnu::always_inline]] bool wait(const Use& use, const MakePatience& make_patience) {
+    if (!channel_ && take<Limit>(use, false)) [[likely]]
+      return true;
+    return wait_longer<Limit>(use, make_patience);
+  }
+
+ private:
+  static constexpr std::size_t largest_batch = 16;
+
+  template <std::size_t Limit, class Use, class MakePatience>
+  [[nodiscard, gnu::noinline]] bool wait_longer(const Use& use, const MakePatience& make_patience) {
     if (look<Limit>(use)) [[likely]]
       return true;
     const auto go_on = make_patience();
@@ -36,9 +46,6 @@ class completions_of {
       if (look<Limit>(use)) return true;
     return false;
   }
-
- private:
-  static constexpr std::size_t largest_batch = 16;
 
   template <std::size_t Limit, class Use>
   [[nodiscard]] bool look(const Use& use) {
@@ -50,7 +57,7 @@ class completions_of {
 
   /// True when there was a completion.
   template <std::size_t Limit, class Use>
-  [[nodiscard]] bool take(const Use& use, bool sleep) {
+  [[nodiscard, gnu::always_inline]] bool take(const Use& use, bool sleep) {
     static_assert(Limit <= largest_batch);
     const auto checked = [&](const auto& completion) {
       completion.check();
@@ -88,7 +95,23 @@ struct classic_engine {
 
   [[nodiscard]] static sender sender_of(const adverb::queue_pair<Transport>& pair) { return pair; }
 
-  /// A request that is posted again and again, so many times in one call.
+  /// A request that is posted again and again, one in a call.
+  template <class Request>
+  class single {
+   public:
+    single(sender to, const Request& request) : to_{to}, request_{request} {}
+
+    void post(bool signaled) {
+      request_.signaled(signaled);
+      to_.post(request_).check();
+    }
+
+   private:
+    sender to_;
+    adverb::prepared_request<Request> request_;
+  };
+
+  /// The same, so many times in one call.
   template <class Request>
   class repeated {
    public:
@@ -136,6 +159,11 @@ struct extended_engine {
     Request request_;
     Request signaled_;
     std::size_t count_;
+  };
+
+  template <class Request>
+  struct single : repeated<Request> {
+    single(sender to, const Request& request) : repeated<Request>{to, request, 1} {}
   };
 };
 

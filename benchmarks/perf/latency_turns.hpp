@@ -31,7 +31,7 @@ class message_turns {
                 std::uint32_t size)
       : own_{&own},
         lane_{&own.lanes().front()},
-        request_{lane_->sender, request, 1},
+        request_{lane_->sender, request},
         receive_{own.receive_for(*lane_)},
         interval_{wanted.signal_interval(size)} {}
 
@@ -63,7 +63,7 @@ class message_turns {
 
   side<Engine>* own_;
   lane<Engine>* lane_;
-  typename Engine::template repeated<Request> request_;
+  typename Engine::template single<Request> request_;
   adverb::prepared_request<typename side<Engine>::receive_request> receive_;
   std::uint32_t interval_;
   bool receive_is_used_ = false;
@@ -78,7 +78,7 @@ class write_turns {
   write_turns(side<Engine>& own, const options&, const Request& request, std::uint32_t size)
       : own_{&own},
         lane_{&own.lanes().front()},
-        request_{lane_->sender, request, 1},
+        request_{lane_->sender, request},
         written_{own.outgoing()[size - 1]},
         arriving_{own.incoming()[size - 1]} {
     arriving_.store(std::byte{0});
@@ -112,7 +112,7 @@ class write_turns {
 
   side<Engine>* own_;
   lane<Engine>* lane_;
-  typename Engine::template repeated<Request> request_;
+  typename Engine::template single<Request> request_;
   std::atomic_ref<std::byte> written_;
   std::atomic_ref<std::byte> arriving_;
   std::uint64_t given_ = 0;
@@ -126,7 +126,7 @@ class answered_turns {
   static constexpr bool is_answered = true;
 
   answered_turns(side<Engine>& own, const options&, const Request& request, std::uint32_t)
-      : own_{&own}, request_{own.lanes().front().sender, request, 1} {}
+      : own_{&own}, request_{own.lanes().front().sender, request} {}
 
   void give() { request_.post(true); }
 
@@ -140,7 +140,7 @@ class answered_turns {
 
  private:
   side<Engine>* own_;
-  typename Engine::template repeated<Request> request_;
+  typename Engine::template single<Request> request_;
 };
 
 }  // namespace perf

@@ -92,6 +92,8 @@ void options::add_to(CLI::App& app) {
       ->excludes(count);
   add_choice(app, "-c,--connection", service, service_names, "RC, UC or UD (default: RC)");
   add_number(app, "-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
+  add_number(app, "-u,--qp-timeout", answer_timeout, 1, 31,
+             "An answer has to come within 4.096 us, doubled so many times (RC)");
   add_number(app, "-t,--tx-depth", send_depth, 1, examples::unlimited,
              "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
   add_number(app, "-r,--rx-depth", receive_depth, 1, examples::unlimited,

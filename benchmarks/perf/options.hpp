@@ -44,6 +44,8 @@ struct options : examples::connection_options {
   /// In seconds; 0 where iterations count.
   std::uint32_t duration = 0;
   std::uint32_t queue_pairs = 1;
+  /// Until an answer has to be there: so many times 4.096 us doubled. RC only.
+  std::uint32_t answer_timeout = 14;
   std::optional<std::uint32_t> send_depth{};
   std::uint32_t receive_depth = 512;
   std::uint32_t post_list = 1;

@@ -168,7 +168,12 @@ class side {
       const auto sender = Engine::sender_of(pair);
       return {.pair = std::move(pair), .sender = sender, .theirs = theirs, .way = std::move(way)};
     } else {
-      auto pair = waiting.connect(theirs, {.path_mtu = wanted.mtu});
+      adverb::connect_options<transport> how{};
+      how.path_mtu = wanted.mtu;
+      if constexpr (transport == adverb::transport::rc)
+        how.acknowledge_timeout = adverb::acknowledge_timeout::from_code(
+            static_cast<std::uint8_t>(wanted.answer_timeout));
+      auto pair = waiting.connect(theirs, how);
       const auto sender = Engine::sender_of(pair);
       return {.pair = std::move(pair), .sender = sender, .theirs = theirs};
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include <adverb/adverb.hpp>
@@ -81,18 +82,21 @@ std::vector<ready_pair> set_up(const device& on, std::size_t count) {
   return ready;
 }
 
-void write_over_all(const device& on, std::vector<ready_pair>& pairs, std::size_t messages) {
+[[gnu::noinline]] void write_over_all(const device& on, std::vector<ready_pair>& pairs,
+                                      std::size_t messages) {
+  const std::array payload{on.region.const_slice(0, message_size)};
   const auto write =
       adverb::write(on.region.remote<std::uint64_t, access_right::remote_write>().slice(1, 1),
-                    on.region.const_slice(0, message_size))
+                    std::span{payload})
           .signaled();
   std::array<adverb::completion, window> done;
+  const std::size_t count = pairs.size();
   std::size_t outstanding = 0;
   std::size_t next = 0;
   for (std::size_t message = 0; message < messages || outstanding > 0;) {
     if (message < messages && outstanding < window) {
       pairs[next].post(write.id(message)).check();
-      if (++next == pairs.size()) next = 0;
+      if (++next == count) next = 0;
       ++message;
       ++outstanding;
       continue;

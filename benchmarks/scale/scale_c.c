@@ -107,7 +107,7 @@ static void set_up(struct job* job, size_t count) {
   for (size_t index = 0; index < job->count; ++index) connect_pair(job, index);
 }
 
-static void write_over_all(const struct job* job, size_t messages) {
+static __attribute__((noinline)) void write_over_all(const struct job* job, size_t messages) {
   struct ibv_sge from = {
       .addr = (uintptr_t)&job->memory[0], .length = message_size, .lkey = job->region->lkey};
   struct ibv_wc done[window];

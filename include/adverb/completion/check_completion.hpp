@@ -9,15 +9,10 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Reports a completion of either engine that is no success. `put_pair` names its queue pair, where
-/// that is known.
 template <error_policy Policy, class Completion, class PutPair>
-void check_completion(Policy&& policy, const Completion& completion, const PutPair& put_pair) {
+[[gnu::cold, gnu::noinline]] void report_completion(Policy&& policy, const Completion& completion,
+                                                    const PutPair& put_pair) {
   const completion_status status = completion.status();
-  if (status == completion_status::success) [[likely]] {
-    clear(policy);
-    return;
-  }
   report(std::forward<Policy>(policy), make_error_code(status), "work request",
          [&](failure_description& description) {
            description
@@ -33,6 +28,17 @@ void check_completion(Policy&& policy, const Completion& completion, const PutPa
                  writer.put("vendor error 0x").hexadecimal(vendor_error);
                });
          });
+}
+
+/// Reports a completion of either engine that is no success. `put_pair` names its queue pair, where
+/// that is known.
+template <error_policy Policy, class Completion, class PutPair>
+[[gnu::always_inline]] inline void check_completion(Policy&& policy, const Completion& completion,
+                                                    const PutPair& put_pair) {
+  if (completion.status() == completion_status::success) [[likely]]
+    clear(policy);
+  else
+    report_completion(std::forward<Policy>(policy), completion, put_pair);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -31,7 +31,8 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// Takes completions off the queue, as many as are there and `out` has room for, and returns
   /// them. Thread safe. Wraps: ibv_poll_cq(3).
   template <error_policy Policy = throwing>
-  [[nodiscard]] std::span<completion> poll(std::span<completion> out, Policy&& policy = {}) const {
+  [[nodiscard, gnu::always_inline]] std::span<completion> poll(std::span<completion> out,
+                                                               Policy&& policy = {}) const {
     ibv_cq* const queue = this->native_handle();
     const int count =
         ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));

@@ -117,9 +117,11 @@ class [[nodiscard]] post_result {
 
   /// Reports a post that was not accepted whole.
   template <error_policy Policy = throwing>
-  void check(Policy&& policy = {}) const {
-    detail::check_returned(std::forward<Policy>(policy), detail::verb_of(queue()), error_,
-                           [&](failure_description& description) { describe(description); });
+  [[gnu::always_inline]] void check(Policy&& policy = {}) const {
+    if (error_ == 0) [[likely]]
+      detail::clear(policy);
+    else
+      report(*this, std::forward<Policy>(policy));
   }
 
   /// The number of accepted requests when it is unknown.
@@ -136,6 +138,14 @@ class [[nodiscard]] post_result {
   }
   [[nodiscard]] constexpr detail::posted_to queue() const noexcept {
     return static_cast<detail::posted_to>(packed_ & ((1U << queue_bits) - 1));
+  }
+
+  // By value: so that the result never has to be in memory.
+  template <error_policy Policy>
+  [[gnu::cold, gnu::noinline]] static void report(post_result result, Policy&& policy) {
+    detail::report_errno(std::forward<Policy>(policy), result.error_,
+                         detail::verb_of(result.queue()),
+                         [&](failure_description& description) { result.describe(description); });
   }
 
   void describe(failure_description& description) const noexcept {

@@ -74,20 +74,20 @@ class Options(unittest.TestCase):
     def test_latency(self):
         self.assertEqual(
             self.command("send", "lat", 2, 4000),
-            "ib_send_lat -d rxe0 -x 1 -p 20000 -n 4000 -s 2 -I 0 -F",
+            "ib_send_lat -d rxe0 -x 1 -p 20000 -n 4000 -s 2 -I 0 -r 16 -u 18 -F",
         )
 
     def test_atomics_have_no_size(self):
         self.assertEqual(
-            self.command("atomic", "lat", 8, 4000), "ib_atomic_lat -d rxe0 -x 1 -p 20000 -n 4000 -F"
+            self.command("atomic", "lat", 8, 4000), "ib_atomic_lat -d rxe0 -x 1 -p 20000 -n 4000 -u 18 -F"
         )
 
     def test_bandwidth_says_depth_and_signalling(self):
         self.assertEqual(
             self.command("read", "bw", 4096, 2000),
-            "ib_read_bw -d rxe0 -x 1 -p 20000 -n 2000 -s 4096 -t 128 -Q 100 -F -N",
+            "ib_read_bw -d rxe0 -x 1 -p 20000 -n 2000 -s 4096 -u 18 -t 128 -Q 100 -F -N",
         )
-        self.assertIn(" -Q 1 ", self.command("write", "bw", 64 << 10, 200))
+        self.assertIn(" -t 8 -Q 1 ", self.command("write", "bw", 64 << 10, 200))
 
 
 if __name__ == "__main__":

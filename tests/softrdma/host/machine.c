@@ -72,11 +72,20 @@ static void add_machine(struct arguments* arguments, const struct options* optio
   add(arguments, "-M");
   add(arguments, "pc,memory-backend=mem");
   add(arguments, "-accel");
-  add(arguments, "%s", kvm ? "kvm" : "tcg,thread=multi");
+  /* Only processors that take turns have their instructions counted; and the second one, whose turn
+   * QEMU lets come when the first one pauses, does not even start (7.2). */
+  bool counts = options->counts_instructions;
+  add(arguments, "%s", kvm ? "kvm" : counts ? "tcg,thread=single" : "tcg,thread=multi");
+  if (counts) {
+    add(arguments, "-icount");
+    /* 4 ns an instruction: about what emulation takes, so that programs that wait for so much time
+     * take no longer than usual. */
+    add(arguments, "shift=2");
+  }
   add(arguments, "-cpu");
   add(arguments, "%s", kvm ? "host" : "max");
   add(arguments, "-smp");
-  add(arguments, "2");
+  add(arguments, counts ? "1" : "2");
   add(arguments, "-m");
   add(arguments, "%s", options->memory);
   add(arguments, "-nodefaults");

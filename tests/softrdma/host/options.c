@@ -14,6 +14,7 @@ enum option_name {
   option_snapshot,
   option_save,
   option_accelerator,
+  option_clock,
   option_memory,
   option_module,
   option_output_directory,
@@ -37,6 +38,7 @@ static const struct option long_options[] = {
     {"snapshot", required_argument, NULL, option_snapshot},
     {"save", required_argument, NULL, option_save},
     {"accelerator", required_argument, NULL, option_accelerator},
+    {"clock", required_argument, NULL, option_clock},
     {"memory", required_argument, NULL, option_memory},
     {"module", required_argument, NULL, option_module},
     {"output-directory", required_argument, NULL, option_output_directory},
@@ -77,6 +79,9 @@ static void take(struct options* options, int name, const char* value) {
     case option_snapshot: options->snapshot = value; break;
     case option_save: options->save = value; break;
     case option_accelerator: options->accelerator = value; break;
+    case option_clock:
+      options->counts_instructions = is_second(value, "host", "instructions");
+      break;
     case option_memory: options->memory = value; break;
     case option_module: options->module = value; break;
     case option_output_directory: options->output_directory = value; break;

@@ -23,6 +23,7 @@ struct options {
   int hosts;
   double timeout;      /* seconds for the command; 0: none */
   double boot_timeout; /* seconds until the guest is ready */
+  bool counts_instructions; /* its clock does, instead of following the host's */
   bool firmware;       /* the kernel needs firmware to be started */
   bool terminal;
   bool label;
