@@ -43,7 +43,7 @@ void serve(examples::cm_request request) {
   auto ready = request.create_queue_pair({}, box.domain);
   // The client may send as soon as it is accepted.
   ready.queue_pair().post(receive(box.into.buffer())).check();
-  const auto connection = ready.accept();
+  auto connection = ready.accept();
   const std::string client = adverb::to_string(connection.peer_address());
   std::printf("%s came\n", client.c_str());
 

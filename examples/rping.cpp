@@ -90,7 +90,7 @@ class conversation {
 
   /// Posts what is signaled, and waits for it. False when the peer has ended the connection.
   template <class Request>
-  bool complete(const Request& request) const {
+  bool complete(const Request& request) {
     connection_.queue_pair().post(request).check();
     return examples::next_completion(connection_, connection_.send_completion_queue()).has_value();
   }

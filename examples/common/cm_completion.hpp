@@ -45,7 +45,7 @@ inline constexpr std::chrono::milliseconds for_ever{-1};
 /// completion is no success, and when nothing comes in time.
 template <adverb::transport Transport>
 [[nodiscard]] std::optional<adverb::completion> next_completion(
-    const adverb::cm::connection<Transport>& connection, adverb::completion_queue_ref queue,
+    adverb::cm::connection<Transport>& connection, adverb::completion_queue_ref queue,
     std::chrono::milliseconds limit = patience) {
   std::array<adverb::completion, 1> one;
   for (bool ended = false;; ended = connection_has_event(connection, queue, limit)) {
@@ -67,7 +67,7 @@ template <adverb::transport Transport>
 
 /// The same for who needs it: that the peer has ended the connection is thrown as well.
 template <adverb::transport Transport>
-adverb::completion needed_completion(const adverb::cm::connection<Transport>& connection,
+adverb::completion needed_completion(adverb::cm::connection<Transport>& connection,
                                      adverb::completion_queue_ref queue) {
   const auto found = next_completion(connection, queue);
   if (!found) throw std::runtime_error{"the peer ended the connection; see what it complains of"};

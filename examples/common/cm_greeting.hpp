@@ -32,14 +32,14 @@ class greeting {
     pair.post(receive(into_.buffer())).check();
   }
   template <adverb::transport Transport>
-  void send(const adverb::cm::connection<Transport>& connection) const {
+  void send(adverb::cm::connection<Transport>& connection) const {
     connection.queue_pair().post(adverb::send(from_.buffer()).signaled()).check();
     needed_completion(connection, connection.send_completion_queue());
     std::printf("sent %zu bytes to %s\n", outgoing_.size(),
                 adverb::to_string(connection.peer_address()).c_str());
   }
   template <adverb::transport Transport>
-  void wait_received(const adverb::cm::connection<Transport>& connection) const {
+  void wait_received(adverb::cm::connection<Transport>& connection) const {
     const auto arrived = needed_completion(connection, connection.receive_completion_queue());
     const std::size_t length = arrived.success().receive().length();
     if (length != incoming_.size())

@@ -76,7 +76,7 @@ TEST_CASE("A port that no one listens on", "[rdma_connect]") {
   CHECK(why.verb() == "rdma_connect");
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(device_address(4999))));
   CHECK(std::string{why.explanation()}.ends_with("no one listens on that port"));
-  if (cm_test::is_iwarp()) return;
+  if (cm_test::on_iwarp()) return;
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
@@ -93,7 +93,7 @@ TEST_CASE("A program that refuses, and says why", "[rdma_reject]") {
   refused.get();
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 4711);
-  if (cm_test::is_iwarp()) return;
+  if (cm_test::on_iwarp()) return;
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
   CHECK(ready.rejection()->reason == cm::reject_reason::by_the_program);
@@ -215,7 +215,7 @@ TEST_CASE("Private data that is too long for the link",
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
   failure why;
-  if (cm_test::is_iwarp()) {
+  if (cm_test::on_iwarp()) {
     CHECK_FALSE(ready.connect({.private_data = of_size(256)}, timeout::seconds(1), why));
     too_long(why,
              "private data of 256 bytes is too long: a request carries 255 at most over this "

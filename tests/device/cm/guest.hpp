@@ -12,13 +12,6 @@
 
 namespace cm_test {
 
-[[nodiscard]] inline std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-[[nodiscard]] inline bool is_iwarp() { return environment("SOFTRDMA_KIND") == "iwarp"; }
-
 /// Runs a command in the guest, as root. False where there is none: the machine is somebody's.
 inline bool in_guest(const std::string& command) {
   const std::string topology = environment("SOFTRDMA_TOPOLOGY");

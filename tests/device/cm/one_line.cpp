@@ -118,7 +118,7 @@ TEST_CASE("A listener on a port alone takes IPv6 and IPv4") {
     tell_skip("a listener on a port alone", "the interface has no link-local IPv6 address");
   }
   // Seen with the siw of Linux 6.1: a peer that comes by IPv4 is reset.
-  if (cm_test::is_iwarp()) {
+  if (cm_test::on_iwarp()) {
     tell_skip("a listener on a port alone", "over iWARP it takes IPv6 alone");
     return;
   }

@@ -22,7 +22,7 @@ using rc_listener = adverb::cm::listener<adverb::transport::rc>;
 using rc_connection = adverb::cm::connection<adverb::transport::rc>;
 
 /// A variable of the environment that the virtual machine sets; empty where it is not set.
-[[nodiscard]] inline std::string_view environment(const char* name) {
+[[nodiscard]] inline std::string environment(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
