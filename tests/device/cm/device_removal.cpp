@@ -89,14 +89,15 @@ void remove_device_from(const std::string& role) {
 
 }  // namespace
 
-TEST_CASE("The device is removed from a listener", "[rdma_get_cm_event]") {
+TEST_CASE("The device is removed from a listener", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: a listener on the address of the device");
 }
 
-TEST_CASE("The device is removed while a connection is asked for", "[rdma_get_cm_event]") {
+TEST_CASE("The device is removed while a connection is asked for",
+          "[rdma_get_cm_event][optional]") {
   remove_device_from("role: one that asks for a connection");
 }
 
-TEST_CASE("The device is removed from a connection", "[rdma_get_cm_event]") {
+TEST_CASE("The device is removed from a connection", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: both sides of a connection");
 }

@@ -106,7 +106,8 @@ TEST_CASE("An address without a route", "[rdma_resolve_addr]") {
                                  device_with_address());
 }
 
-TEST_CASE("An address behind an interface that no RDMA device serves", "[rdma_resolve_addr]") {
+TEST_CASE("An address behind an interface that no RDMA device serves",
+          "[rdma_resolve_addr][optional]") {
   if (!add_ordinary_interface()) return;
   const failure elsewhere = not_resolved(in_numbers("10.9.0.9", 4999));
   CHECK(elsewhere.code() == std::errc::no_such_device);
@@ -124,7 +125,7 @@ TEST_CASE("An address behind an interface that no RDMA device serves", "[rdma_re
   CHECK(here.explanation() == from.explanation());
 }
 
-TEST_CASE("An address for which no neighbour answers", "[rdma_resolve_addr]") {
+TEST_CASE("An address for which no neighbour answers", "[rdma_resolve_addr][optional]") {
   if (!add_ordinary_interface()) return;
   auto start = connector::create();
   failure why;
@@ -351,7 +352,7 @@ bool another_user_is_told(const std::string& explanation) {
 }  // namespace
 
 TEST_CASE("A channel that this program has no right to, or the kernel has not",
-          "[rdma_create_event_channel]") {
+          "[rdma_create_event_channel][optional]") {
   if (!cm_test::in_guest("chmod 600 /dev/infiniband/rdma_cm")) {
     tell_skip("a channel that is not there", "the machine's devices are not to be changed");
     return;

@@ -76,7 +76,7 @@ TEST_CASE("One line on either side connects, by an address",
 }
 
 TEST_CASE("One line connects by the address of a host in numbers, and by its name",
-          "[rdma_getaddrinfo]") {
+          "[rdma_getaddrinfo][optional]") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
   auto served = serve(listener);
@@ -106,7 +106,7 @@ TEST_CASE("One line connects from an address of this machine") {
   served.get();
 }
 
-TEST_CASE("A listener on a port alone takes IPv6 and IPv4") {
+TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
   const auto listener = cm::listener<transport::rc>::create(0);
   REQUIRE(listener.port() != 0);
   if (const auto address = cm_test::link_local_address(listener.port())) {

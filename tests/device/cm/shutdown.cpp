@@ -79,7 +79,7 @@ TEST_CASE("What had arrived and what was posted comes back on both sides",
 }
 
 TEST_CASE("Requests that the peer never received are flushed, and full queues are drained",
-          "[rdma_disconnect]") {
+          "[rdma_disconnect][optional]") {
   if (on_iwarp()) return tell_skip("flushed sends", "an unexpected send ends the connection");
   two_sides(
       [](const rc_listener& listener) {
@@ -111,7 +111,7 @@ TEST_CASE("Requests that the peer never received are flushed, and full queues ar
       });
 }
 
-TEST_CASE("What is posted after the end comes back as well", "[rdma_disconnect]") {
+TEST_CASE("What is posted after the end comes back as well", "[rdma_disconnect][optional]") {
   if (on_iwarp())
     return tell_skip("posted after the end", "iWARP devices need not flush what is posted in ERR");
   two_sides(
@@ -204,7 +204,8 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
       });
 }
 
-TEST_CASE("The end of the time in which packets may still arrive is told", "[rdma_get_cm_event]") {
+TEST_CASE("The end of the time in which packets may still arrive is told",
+          "[rdma_get_cm_event][optional]") {
   if (on_iwarp()) return tell_skip("timewait", "iWARP's connection manager tells nothing of it");
   two_sides(
       [](const rc_listener& listener) {

@@ -82,7 +82,8 @@ void check_interrupted(const failure& why) {
 
 }  // namespace
 
-TEST_CASE("Nobody has the address, and the connector can be used again", "[rdma_resolve_addr]") {
+TEST_CASE("Nobody has the address, and the connector can be used again",
+          "[rdma_resolve_addr][optional]") {
   // A device without neighbours finds everyone: nobody is asked.
   auto start = cm::connector<transport::rc>::create();
   failure why;
@@ -112,7 +113,7 @@ TEST_CASE("A request is not answered", "[rdma_connect]") {
   check_timed_out(why);
 }
 
-TEST_CASE("An acceptance is not taken", "[rdma_accept]") {
+TEST_CASE("An acceptance is not taken", "[rdma_accept][optional]") {
   if (on_iwarp())
     return tell_skip("acceptances that are not taken", "the kernel takes them for the program");
   const auto listener = rc_listener::create(every_address());
@@ -123,7 +124,8 @@ TEST_CASE("An acceptance is not taken", "[rdma_accept]") {
   check_timed_out(why);
 }
 
-TEST_CASE("The peer does not end the connection, and then does not answer", "[rdma_disconnect]") {
+TEST_CASE("The peer does not end the connection, and then does not answer",
+          "[rdma_disconnect][optional]") {
   both_sides sides;
   failure why;
   sides.near.wait_disconnected(soon, why);
@@ -140,7 +142,7 @@ TEST_CASE("The peer does not end the connection, and then does not answer", "[rd
   sides.near.wait_disconnected(soon);
 }
 
-TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event]") {
+TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optional]") {
   failure why;
   const auto listener = rc_listener::create(every_address());
   {

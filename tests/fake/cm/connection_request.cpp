@@ -49,8 +49,9 @@ TEST_CASE_METHOD(steps, "listening twice on a port is reported", "[rdma_bind_add
 }
 
 TEST_CASE_METHOD(steps, "an empty address is refused", "[rdma_bind_addr]") {
-  CHECK(reported([](auto&&... policy) { (void)listener::create({}, {}, policy...); }).code() ==
-        std::errc::invalid_argument);
+  CHECK(reported([](auto&&... policy) {
+          (void)listener::create(cm::socket_address{}, {}, policy...);
+        }).code() == std::errc::invalid_argument);
 }
 
 TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel of its own",

@@ -81,10 +81,10 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
 TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tried again") {
   auto start = connector::create();
   CHECK(std::string{
-            reported([&] { machine.fail<called::rdma_resolve_addr>(ENODEV); },
+            reported([&] { machine.fail<called::rdma_resolve_addr>(EIO); },
                      [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); })
                 .what()} ==
-        "rdma_resolve_addr 10.0.0.2:7471 on rdma_cm identifier: ENODEV (No such device)");
+        "rdma_resolve_addr 10.0.0.2:7471 on rdma_cm identifier: EIO (Input/output error)");
   REQUIRE(start);
   auto at_address = start.resolve_address(peer);
   CHECK(
@@ -99,9 +99,9 @@ TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tri
                 .what()} == "rdma_create_qp" + between + "ENOMEM (Cannot allocate memory)");
   REQUIRE(at_route);
   auto waiting = at_route.create_queue_pair();
-  CHECK(std::string{reported([&] { machine.fail<called::rdma_connect>(EINVAL); },
+  CHECK(std::string{reported([&] { machine.fail<called::rdma_connect>(EIO); },
                              [&](auto&&... policy) { (void)waiting.connect({}, 1s, policy...); })
-                        .what()} == "rdma_connect" + between + "EINVAL (Invalid argument)");
+                        .what()} == "rdma_connect" + between + "EIO (Input/output error)");
   REQUIRE(waiting);
   CHECK(waiting.connect());
 }

@@ -77,30 +77,37 @@ TEST_CASE("bytes are kept as they are, and of too many it is known how many ther
 
 TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
                  "[rdma_connect][rdma_accept][rdma_reject]") {
-  const cm::private_data most = came(std::string(255, 'x'));
-  const cm::private_data too_long = came(std::string(256, 'x'));
   auto connecting = ready();
-  const auto refused = [](const auto& operation) {
+  const auto refused = [](std::string_view words, const auto& operation) {
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::message_size);
-    CHECK(why.explanation() == "private data of 256 bytes is too long: 255 at most");
+    CHECK(why.explanation() == words);
   };
   const auto limit = adverb::timeout::seconds(1);
-  refused([&](auto&&... policy) {
-    (void)connecting.connect({.private_data = too_long}, limit, policy...);
-  });
+  const auto bytes = [](std::size_t count) { return came(std::string(count, 'x')); };
+  refused(
+      "private data of 57 bytes is too long: a request carries 56 at most over InfiniBand and RoCE",
+      [&](auto&&... policy) {
+        (void)connecting.connect({.private_data = bytes(57)}, limit, policy...);
+      });
   CHECK(machine.count<called::rdma_connect>() == 0);
-  (void)connecting.connect({.private_data = most});
-  CHECK(last<called::rdma_connect>().peer.private_data.size() == 255);
+  (void)connecting.connect({.private_data = bytes(56)});
+  CHECK(last<called::rdma_connect>().peer.private_data.size() == 56);
 
   const auto at = listener::create(here);
   auto request = requested(at);
-  refused([&](auto&&... policy) { request.reject(too_long, policy...); });
+  refused(
+      "private data of 149 bytes is too long: a rejection carries 148 at most over InfiniBand and "
+      "RoCE",
+      [&](auto&&... policy) { request.reject(bytes(149), policy...); });
   CHECK(request);
   auto accepting = request.create_queue_pair();
-  refused([&](auto&&... policy) {
-    (void)accepting.accept({.private_data = too_long}, limit, policy...);
-  });
+  refused(
+      "private data of 197 bytes is too long: an acceptance carries 196 at most over InfiniBand "
+      "and RoCE",
+      [&](auto&&... policy) {
+        (void)accepting.accept({.private_data = bytes(197)}, limit, policy...);
+      });
   CHECK(machine.count<called::rdma_reject>() == 0);
   CHECK(machine.count<called::rdma_accept>() == 0);
   // It is whole, and can be tried again.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Shared receive queues that librdmacm makes for an identifier: those of XRC, which no soft device
+// has.
+#include <support/catch.hpp>
+
+#include "cm_bench.hpp"
+
+TEST_CASE("A shared receive queue of XRC is made with the objects that are given",
+          "[rdma_create_srq_ex]") {
+  cm_bench bench;
+  {
+    auto far = bench.far();
+    const adverb::protection_domain domain{far.context()};
+    const adverb::completion_queue queue{far.context(), 8};
+    const adverb::xrc_domain xrc{far.context()};
+
+    far.id().create_xrc_shared_receive_queue({.max_wr = 4}, queue, xrc, domain);
+
+    const ibv_srq_init_attr_ex given = bench.last<called::rdma_create_srq_ex>().attributes;
+    CHECK(given.srq_type == IBV_SRQT_XRC);
+    CHECK(given.attr.max_wr == 4);
+    CHECK(given.cq == queue.native_handle());
+    CHECK(given.xrcd == xrc.native_handle());
+    CHECK(given.pd == domain.native_handle());
+    CHECK(given.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ |
+                              IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_PD));
+    CHECK(far.id().shared_receive_queue());
+
+    // What the queue stands on, the identifier stands on.
+    far = {};
+    CHECK(bench.machine.count<called::rdma_destroy_srq>() == 1);
+  }
+  CHECK(bench.manager.live_objects() == 0);
+}
+
+TEST_CASE("A shared receive queue of XRC that cannot be made leaves the identifier without one",
+          "[rdma_create_srq_ex]") {
+  cm_bench bench;
+  auto far = bench.far();
+  const adverb::completion_queue queue{far.context(), 8};
+  bench.machine.fail<called::rdma_create_srq_ex>(EOPNOTSUPP);
+  adverb::failure why;
+  far.id().create_xrc_shared_receive_queue({.max_wr = 4}, queue, {}, {}, why);
+  CHECK(why.verb() == "rdma_create_srq_ex");
+  CHECK(why.code() == std::errc::operation_not_supported);
+  CHECK_FALSE(far.id().shared_receive_queue());
+  const ibv_srq_init_attr_ex given = bench.last<called::rdma_create_srq_ex>().attributes;
+  CHECK(given.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ));
+}
