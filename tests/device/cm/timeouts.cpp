@@ -53,7 +53,7 @@ struct silent_client {
 void check_timed_out(const failure& why) {
   INFO(why.what());
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() == "nothing came within 300 ms");
+  CHECK(why.explanation().find("within 300 ms") != std::string_view::npos);
 }
 
 /// Has a signal handler run in a while.
@@ -92,7 +92,7 @@ TEST_CASE("Nobody has the address, and the connector can be used again",
   if (near) return tell_skip("addresses that nobody has", "the device needs no neighbours");
   INFO(why.what());
   CHECK((why.code() == std::errc::timed_out || why.code() == std::errc::host_unreachable));
-  CHECK(why.explanation() == "the address was not resolved: no neighbour answers for it");
+  CHECK(why.explanation().starts_with("no neighbour answers for "));
   CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds{5});
   near = start.resolve_address(device_address(7471));
   CHECK(near);
