@@ -13,6 +13,9 @@ using namespace adverb;
                                  cm::connection_request<transport::rc, cm::step::ready>& ready,
                                  queue_pair<transport::rc, qp_state::reset>& fresh,
                                  queue_pair<transport::rc, qp_state::init>& waiting,
+                                 cm::connector<transport::ud, cm::step::route_resolved>& peer,
+                                 cm::connection_request<transport::ud>& asked,
+                                 queue_pair<transport::ud, qp_state::reset>& datagrams,
                                  const cm::socket_address& address) {
   (void)far.use_queue_pair(std::move(fresh));
   (void)request.use_queue_pair(std::move(fresh));
@@ -22,6 +25,9 @@ using namespace adverb;
   (void)near;
   (void)ready;
   (void)waiting;
+  (void)peer;
+  (void)asked;
+  (void)datagrams;
 
 #if defined(ADVERB_EXPECT_PAIR_BEFORE_THE_ROUTE)
   // expect: a queue pair is used once the route is resolved: resolve_route() first
@@ -32,6 +38,12 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_PAIR_IN_INIT)
   // expect: no matching
   (void)far.use_queue_pair(std::move(waiting));
+#elif defined(ADVERB_EXPECT_DATAGRAM_PAIR)
+  // expect: datagrams (UD) have no connections: a pair of one's own needs no identifier
+  (void)peer.use_queue_pair(std::move(datagrams));
+#elif defined(ADVERB_EXPECT_DATAGRAM_PAIR_OF_A_REQUEST)
+  // expect: datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a pair of
+  (void)asked.use_queue_pair(std::move(datagrams));
 #elif defined(ADVERB_EXPECT_UC_WITHOUT_ADDRESS)
   // expect: a connector of UC or XRC starts with its address: resolve(address)
   (void)cm::connector<transport::uc>::create();

@@ -34,6 +34,11 @@ TEST_CASE("Milliseconds are rounded up, at least one, and as many as an int hold
   CHECK(timeout{std::chrono::hours{24 * 30}}.milliseconds() == std::numeric_limits<int>::max());
 }
 
+TEST_CASE("A timeout is never below zero") {
+  CHECK(timeout{-1s}.count() == 0);
+  CHECK(timeout::seconds(-1).count() == 0);
+}
+
 TEST_CASE("Two timeouts one after the other") {
   CHECK(timeout{1s} + timeout{500ms} == timeout{1500ms});
   CHECK((timeout::endless() + timeout{1ns}).is_endless());

@@ -111,8 +111,8 @@ class [[nodiscard]] connection {
   }
 
   /// Moves the queue pair to ERR, unless it is there, and hands out the completion of everything
-  /// that was posted, until both queues are empty: `consume` is called with each. First come those
-  /// of requests that succeeded, also of what the peer has sent, then the flushed ones. Returns how
+  /// that was posted, until both queues are empty: `consume` is called with each. In each queue
+  /// those that succeeded come first, then the flushed ones. Returns how
   /// many there were. After `disconnect`; nothing may be posted, and nobody else may poll the
   /// queues meanwhile. Of completion queues that other pairs share, it hands out theirs too. Of a
   /// shared receive queue only what was received is handed out. Fails (ETIMEDOUT) when the device
@@ -123,7 +123,7 @@ class [[nodiscard]] connection {
                   "a pair of this transport has no connection that ends: nothing is to be drained");
     if constexpr (detail::takes_each<Consume, completion>()) {
       if (!detail::check_present(std::forward<Policy>(policy), "connection::drain",
-                                 queue_pair().native_handle()))
+                                 session_.id.native_handle()))
         return 0;
       detail::queue_drain left{queue_pair().native_handle()};
       static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));

@@ -85,6 +85,9 @@ class [[nodiscard]] connection_request {
   template <error_policy Policy = throwing>
   [[nodiscard]] request_of_own_pair<Transport> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+    static_assert(Transport != transport::ud,
+                  "datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a "
+                  "pair of one's own");
     static_assert(Step == step::requested, "the queue pair is there already");
     if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
       return {};

@@ -176,6 +176,8 @@ class [[nodiscard]] connector {
   template <error_policy Policy = throwing>
   [[nodiscard]] connector_of_own_pair<Transport> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+    static_assert(Transport != transport::ud,
+                  "datagrams (UD) have no connections: a pair of one's own needs no identifier");
     static_assert(Step == step::route_resolved,
                   "a queue pair is used once the route is resolved: resolve_route() first");
     if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
@@ -284,6 +286,9 @@ class [[nodiscard]] connector {
 template <error_policy Policy>
 datagram_peer datagram_endpoint::resolve_peer(const socket_address& to, const peer_options& options,
                                               Policy&& policy) const {
+  if (!detail::check_present(std::forward<Policy>(policy), "rdma_resolve_addr",
+                             id().native_handle()))
+    return {};
   auto start = connector<transport::ud>::create(std::forward<Policy>(policy));
   if (!start) return {};
   // From the same address, but a port of its own.

@@ -11,14 +11,13 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The status of a multicast error that is none of the kernel's, and no errno: the group is joined,
-/// and librdmacm could not attach the queue pair.
-inline constexpr int attachment_failed = -1;
+/// The status of an event that is none of the kernel's, and no errno: what librdmacm had to do
+/// itself failed, and it does not tell why.
+inline constexpr int failed_in_librdmacm = -1;
 
 /// The errno that stands for an event which ends what was under way.
 [[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
-  if (event.type() == cm::event_type::multicast_error && event.status() == attachment_failed)
-    return EIO;
+  if (event.status() == failed_in_librdmacm) return EIO;
   if (event.status() < 0) return -event.status();
   if (event.is_rejection()) return ECONNREFUSED;
   switch (event.type()) {
@@ -47,6 +46,14 @@ inline void explain_event(text_writer& writer, const cm::event& event) {
     writer.put(event.reason());
     return;
   }
+  if (event.status() == failed_in_librdmacm) {
+    writer.put(event.type() == cm::event_type::multicast_error
+                   ? "librdmacm could not attach the queue pair to the group"
+               : event.type() == cm::event_type::connect_error
+                   ? "librdmacm could not bring the queue pair up"
+                   : "librdmacm could not ask the kernel for the outcome");
+    return;
+  }
   switch (event.type()) {
     case cm::event_type::unreachable:
       writer.put(
@@ -55,10 +62,6 @@ inline void explain_event(text_writer& writer, const cm::event& event) {
     case cm::event_type::address_error: explain_address_error(writer, event); return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;
     case cm::event_type::multicast_error:
-      if (event.status() == attachment_failed) {
-        writer.put("librdmacm could not attach the queue pair to the group");
-        return;
-      }
       writer.put("the group was not joined, or one that was joined before is lost");
       return;
     case cm::event_type::disconnected:

@@ -25,12 +25,22 @@ inline void destroy_shared_receive_queue_of(rdma_cm_id* id) noexcept {
   rdma_destroy_srq(id);
 }
 
+/// Destroys the queue pair, and what librdmacm made with it: it forgets the completion queue of
+/// sends where it made none for receives.
+inline void destroy_queue_pair_of(rdma_cm_id* id) noexcept {
+  rdma_destroy_qp(id);
+  if (id->recv_cq != nullptr) return;
+  if (id->send_cq != nullptr) ibv_destroy_cq(std::exchange(id->send_cq, nullptr));
+  if (id->send_cq_channel != nullptr)
+    ibv_destroy_comp_channel(std::exchange(id->send_cq_channel, nullptr));
+}
+
 /// An identifier with all that librdmacm made for it.
 struct identifier_traits {
   using native_type = rdma_cm_id;
   static constexpr std::string_view destroy_verb = "rdma_destroy_id";
   static int destroy(rdma_cm_id* id) noexcept {
-    if (id->qp != nullptr) rdma_destroy_qp(id);
+    if (id->qp != nullptr) destroy_queue_pair_of(id);
     if (id->srq != nullptr) destroy_shared_receive_queue_of(id);
     errno = 0;
     return rdma_destroy_id(id) == 0 ? 0 : errno == 0 ? EIO : errno;

@@ -138,7 +138,7 @@ class identifier_operations : public identifier_settings<Storage> {
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->qp == nullptr) return;
     detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      rdma_destroy_qp(id);
+      detail::destroy_queue_pair_of(id);
       return 0;
     });
   }

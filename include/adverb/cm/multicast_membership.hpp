@@ -101,6 +101,9 @@ class [[nodiscard]] multicast_membership : public datagram_way {
                                                  const multicast_options& options,
                                                  Policy&& policy) {
     const identifier_ref id = session.id;
+    if (!detail::check_present(std::forward<Policy>(policy), "rdma_join_multicast",
+                               id.native_handle()))
+      return {};
     // Else it is the attachment of the queue pair that fails, of which librdmacm tells no reason.
     if (detail::is_single_address(group)) {
       detail::report_errno(

@@ -53,7 +53,8 @@ class timeout {
  private:
   static constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 
-  constexpr explicit timeout(std::int64_t nanoseconds) noexcept : nanoseconds_{nanoseconds} {}
+  constexpr explicit timeout(std::int64_t nanoseconds) noexcept
+      : nanoseconds_{nanoseconds < 0 ? 0 : nanoseconds} {}
 
   [[nodiscard]] static constexpr std::int64_t in_range(double nanoseconds) noexcept {
     if (nanoseconds <= 0) return 0;

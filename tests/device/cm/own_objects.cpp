@@ -10,6 +10,7 @@
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 
+#include "cm/resources.hpp"
 #include "cm/support.hpp"
 
 using namespace adverb;
@@ -91,6 +92,20 @@ TEST_CASE("A domain of one identifier's queue pair is named with it, and its cop
     check_in_use(domain);
   }
   domain.close();
+}
+
+TEST_CASE("What librdmacm makes beside one queue of the program is destroyed with the pair",
+          "[rdma_create_qp][rdma_destroy_qp]") {
+  auto far = route_to(7471);
+  const completion_queue queue{far.context(), 16};
+  const std::size_t files = cm_test::open_files();
+  for (int time = 0; time < 2; ++time) {
+    far.id().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
+    CHECK(far.id().receive_completion_queue() == queue);
+    CHECK(cm_test::open_files() == files + 1);
+    far.id().destroy_queue_pair();
+    CHECK(cm_test::open_files() == files);
+  }
 }
 
 TEST_CASE("A shared receive queue of the identifier serves its queue pair",
