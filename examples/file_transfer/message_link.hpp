@@ -74,14 +74,15 @@ class message_link {
   };
 
   /// `peer` is how failures call the other side.
-  message_link(adverb::context_ref device, adverb::protection_domain_ref domain, const shape& size,
-               const interruption& interruption, std::string peer)
+  message_link(adverb::context_ref device, const shape& size, const interruption& interruption,
+               std::string peer)
       : interruption_{interruption},
         peer_{std::move(peer)},
+        domain_{device},
         channel_{device},
         queue_{device, size.incoming_blocks + size.outgoing_blocks + 1, {.channel = channel_}},
-        incoming_{domain, size.incoming_blocks, size.incoming_size},
-        outgoing_{domain, size.outgoing_blocks + 1, size.outgoing_size},
+        incoming_{domain_, size.incoming_blocks, size.incoming_size},
+        outgoing_{domain_, size.outgoing_blocks + 1, size.outgoing_size},
         last_block_{size.outgoing_blocks} {
     channel_.set_non_blocking(true);
     for (std::size_t block = 0; block < size.outgoing_blocks; ++block) free_.push_back(block);
@@ -93,6 +94,7 @@ class message_link {
             .max_send_wr = outgoing_.count(),
             .max_recv_wr = incoming_.count()};
   }
+  [[nodiscard]] adverb::protection_domain_ref domain() const noexcept { return domain_; }
   template <class QueuePair>
   void post_receives(const QueuePair& pair) const {
     for (std::size_t block = 0; block < incoming_.count(); ++block)
@@ -251,6 +253,8 @@ class message_link {
 
   const interruption& interruption_;
   std::string peer_;
+  // That of librdmacm would be gone with the connection, which ends before its blocks.
+  adverb::protection_domain domain_;
   adverb::completion_channel channel_;
   adverb::completion_queue queue_;
   message_blocks incoming_;

@@ -30,12 +30,11 @@ class receiver {
   receiver(request_to_send request, const target_folder& folder, const interruption& interruption)
       : folder_{folder},
         link_{request.context(),
-              request.protection_domain(),
               {data_blocks, data_size, answer_blocks, answer_size},
               interruption,
               "the sender"} {
     check(request);
-    auto ready = request.create_queue_pair(link_.options());
+    auto ready = request.create_queue_pair(link_.options(), link_.domain());
     link_.post_receives(ready.queue_pair());
     link_.use(ready.accept({.private_data = cm::private_data::of(welcome{{}, data_blocks})}));
   }

@@ -13,7 +13,7 @@
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 
-#include "common/tcp_address.hpp"
+#include "common/cm_route.hpp"
 #include "file_transfer/file_checksum.hpp"
 #include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
@@ -26,7 +26,7 @@ class sender {
  public:
   /// Connects to the receiver on this host.
   sender(const std::string& host, std::uint16_t port, const interruption& interruption)
-      : sender{resolve(host, port), interruption} {}
+      : sender{examples::route_to(host, port), interruption} {}
 
   /// Sends one file of so many. When it fails the receiver is told why.
   void send(source_file file, std::uint32_t number, std::uint32_t count) {
@@ -41,21 +41,18 @@ class sender {
   }
 
  private:
-  using ready_to_resolve = cm::connector<transport::rc, cm::step::route_resolved>;
-
   struct outgoing_message {
     std::size_t block;
     message_kind kind;
     std::size_t length;
   };
 
-  sender(ready_to_resolve way, const interruption& interruption)
+  sender(examples::cm_route way, const interruption& interruption)
       : link_{way.context(),
-              way.protection_domain(),
               {answer_blocks, answer_size, data_blocks, data_size},
               interruption,
               "the receiver"} {
-    auto ready = way.create_queue_pair(link_.options());
+    auto ready = way.create_queue_pair(link_.options(), link_.domain());
     link_.post_receives(ready.queue_pair());
     try {
       auto connection = ready.connect({.private_data = cm::private_data::of(greeting{})});
@@ -70,20 +67,6 @@ class sender {
           throw std::runtime_error{"the receiver refused: " + printable(why->view())};
       throw;
     }
-  }
-
-  /// The way to the first address of the host that there is one to.
-  [[nodiscard]] static ready_to_resolve resolve(const std::string& host, std::uint16_t port) {
-    const examples::address_list list = examples::addresses_of(host, port);
-    adverb::failure why;
-    for (const addrinfo* each = list.get(); each != nullptr; each = each->ai_next) {
-      auto start = cm::connector<transport::rc>::create();
-      auto near = start.resolve_address({adverb::adopt, each->ai_addr, each->ai_addrlen}, {}, why);
-      if (!near) continue;
-      auto far = near.resolve_route(adverb::timeout::seconds(2), why);
-      if (far) return far;
-    }
-    throw adverb::error{why};
   }
 
   void converse(source_file& file, std::uint32_t number, std::uint32_t count) {

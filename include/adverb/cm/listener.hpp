@@ -36,7 +36,18 @@ struct accept_options {
 /// Waits for requests to connect:
 ///
 ///     auto listener = cm::listener<transport::rc>::create(7471);
-///     while (true) serve(listener.accept());
+///     auto connection = listener.accept();
+///
+/// A server of many takes each request by itself, because a client that fails to connect is no
+/// reason to end:
+///
+///     while (true) {
+///       auto request = listener.next_request();
+///       try {
+///         auto ready = request.create_queue_pair({.max_recv_wr = 16});
+///         serve(ready.accept());
+///       } catch (const adverb::error& failure) { log(failure.what()); }
+///     }
 ///
 /// Thread safe: of several threads that wait on one, each request wakes one.
 template <transport Transport>
