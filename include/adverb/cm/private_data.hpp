@@ -65,13 +65,18 @@ class private_data {
   template <class T>
   [[nodiscard]] std::optional<T> as() const noexcept {
     check_type<T>();
-    if (size_ < sizeof(T) + length_size) return std::nullopt;
-    const auto length =
-        detail::load_little_endian<0, std::uint16_t>(std::span<const std::byte, capacity>{bytes_});
-    if (length != sizeof(T)) return std::nullopt;
-    std::array<std::byte, sizeof(T)> copy{};
-    std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
-    return std::bit_cast<T>(copy);
+    // What follows would confuse GCC 11 so much that it no longer says the sentence of the check.
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      if (size_ < sizeof(T) + length_size) return std::nullopt;
+      const auto length = detail::load_little_endian<0, std::uint16_t>(
+          std::span<const std::byte, capacity>{bytes_});
+      if (length != sizeof(T)) return std::nullopt;
+      std::array<std::byte, sizeof(T)> copy{};
+      std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
+      return std::bit_cast<T>(copy);
+    } else {
+      return std::nullopt;
+    }
   }
 
  private:
