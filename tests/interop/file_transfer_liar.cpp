@@ -27,11 +27,10 @@ class liar {
   liar(const std::string& address, const greeting& hello, const interruption& interruption)
       : way_{resolve(address)},
         link_{way_.context(),
-              way_.protection_domain(),
               {answer_blocks, answer_size, data_blocks, data_size},
               interruption,
               "the receiver"} {
-    auto ready = way_.create_queue_pair(link_.options());
+    auto ready = way_.create_queue_pair(link_.options(), link_.domain());
     link_.post_receives(ready.queue_pair());
     try {
       link_.use(ready.connect({.private_data = cm::private_data::of(hello)}));
