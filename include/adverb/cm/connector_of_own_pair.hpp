@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection_of_own_pair.hpp>
+#include <adverb/cm/own_pair_holder.hpp>
 #include <adverb/cm/rejection.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -17,19 +18,14 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     ready.queue_pair().post(receive(buffer)).check();
 ///     cm::connection_of_own_pair<transport::rc> connection = ready.connect();
 template <transport Transport>
-class [[nodiscard]] connector_of_own_pair {
+class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Transport> {
+  using base = detail::own_pair_holder<Transport>;
+  using base::pair_;
+  using base::session_;
+
  public:
   /// Empty.
   connector_of_own_pair() noexcept = default;
-
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
-  /// For what is not here.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
-
-  /// Before it is connected: receives can be posted.
-  [[nodiscard]] queue_pair_ref<Transport, qp_state::init> queue_pair() const noexcept {
-    return pair_.template as<qp_state::init>();
-  }
 
   /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
   /// pair what the peer answers. Wraps: rdma_set_local_ece(3).
@@ -76,23 +72,13 @@ class [[nodiscard]] connector_of_own_pair {
     return rejection_;
   }
 
-  /// Gives the pair back, in RESET, for another connector. Receives that were posted are forgotten.
-  /// The connector is empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
-      Policy&& policy = {}) {
-    auto fresh = pair_.reset(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) session_ = {};
-    return fresh;
-  }
-
  private:
   template <transport, step>
   friend class connector;
 
   connector_of_own_pair(detail::cm_session&& session,
                         adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
-      : session_{std::move(session)}, pair_{std::move(pair)} {}
+      : base{std::move(session), std::move(pair)} {}
 
   template <error_policy Policy>
   void establish(Policy&& policy) {
@@ -109,8 +95,6 @@ class [[nodiscard]] connector_of_own_pair {
       session_.id.establish(std::forward<Policy>(policy));
   }
 
-  detail::cm_session session_;
-  adverb::queue_pair<Transport, qp_state::any> pair_;
   std::optional<cm::rejection> rejection_;
   bool offers_enhancements_ = false;
 };

@@ -7,6 +7,7 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <adverb/cm/explain_call.hpp>
 #include <adverb/core/check.hpp>
 #include <adverb/device/context.hpp>
 
@@ -27,9 +28,9 @@ class [[nodiscard]] context_list {
     contexts_ = detail::check_pointer(
         std::forward<Policy>(policy), "rdma_get_devices", [&] { return rdma_get_devices(&count); },
         [](failure_description& description) {
-          description.explain(
-              "rdma_cm needs an RDMA device and the kernel module rdma_ucm, and the right to open "
-              "/dev/infiniband/rdma_cm");
+          description.explain([&](text_writer& writer) {
+            detail::explain_event_channel(writer, description.code());
+          });
         });
     size_ = static_cast<std::size_t>(count);
   }

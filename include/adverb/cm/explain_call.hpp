@@ -172,14 +172,16 @@ inline void explain_call(text_writer& writer, const failed_call& call) {
     explain_step(writer, call);
 }
 
+/// Why a peer does not answer, as far as can be known from here.
+inline constexpr std::string_view why_no_answer =
+    "it is off, what is sent is lost on the way, or the program there does not answer";
+
 /// What it means that nothing came in time.
 inline void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
                             timeout limit) {
   const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
   if (verb == "rdma_connect") {
-    writer.put(peer).put(" did not answer within ").put(limit);
-    writer.put(
-        ": it is off, what is sent is lost on the way, or the program there does not accept");
+    writer.put(peer).put(" did not answer within ").put(limit).put(": ").put(why_no_answer);
   } else if (verb == "rdma_accept") {
     writer.put(peer).put(" did not confirm the connection within ").put(limit);
   } else {

@@ -56,8 +56,7 @@ inline void explain_event(text_writer& writer, const cm::event& event) {
   }
   switch (event.type()) {
     case cm::event_type::unreachable:
-      writer.put(
-          "no answer from the peer: it is off, or a firewall or the route drops what is sent");
+      writer.put("no answer from the peer: ").put(why_no_answer);
       return;
     case cm::event_type::address_error: explain_address_error(writer, event); return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;

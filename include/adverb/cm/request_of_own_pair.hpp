@@ -5,25 +5,21 @@
 #include <utility>
 
 #include <adverb/cm/connection_of_own_pair.hpp>
+#include <adverb/cm/own_pair_holder.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
 /// A request to connect with a queue pair of the program's, in INIT: made by
 /// `connection_request::use_queue_pair`. Rejected when it dies before it is accepted.
 template <transport Transport>
-class [[nodiscard]] request_of_own_pair {
+class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transport> {
+  using base = detail::own_pair_holder<Transport>;
+  using base::pair_;
+  using base::session_;
+
  public:
   /// Empty.
   request_of_own_pair() noexcept = default;
-
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
-  /// For what is not here: the enhancements of the peer, and those to answer with.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
-
-  /// Before it is connected: receives can be posted.
-  [[nodiscard]] queue_pair_ref<Transport, qp_state::init> queue_pair() const noexcept {
-    return pair_.template as<qp_state::init>();
-  }
 
   /// Puts the pair into RTR and RTS as the two sides agree, accepts, and waits until the connection
   /// is there. When it fails the request is of no more use, but for `take_queue_pair`.
@@ -55,18 +51,7 @@ class [[nodiscard]] request_of_own_pair {
                                                         Policy&& policy = {}) {
     session_.id.reject(data, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
-    return take_queue_pair(std::forward<Policy>(policy));
-  }
-
-  /// Gives the pair back, in RESET, for another connection. Receives that were posted are
-  /// forgotten. The request is empty then, unless it fails. Wraps: ibv_modify_qp(3),
-  /// rdma_destroy_id(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
-      Policy&& policy = {}) {
-    auto fresh = pair_.reset(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) session_ = {};
-    return fresh;
+    return this->take_queue_pair(std::forward<Policy>(policy));
   }
 
  private:
@@ -76,15 +61,10 @@ class [[nodiscard]] request_of_own_pair {
   request_of_own_pair(detail::cm_session&& session, const cm::private_data& data,
                       const connection_parameters& parameters,
                       adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
-      : session_{std::move(session)},
-        private_data_{data},
-        parameters_{parameters},
-        pair_{std::move(pair)} {}
+      : base{std::move(session), std::move(pair)}, private_data_{data}, parameters_{parameters} {}
 
-  detail::cm_session session_;
   cm::private_data private_data_;
   connection_parameters parameters_;
-  adverb::queue_pair<Transport, qp_state::any> pair_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

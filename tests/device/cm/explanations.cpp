@@ -191,7 +191,7 @@ TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
   CHECK(why.explanation() ==
         to_string(listener.local_address()) +
             " did not answer within 300 ms: it is off, what is sent is lost on the way, or the "
-            "program there does not accept");
+            "program there does not answer");
 }
 
 TEST_CASE("A request that does not come in time") {

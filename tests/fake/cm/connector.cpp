@@ -296,7 +296,8 @@ TEST_CASE_METHOD(steps, "what else ends an attempt to connect is explained", "[r
   adverb::failure why = answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
   CHECK(why.code() == std::errc::timed_out);
   CHECK(why.explanation() ==
-        "no answer from the peer: it is off, or a firewall or the route drops what is sent");
+        "no answer from the peer: it is off, what is sent is lost on the way, or the program there "
+        "does not answer");
   CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, 0).code() == std::errc::host_unreachable);
 
   why = answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0);

@@ -51,6 +51,16 @@ TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_eve
         "kernel module rdma_ucm");
 }
 
+TEST_CASE("devices that cannot be listed say what is needed", "[rdma_get_devices]") {
+  cm_bench bench;
+  const adverb::failure why =
+      reported([&] { bench.machine.fail<called::rdma_get_devices>(ENODEV); },
+               [](auto&&... policy) { const cm::context_list contexts{policy...}; });
+  CHECK(std::string{why.what()} ==
+        "rdma_get_devices: ENODEV (No such device); rdma_cm needs an RDMA device, and the kernel "
+        "module rdma_ucm");
+}
+
 TEST_CASE_METHOD(fixture, "a channel with identifiers on it is not closed",
                  "[rdma_destroy_event_channel]") {
   const adverb::failure why = reported([&](auto&&... policy) { channel.close(policy...); });
