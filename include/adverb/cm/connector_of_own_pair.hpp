@@ -13,14 +13,15 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// A connector with a queue pair of the program's, in INIT: made by `connector::use_queue_pair`.
 ///
-///     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq =
-///     queue}); auto ready = far.use_queue_pair(std::move(fresh));
+///     auto fresh = queue_pair<transport::rc>::create(domain, options);
+///     auto ready = far.use_queue_pair(std::move(fresh));
 ///     ready.queue_pair().post(receive(buffer)).check();
 ///     cm::connection_of_own_pair<transport::rc> connection = ready.connect();
 template <transport Transport>
 class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Transport> {
   using base = detail::own_pair_holder<Transport>;
   using base::pair_;
+  using base::reached_;
   using base::session_;
 
  public:
@@ -36,35 +37,29 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
   }
 
   /// Asks the listener at the other side for the connection, puts the pair into RTR and RTS as the
-  /// two sides agree, and waits until the connection is there. When it fails the connector is of no
-  /// more use, but for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3),
-  /// rdma_init_qp_attr(3), ibv_modify_qp(3), rdma_establish(3).
+  /// two sides agree, and waits until the connection is there. When its event did not come
+  /// (ETIMEDOUT, or EINTR when a signal handler ran) it waits on when it is tried again; when a
+  /// call failed it goes on from there. When the answer is no the connector is of no more use, but
+  /// for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
+  /// ibv_modify_qp(3), rdma_establish(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection_of_own_pair<Transport> connect(const connection_options& options = {},
                                                           timeout limit = timeout::seconds(10),
                                                           Policy&& policy = {}) {
     if (!detail::check_present(std::forward<Policy>(policy), "rdma_connect", pair_.native_handle()))
       return {};
-    session_.id.connect(detail::options_for_own_pair(options, pair_.native_handle()),
-                        std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
     // On iWARP the kernel connects the pair: there is nothing to establish.
     const bool in_kernel = detail::is_iwarp(pair_.context());
-    auto event = session_.wait_for(
-        in_kernel ? event_type::established : event_type::connect_response, limit, "rdma_connect",
-        std::forward<Policy>(policy), [this](const cm::event& failed) {
-          if (failed.type() == event_type::rejected)
-            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
-        });
-    if (!event) return {};
-    const cm::private_data data{event->private_data()};
-    const connection_parameters parameters = event->parameters();
-    event.reset();
+    if (!answer_) {
+      ask(options, in_kernel ? event_type::established : event_type::connect_response, limit,
+          std::forward<Policy>(policy));
+      if (!answer_) return {};
+    }
     if (!in_kernel) {
       establish(std::forward<Policy>(policy));
       if (detail::failed(policy)) return {};
     }
-    return {std::move(session_), data, parameters, std::move(pair_)};
+    return {std::move(session_), answer_->private_data, answer_->parameters, std::move(pair_)};
   }
 
   /// Why the peer rejected, and what it sent along; nothing unless `connect` failed because of it.
@@ -80,9 +75,31 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
                         adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
       : base{std::move(session), std::move(pair)} {}
 
+  /// What came with the acceptance of the peer.
+  struct acceptance {
+    cm::private_data private_data;
+    connection_parameters parameters;
+  };
+
+  template <error_policy Policy>
+  void ask(const connection_options& options, event_type wanted, timeout limit, Policy&& policy) {
+    const auto event = session_.take_step(
+        wanted, limit, "rdma_connect",
+        [&](auto&& start_policy) {
+          session_.id.connect(detail::options_for_own_pair(options, pair_.native_handle()),
+                              std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy),
+        [this](const cm::event& failed) {
+          if (failed.is_rejection())
+            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
+        });
+    if (event) answer_ = acceptance{cm::private_data{event->private_data()}, event->parameters()};
+  }
+
   template <error_policy Policy>
   void establish(Policy&& policy) {
-    if (offers_enhancements_) {
+    if (offers_enhancements_ && reached_ == qp_state::init) {
       const auto answer = session_.id.remote_enhancements(std::forward<Policy>(policy));
       if (detail::failed(policy)) return;
       if (answer.vendor_id != 0) {
@@ -90,11 +107,12 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
         if (detail::failed(policy)) return;
       }
     }
-    if (detail::connect_own_pair(session_.id, pair_.native_handle(), {},
+    if (detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, {},
                                  std::forward<Policy>(policy)))
       session_.id.establish(std::forward<Policy>(policy));
   }
 
+  std::optional<acceptance> answer_;
   std::optional<cm::rejection> rejection_;
   bool offers_enhancements_ = false;
 };

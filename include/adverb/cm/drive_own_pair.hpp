@@ -64,14 +64,18 @@ bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state
   return context.native_handle()->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/// From INIT to RTS.
+/// To RTS from the state that the pair has reached, INIT or RTR. True on success.
 template <error_policy Policy>
-bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, const read_atomic_limits& limits,
-                      Policy&& policy) {
-  return drive_own_pair(id, pair, qp_state::init, qp_state::rtr, limits,
-                        std::forward<Policy>(policy)) &&
-         drive_own_pair(id, pair, qp_state::rtr, qp_state::rts, limits,
-                        std::forward<Policy>(policy));
+bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
+                      const read_atomic_limits& limits, Policy&& policy) {
+  const auto drive_to = [&](qp_state next) {
+    if (!drive_own_pair(id, pair, reached, next, limits, std::forward<Policy>(policy)))
+      return false;
+    reached = next;
+    return true;
+  };
+  if (reached == qp_state::init && !drive_to(qp_state::rtr)) return false;
+  return reached == qp_state::rts || drive_to(qp_state::rts);
 }
 
 /// What goes over the wire for a pair that the identifier does not know.

@@ -42,6 +42,8 @@ class own_pair_holder {
 
   cm_session session_;
   adverb::queue_pair<Transport, qp_state::any> pair_;
+  /// How far the pair has been driven.
+  qp_state reached_ = qp_state::init;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

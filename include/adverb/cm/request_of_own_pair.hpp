@@ -15,6 +15,7 @@ template <transport Transport>
 class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transport> {
   using base = detail::own_pair_holder<Transport>;
   using base::pair_;
+  using base::reached_;
   using base::session_;
 
  public:
@@ -22,24 +23,22 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
   request_of_own_pair() noexcept = default;
 
   /// Puts the pair into RTR and RTS as the two sides agree, accepts, and waits until the connection
-  /// is there. When it fails the request is of no more use, but for `take_queue_pair`.
-  /// Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3), rdma_accept(3).
+  /// is there. When its event did not come (ETIMEDOUT, or EINTR when a signal handler ran) it waits
+  /// on when it is tried again; when a call failed it goes on from there. After any other failure
+  /// the request is of no more use, but for `take_queue_pair`. Wraps: rdma_init_qp_attr(3),
+  /// ibv_modify_qp(3), rdma_accept(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection_of_own_pair<Transport> accept(const connection_options& options = {},
                                                          timeout limit = timeout::seconds(10),
                                                          Policy&& policy = {}) {
     if (!detail::check_present(std::forward<Policy>(policy), "rdma_accept", pair_.native_handle()))
       return {};
-    const auto limits =
-        detail::granted_limits(options, parameters_, pair_.context(), std::forward<Policy>(policy));
-    if (detail::failed(policy) || !detail::connect_own_pair(session_.id, pair_.native_handle(),
-                                                            limits, std::forward<Policy>(policy)))
-      return {};
-    session_.id.accept(detail::options_for_own_pair(options, pair_.native_handle()),
-                       std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    const auto event = session_.wait_for(event_type::established, limit, "rdma_accept",
-                                         std::forward<Policy>(policy));
+    const auto event = session_.take_step(
+        event_type::established, limit, "rdma_accept",
+        [&](auto&& start_policy) {
+          answer(options, std::forward<decltype(start_policy)>(start_policy));
+        },
+        std::forward<Policy>(policy));
     if (!event) return {};
     return {std::move(session_), private_data_, parameters_, std::move(pair_)};
   }
@@ -62,6 +61,17 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
                       const connection_parameters& parameters,
                       adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
       : base{std::move(session), std::move(pair)}, private_data_{data}, parameters_{parameters} {}
+
+  template <error_policy Policy>
+  void answer(const connection_options& options, Policy&& policy) {
+    const auto limits =
+        detail::granted_limits(options, parameters_, pair_.context(), std::forward<Policy>(policy));
+    if (!detail::failed(policy) &&
+        detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, limits,
+                                 std::forward<Policy>(policy)))
+      session_.id.accept(detail::options_for_own_pair(options, pair_.native_handle()),
+                         std::forward<Policy>(policy));
+  }
 
   cm::private_data private_data_;
   connection_parameters parameters_;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Queue pairs of the program's in connections: each way in which connecting and accepting fail, and
+// trying them again.
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+#include "interrupting.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+
+constexpr auto rc = adverb::transport::rc;
+
+using fresh_pair = adverb::queue_pair<rc, adverb::qp_state::reset>;
+
+/// How often a pair is changed until it is in RTR.
+constexpr std::size_t rtr_changes = 1;
+
+/// What the program makes by itself, on a context that it opened.
+struct own_side {
+  adverb::context device = adverb::open_device();
+  adverb::protection_domain domain{device};
+  adverb::completion_queue queue{device, 16};
+
+  [[nodiscard]] fresh_pair make() {
+    return adverb::queue_pair<rc>::create(domain, {.send_cq = queue, .recv_cq = queue});
+  }
+};
+
+struct fixture : cm_bench {
+  own_side side;
+  listener waiting = listener::create(here);
+
+  [[nodiscard]] auto ready_to_connect() { return far().use_queue_pair(side.make()); }
+  [[nodiscard]] auto ready_to_accept() { return requested(waiting).use_queue_pair(side.make()); }
+  [[nodiscard]] ibv_qp_state state_of(const auto& holder) const {
+    return holder.queue_pair().native_handle()->state;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "an answer that does not come in time is waited for again",
+                 "[rdma_connect][rdma_establish]") {
+  auto ready = ready_to_connect();
+  manager.answer<called::rdma_connect>({});
+  adverb::failure why;
+  CHECK_FALSE(ready.connect({}, 1ms, why));
+  CHECK(why.code() == std::errc::timed_out);
+  {
+    const interrupting signals;
+    CHECK_FALSE(ready.connect({}, 100s, why));
+    CHECK(why.code() == std::errc::interrupted);
+  }
+  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE, 0, "welcome"});
+  const auto connection = ready.connect({}, 1s, why);
+  CHECK_FALSE(why);
+  REQUIRE(connection);
+  CHECK(connection.private_data().size() == 7);
+  CHECK(state_of(connection) == IBV_QPS_RTS);
+  CHECK(machine.count<called::rdma_connect>() == 1);
+  CHECK(machine.count<called::rdma_establish>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a confirmation that does not come in time is waited for again",
+                 "[rdma_accept]") {
+  auto ready = ready_to_accept();
+  manager.answer<called::rdma_accept>({});
+  adverb::failure why;
+  CHECK_FALSE(ready.accept({}, 1ms, why));
+  CHECK(why.code() == std::errc::timed_out);
+  {
+    const interrupting signals;
+    CHECK_FALSE(ready.accept({}, 100s, why));
+    CHECK(why.code() == std::errc::interrupted);
+  }
+  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
+  CHECK(ready.accept({}, 1s, why));
+  CHECK_FALSE(why);
+  CHECK(machine.count<called::rdma_accept>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "connecting goes on from the call that failed",
+                 "[rdma_connect][rdma_init_qp_attr][rdma_establish]") {
+  auto ready = ready_to_connect();
+  const auto fails = [&](const auto& prepare, int error, ibv_qp_state reached) {
+    const adverb::failure why =
+        reported(prepare, [&](auto&&... policy) { (void)ready.connect({}, 1s, policy...); });
+    CHECK(why.code().value() == error);
+    CHECK(state_of(ready) == reached);
+    CHECK(ready);
+  };
+  fails([&] { machine.fail<called::rdma_connect>(ENOBUFS); }, ENOBUFS, IBV_QPS_INIT);
+  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_CONNECT_RESPONSE, 0, "welcome"}});
+  fails([&] { machine.fail<called::rdma_init_qp_attr>(EIO); }, EIO, IBV_QPS_INIT);
+  fails([&] { machine.fail<called::rdma_init_qp_attr>(EIO); }, EIO, IBV_QPS_INIT);
+  fails([&] { machine.fail<called::modify_qp>(ENOMEM); }, ENOMEM, IBV_QPS_INIT);
+  fails([&] { machine.fail<called::rdma_establish>(EIO); }, EIO, IBV_QPS_RTS);
+  fails([&] { machine.fail<called::rdma_establish>(EIO); }, EIO, IBV_QPS_RTS);
+  const auto connection = ready.connect();
+  CHECK_FALSE(ready);
+  CHECK(connection.private_data().size() == 7);
+  CHECK(state_of(connection) == IBV_QPS_RTS);
+}
+
+TEST_CASE_METHOD(fixture, "a pair that came as far as RTR goes on from there",
+                 "[rdma_init_qp_attr]") {
+  auto ready = ready_to_connect();
+  std::error_code code;
+  // The last one is that of RTS.
+  machine.fail<called::modify_qp>(ENOMEM, rtr_changes + 1);
+  CHECK_FALSE(ready.connect({}, 1s, code));
+  CHECK(code == std::errc::not_enough_memory);
+  CHECK(state_of(ready) == IBV_QPS_RTR);
+  CHECK(ready.connect({}, 1s, code));
+  CHECK_FALSE(code);
+
+  auto asked = ready_to_accept();
+  machine.fail<called::modify_qp>(ENOMEM, rtr_changes + 1);
+  CHECK_FALSE(asked.accept({}, 1s, code));
+  CHECK(state_of(asked) == IBV_QPS_RTR);
+  machine.fail<called::rdma_accept>(EIO);
+  CHECK_FALSE(asked.accept({}, 1s, code));
+  CHECK(code == std::errc::io_error);
+  CHECK(state_of(asked) == IBV_QPS_RTS);
+  CHECK(asked.accept({}, 1s, code));
+  CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, and connects anew",
+                 "[rdma_connect]") {
+  auto ready = ready_to_connect();
+  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
+  adverb::failure why;
+  CHECK_FALSE(ready.connect({}, 1s, why));
+  CHECK(why.code() == std::errc::connection_refused);
+  REQUIRE(ready.rejection());
+  CHECK(ready.rejection()->private_data.size() == 7);
+  ready = far().use_queue_pair(ready.take_queue_pair());
+  CHECK_FALSE(ready.rejection());
+  machine.fail<called::rdma_establish>(EIO);
+  CHECK_FALSE(ready.connect({}, 1s, why));
+  ready = far().use_queue_pair(ready.take_queue_pair());
+  CHECK(state_of(ready) == IBV_QPS_INIT);
+  CHECK(ready.connect());
+}
