@@ -86,9 +86,10 @@ class [[nodiscard]] connection {
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
   /// Ends the connection: what is posted is flushed, and the peer is told. Waits until it has
-  /// answered; when it does not (ETIMEDOUT) or a signal handler ran meanwhile (EINTR), the
-  /// connection has ended on this side nevertheless. When the peer has ended it already, this is
-  /// the answer that it waits for. Another call does no harm. Wraps: rdma_disconnect(3).
+  /// answered; when it does not (ETIMEDOUT, or EHOSTUNREACH when the kernel gives up before) or a
+  /// signal handler ran meanwhile (EINTR), the connection has ended on this side nevertheless. When
+  /// the peer has ended it already, this is the answer that it waits for. Another call does no
+  /// harm. Wraps: rdma_disconnect(3).
   template <error_policy Policy = throwing>
   void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
     session_.id.disconnect(std::forward<Policy>(policy));

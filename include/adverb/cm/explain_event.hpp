@@ -15,9 +15,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// itself failed, and it does not tell why.
 inline constexpr int failed_in_librdmacm = -1;
 
-/// The errno that stands for an event which ends what was under way.
+/// The errno that stands for an event which ends what was under way. None is ETIMEDOUT, which says
+/// that the time of the program is up, and what it waits for may still come.
 [[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
   if (event.status() == failed_in_librdmacm) return EIO;
+  if (event.status() == -ETIMEDOUT) return EHOSTUNREACH;
   if (event.status() < 0) return -event.status();
   if (event.is_rejection()) return ECONNREFUSED;
   switch (event.type()) {

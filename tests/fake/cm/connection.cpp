@@ -104,6 +104,16 @@ TEST_CASE_METHOD(fixture, "a disconnect that the peer does not hear of is report
   CHECK_FALSE(why);
 }
 
+TEST_CASE_METHOD(fixture,
+                 "the kernel's own limit on the answer to a disconnect is none of the program's") {
+  manager.answer<called::rdma_disconnect>({{RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT}});
+  adverb::failure why;
+  connection.disconnect(1s, why);
+  CHECK(why.code() == std::errc::host_unreachable);
+  CHECK(why.explanation() == "the peer did not answer the end of the connection");
+  CHECK(connection.has_ended());
+}
+
 TEST_CASE_METHOD(fixture, "a disconnect whose call fails is reported, and not waited for",
                  "[rdma_disconnect]") {
   const adverb::failure why =
