@@ -57,21 +57,23 @@ class queue_drain {
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
  private:
-  /// The last request of a queue. Its address is its id, which no request of the program has.
+  /// The last request of a queue.
   class marker {
    public:
-    [[nodiscard]] std::uint64_t id() const noexcept {
-      return reinterpret_cast<std::uintptr_t>(this);
-    }
+    explicit marker(const char& place) noexcept : id_{reinterpret_cast<std::uintptr_t>(&place)} {}
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     void await() noexcept { stage_ = stage::to_be_posted; }
-    void found() noexcept { stage_ = stage::none; }
+    /// One that another drain has left behind is none of this one.
+    void found() noexcept {
+      if (stage_ == stage::posted) stage_ = stage::none;
+    }
     [[nodiscard]] bool is_awaited() const noexcept { return stage_ != stage::none; }
 
     /// Posts it if it is to be. 0, or the errno; a full queue has room later.
     template <class Queue>
     [[nodiscard]] int post_to(ibv_qp* pair, typename Queue::native_request request) noexcept {
       if (stage_ != stage::to_be_posted) return 0;
-      request.wr_id = id();
+      request.wr_id = id_;
       const post_result posted = post_chain<Queue, true>(pair, &request, 1);
       if (posted) stage_ = stage::posted;
       return posted || posted.code() == std::errc::not_enough_memory ? 0 : posted.code().value();
@@ -80,6 +82,7 @@ class queue_drain {
 
    private:
     enum class stage : std::uint8_t { none, to_be_posted, posted };
+    std::uint64_t id_;
     stage stage_ = stage::none;
   };
 
@@ -134,11 +137,12 @@ class queue_drain {
     std::array<completion, 16> batch;
     const auto found = queue.poll(batch, std::forward<Policy>(policy));
     for (const completion& each : found) {
-      const std::uint64_t id = each.id();
-      if (id == send_.id()) {
-        send_.found();
-      } else if (id == receive_.id()) {
-        receive_.found();
+      // Of queues that pairs share, the marker may be that of another pair, whose drain gave up.
+      const bool ours = each.queue_pair() == static_cast<qp_number>(pair_->qp_num);
+      if (each.id() == send_.id()) {
+        if (ours) send_.found();
+      } else if (each.id() == receive_.id()) {
+        if (ours) receive_.found();
       } else {
         ++count_;
         consume(each);
@@ -159,9 +163,14 @@ class queue_drain {
                  });
   }
 
+  /// Places whose addresses are the ids of the markers: nothing of the program's is there, and so
+  /// no request of the program has them, unlike addresses on the stack.
+  static constexpr char end_of_sends = 's';
+  static constexpr char end_of_receives = 'r';
+
   ibv_qp* pair_;
-  marker send_;
-  marker receive_;
+  marker send_{end_of_sends};
+  marker receive_{end_of_receives};
   std::size_t count_ = 0;
 };
 
