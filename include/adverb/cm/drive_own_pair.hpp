@@ -38,12 +38,29 @@ template <error_policy Policy>
           asked.max_initiator_read_atomic, limit_to_byte(device.max_initiator_read_atomic())))};
 }
 
+/// What a transition is set to, as the identifier says. Older kernels name among the attributes of
+/// RTR, on InfiniBand too, what RoCE alone has (bits 21 to 23, from IB_QP_SMAC to IB_QP_VID), and
+/// then refuse it. librdmacm leaves these out there for the pairs that it makes.
+template <error_policy Policy>
+[[nodiscard]] cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
+                                                           const ibv_qp* pair, qp_state to,
+                                                           Policy&& policy) {
+  cm::queue_pair_settings settings = id.settings_for(to, std::forward<Policy>(policy));
+  constexpr auto of_ethernet = qp_attributes::from_bits(0xe00000);
+  if (failed(policy) || (settings.given & of_ethernet).empty()) return settings;
+  const port_attributes port =
+      context_ref{pair->context}.query_port(id.port(), std::forward<Policy>(policy));
+  if (!failed(policy) && port.link_layer() == link_layer::infiniband) settings.given -= of_ethernet;
+  return settings;
+}
+
 /// One transition, set as the identifier says. On iWARP there may be nothing to set, for the kernel
 /// connects the pair. True on success. Wraps: ibv_modify_qp(3).
 template <error_policy Policy>
 bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
                     const read_atomic_limits& limits, Policy&& policy) {
-  cm::queue_pair_settings settings = id.settings_for(to, std::forward<Policy>(policy));
+  cm::queue_pair_settings settings =
+      settings_of_own_pair(id, pair, to, std::forward<Policy>(policy));
   if (failed(policy)) return false;
   if (settings.given.empty()) return true;
   if (settings.given.contains(qp_attribute::max_destination_read_atomic) && limits.as_destination)
@@ -74,7 +91,9 @@ bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
     reached = next;
     return true;
   };
-  if (reached == qp_state::init && !drive_to(qp_state::rtr)) return false;
+  // What the peer may do to this side's memory is known only now: INIT was set to nothing.
+  if (reached == qp_state::init && !(drive_to(qp_state::init) && drive_to(qp_state::rtr)))
+    return false;
   return reached == qp_state::rts || drive_to(qp_state::rts);
 }
 

@@ -117,6 +117,58 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
   served.get();
 }
 
+TEST_CASE("Each side may write to the other's memory, and read it",
+          "[rdma_init_qp_attr][rdma_accept][rdma_connect]") {
+  constexpr auto rights =
+      access_right::local_write | access_right::remote_read | access_right::remote_write;
+  struct open_side : own_side {
+    std::array<std::uint32_t, 4> words{};
+    memory_region shared{domain, words, rights};
+
+    /// Adds to the first word of the peer.
+    void change(const queue_pair_ref<transport::rc>& pair, const remote_buffer<>& peer) {
+      pair.post(read(peer.slice(0, 4), shared.slice(8, 4)).signaled()).check();
+      next_success(queue);
+      words[2] += words[1];
+      pair.post(write(peer.slice(0, 4), shared.slice(8, 4)).signaled()).check();
+      next_success(queue);
+    }
+  };
+  auto listener = listen();
+  auto served = std::async(std::launch::async, [&] {
+    open_side side;
+    side.words = {100, 11, 0, 0};
+    auto request = listener.next_request(timeout::seconds(10));
+    const auto peer = request.private_data().as<remote_buffer<>>();
+    auto ready = request.use_queue_pair(side.make());
+    ready.queue_pair().post(receive(side.region.buffer())).check();
+    auto connection = ready.accept({.private_data = cm::private_data::of(side.shared.remote())});
+    // The client has changed this side's word.
+    next_success(side.queue);
+    side.change(connection.queue_pair(), *peer);
+    connection.queue_pair().post(send(side.region.slice(0, 5)).signaled()).check();
+    next_success(side.queue);
+    connection.wait_disconnected(timeout::seconds(10));
+    return side.words[0];
+  });
+  open_side side;
+  side.words = {200, 22, 0, 0};
+  auto far = route_to(listener.port());
+  auto ready = far.use_queue_pair(side.make());
+  ready.queue_pair().post(receive(side.region.buffer())).check();
+  auto connection = ready.connect({.private_data = cm::private_data::of(side.shared.remote())});
+  const auto peer = connection.private_data().as<remote_buffer<>>();
+  REQUIRE(peer);
+  side.change(connection.queue_pair(), *peer);
+  connection.queue_pair().post(send(side.region.slice(0, 5)).signaled()).check();
+  next_success(side.queue);
+  // The server has changed this side's word.
+  next_success(side.queue);
+  CHECK(side.words[0] == 211);
+  connection.disconnect();
+  CHECK(served.get() == 122);
+}
+
 TEST_CASE("A disconnect flushes what is posted to a queue pair of one's own", "[rdma_disconnect]") {
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {

@@ -23,7 +23,7 @@ constexpr auto rc = adverb::transport::rc;
 using fresh_pair = adverb::queue_pair<rc, adverb::qp_state::reset>;
 
 /// How often a pair is changed until it is in RTR.
-constexpr std::size_t rtr_changes = 1;
+constexpr std::size_t rtr_changes = 2;
 
 /// What the program makes by itself, on a context that it opened.
 struct own_side {
@@ -134,6 +134,25 @@ TEST_CASE_METHOD(fixture, "a pair that came as far as RTR goes on from there",
   CHECK(state_of(asked) == IBV_QPS_RTS);
   CHECK(asked.accept({}, 1s, code));
   CHECK_FALSE(code);
+}
+
+TEST_CASE_METHOD(fixture, "a pair lets the peer do what both sides agreed on",
+                 "[rdma_init_qp_attr]") {
+  const auto rights_of = [&](const auto& holder) {
+    return machine.attributes(holder.queue_pair().native_handle()).qp_access_flags;
+  };
+  auto ready = ready_to_connect();
+  CHECK(rights_of(ready) == 0);
+  constexpr unsigned agreed = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+  CHECK(rights_of(ready.connect()) == agreed);
+  CHECK(rights_of(ready_to_accept().accept()) == agreed);
+}
+
+TEST_CASE_METHOD(fixture, "on InfiniBand a pair is not given what RoCE alone has",
+                 "[rdma_init_qp_attr]") {
+  machine.devices.at(0).ports.at(0).attributes.link_layer = IBV_LINK_LAYER_INFINIBAND;
+  CHECK(ready_to_connect().connect());
+  CHECK(ready_to_accept().accept());
 }
 
 TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, and connects anew",

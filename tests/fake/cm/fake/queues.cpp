@@ -13,6 +13,21 @@ namespace called = fake::called;
 
 namespace {
 
+/// What older kernels name on InfiniBand too, where they refuse it: IB_QP_SMAC to IB_QP_VID.
+constexpr int attributes_of_roce = 0xe00000;
+
+bool is_infiniband(const rdma_cm_id* id) {
+  return fake::port_of(id->verbs, id->port_num)->attributes.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
+
+constexpr unsigned remote_rights = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+
+bool knows_peer(const rdma_cm_id* id) {
+  const auto progress = known(id).progress;
+  return progress == fake::cm_progress::requested || progress == fake::cm_progress::connecting ||
+         progress == fake::cm_progress::connected;
+}
+
 /// What a pair of this identifier is changed with to get there, as the kernel computes it.
 int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attributes) {
   const bool is_datagram = id->qp_type == IBV_QPT_UD;
@@ -21,7 +36,8 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
     case IBV_QPS_INIT:
       attributes.port_num = id->port_num;
       attributes.qkey = RDMA_UDP_QKEY;
-      attributes.qp_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
+      // Nothing before the peer was asked, or has asked.
+      attributes.qp_access_flags = knows_peer(id) ? remote_rights : 0;
       return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
              (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
     case IBV_QPS_RTR:
@@ -34,7 +50,8 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
       attributes.max_dest_rd_atomic = 1;
       attributes.min_rnr_timer = 12;
       return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
+             (is_infiniband(id) ? attributes_of_roce : 0);
     case IBV_QPS_RTS:
       if (is_datagram) return IBV_QP_STATE | IBV_QP_SQ_PSN;
       attributes.timeout = 19;
@@ -100,7 +117,10 @@ namespace fake {
 int move_pair(rdma_cm_id* id, ibv_qp_state state) {
   if (id->qp == nullptr) return 0;
   ibv_qp_attr attributes{};
-  const int mask = attributes_for(id, state, attributes);
+  // The attributes of INIT once more, because they are others as soon as the peer is known.
+  if (state == IBV_QPS_RTR && id->qp_type != IBV_QPT_UD && move_pair(id, IBV_QPS_INIT) != 0)
+    return -1;
+  const int mask = attributes_for(id, state, attributes) & ~attributes_of_roce;
   const int error = ::ibv_modify_qp(id->qp, &attributes, mask);
   return error == 0 ? 0 : failed_with(error);
 }
