@@ -120,6 +120,7 @@ class identifier_operations : public identifier_settings<Storage> {
       call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =
             options.native_extended(Transport, domain ? domain.native_handle() : id->pd);
+        if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
         return rdma_create_qp_ex(id, &native);
       });
       return;

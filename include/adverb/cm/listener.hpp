@@ -15,8 +15,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 struct listener_options {
   /// How many requests may queue up; as many as the kernel allows when 0.
   int backlog = 0;
-  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Not for UC and XRC,
-  /// whose listeners librdmacm binds when it makes them.
+  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Refused (EOPNOTSUPP)
+  /// for UC and XRC, whose listeners librdmacm binds as it makes them.
   bool reuse_address = false;
 };
 
@@ -101,9 +101,8 @@ class [[nodiscard]] listener {
 
   /// Waits for the next request, and accepts it:
   ///
-  ///     auto connection = listener.accept({.queue_pair = {.max_recv_wr = 16}},
-  ///                                       [&](auto& ready) { post_receives(ready.queue_pair());
-  ///                                       });
+  ///     auto connection = listener.accept(
+  ///         options, [&](auto& ready) { post_receives(ready.queue_pair()); });
   ///
   /// `prepare` sees the request when the queue pair is there and before it is accepted: receives
   /// that are posted there are in place before the peer can send. A request that fails on the way
@@ -134,6 +133,10 @@ class [[nodiscard]] listener {
     static_assert(Transport != transport::xrc_send,
                   "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
     if constexpr (detail::needs_endpoint(Transport)) {
+      if (options.reuse_address) {
+        detail::refuse_to_reuse(std::forward<Policy>(policy), address);
+        return {};
+      }
       cm::identifier id =
           detail::create_endpoint(std::forward<Policy>(policy), Transport, address, {});
       if (!id) return {};

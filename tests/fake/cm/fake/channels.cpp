@@ -37,6 +37,7 @@ void make_identifier_of_request(cm_event_in_flight& event) {
   cm_identifier& added = known(made);
   added.progress = cm_progress::requested;
   added.is_synchronous = known(listener).is_synchronous;
+  made->qp_type = listener->qp_type;
   made->route.addr.src_storage = listener->route.addr.src_storage;
   made->route.addr.dst_sin = event.peer;
   bind_to_device(made);

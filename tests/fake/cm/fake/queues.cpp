@@ -28,6 +28,13 @@ bool knows_peer(const rdma_cm_id* id) {
          progress == fake::cm_progress::connected;
 }
 
+bool answers_reads(const rdma_cm_id* id) {
+  return id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV;
+}
+bool sends_reads(const rdma_cm_id* id) {
+  return id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_SEND;
+}
+
 /// What a pair of this identifier is changed with to get there, as the kernel computes it.
 int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attributes) {
   const bool is_datagram = id->qp_type == IBV_QPT_UD;
@@ -50,7 +57,7 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
       attributes.max_dest_rd_atomic = 1;
       attributes.min_rnr_timer = 12;
       return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER |
+             (answers_reads(id) ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0) |
              (is_infiniband(id) ? attributes_of_roce : 0);
     case IBV_QPS_RTS:
       if (is_datagram) return IBV_QP_STATE | IBV_QP_SQ_PSN;
@@ -58,8 +65,8 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
       attributes.retry_cnt = 6;
       attributes.rnr_retry = 7;
       attributes.max_rd_atomic = 1;
-      return IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-             IBV_QP_MAX_QP_RD_ATOMIC;
+      return IBV_QP_STATE | IBV_QP_SQ_PSN | (id->qp_type != IBV_QPT_UC ? IBV_QP_TIMEOUT : 0) |
+             (sends_reads(id) ? IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC : 0);
     default: return IBV_QP_STATE;
   }
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Connections of XRC and UC, whose identifiers librdmacm makes as endpoints. No soft device has
+// XRC.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+
+constexpr auto initiator = adverb::transport::xrc_send;
+constexpr auto target = adverb::transport::xrc_recv;
+
+struct fixture : cm_bench {
+  ~fixture() { CHECK(manager.live_objects() == 0); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "an initiator of XRC connects", "[rdma_create_ep][rdma_connect]") {
+  auto far = cm::connector<initiator>::resolve(peer, {.from = here});
+  const rdma_addrinfo given = last<called::rdma_create_ep>().address;
+  CHECK(given.ai_flags == 0);
+  CHECK(given.ai_qp_type == IBV_QPT_XRC_SEND);
+  CHECK(given.ai_port_space == RDMA_PS_IB);
+  CHECK_FALSE(last<called::rdma_create_ep>().pair);
+  CHECK(far.id().channel().native_handle() == last<called::rdma_migrate_id>().channel);
+  CHECK(far.id().peer_address() == peer);
+
+  auto ready = far.create_queue_pair({.max_send_wr = 7, .max_recv_wr = 5});
+  const ibv_qp_init_attr pair = last<called::rdma_create_qp>().attributes;
+  CHECK(pair.qp_type == IBV_QPT_XRC_SEND);
+  CHECK(pair.cap.max_send_wr == 7);
+  CHECK(pair.cap.max_recv_wr == 0);
+  const auto connection = ready.connect();
+  CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
+}
+
+TEST_CASE_METHOD(fixture, "a target of XRC is asked for by a request, and sends nothing",
+                 "[rdma_create_ep][rdma_accept][rdma_create_qp][rdma_create_qp_ex]") {
+  const auto at = cm::listener<target>::create(here);
+  CHECK(last<called::rdma_create_ep>().address.ai_flags == RAI_PASSIVE);
+  CHECK(last<called::rdma_create_ep>().address.ai_qp_type == IBV_QPT_XRC_RECV);
+  CHECK(at.local_address() == here);
+  const auto request = [&] {
+    manager.request(at.id().native_handle(), "hello");
+    return at.next_request();
+  };
+
+  auto plain = request();
+  CHECK(plain.private_data().size() == 5);
+  auto ready = plain.create_queue_pair();
+  CHECK(last<called::rdma_create_qp>().attributes.cap.max_send_wr == 0);
+  const auto connection = ready.accept();
+  CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
+  CHECK_FALSE(connection.id().native_handle()->send_cq);
+
+  auto extended = request();
+  auto made = extended.create_queue_pair({.send_operations = adverb::send_operation::send});
+  CHECK(last<called::rdma_create_qp_ex>().attributes.cap.max_send_wr == 0);
+  CHECK_FALSE(made.id().native_handle()->send_cq);
+  CHECK(made.accept());
+}
+
+TEST_CASE_METHOD(fixture, "a pair of one's own can be an initiator of XRC",
+                 "[rdma_init_qp_attr][rdma_establish]") {
+  const adverb::context device = adverb::open_device();
+  const adverb::protection_domain domain{device};
+  const adverb::completion_queue queue{device, 8};
+  auto far = cm::connector<initiator>::resolve(peer);
+  auto ready =
+      far.use_queue_pair(adverb::queue_pair<initiator>::create(domain, {.send_cq = queue}));
+  CHECK(ready.connect().queue_pair().native_handle()->state == IBV_QPS_RTS);
+}
+
+TEST_CASE_METHOD(fixture, "a listener that librdmacm binds as it makes it cannot reuse its address",
+                 "[rdma_create_ep]") {
+  const adverb::failure why = reported([&](auto&&... policy) {
+    (void)cm::listener<target>::create(here, {.reuse_address = true}, policy...);
+  });
+  CHECK(std::string{why.what()} ==
+        "rdma_create_ep 10.0.0.1:7471: EOPNOTSUPP (Operation not supported); librdmacm binds a "
+        "listener of UC or XRC as it makes it, before it could be told to reuse the address");
+  CHECK(machine.count<called::rdma_create_ep>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "an endpoint that cannot be made says why", "[rdma_create_ep]") {
+  const auto fails = [&](int error, const auto& operation) {
+    const adverb::failure why =
+        reported([&] { machine.fail<called::rdma_create_ep>(error); }, operation);
+    CHECK(why.verb() == "rdma_create_ep");
+    CHECK(why.code().value() == error);
+    return std::string{why.explanation()};
+  };
+  const auto connect = [](auto&&... policy) {
+    (void)cm::connector<initiator>::resolve(peer, {}, policy...);
+  };
+  const auto listen = [](auto&&... policy) {
+    (void)cm::listener<target>::create(cm::socket_address::any_ipv4(80), {}, policy...);
+  };
+  CHECK(fails(ETIMEDOUT, connect) ==
+        "no neighbour answers for 10.0.0.2, or there is no route to it");
+  CHECK(fails(ENETUNREACH, connect).starts_with("this machine has no route to 10.0.0.2; "));
+  CHECK(fails(ENODEV, connect).starts_with("the way to 10.0.0.2 leads over no RDMA device; "));
+  CHECK(fails(EADDRINUSE, listen) == "port 80 is taken: something listens on it already");
+  CHECK(fails(EACCES, listen) == "ports below 1024 are for privileged programs");
+}
