@@ -146,7 +146,8 @@ inline void explain_step(text_writer& writer, const failed_call& call) {
     writer.put("the route was resolved already, or is being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
     writer.put(call.id->qp == nullptr ? "" : "it has a queue pair already");
-  else if (call.verb == "rdma_accept" || call.verb == "rdma_reject")
+  else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
+           call.verb == "rdma_reject_ece")
     writer.put("there is no request that is still to be answered");
   else if (call.verb == "rdma_disconnect")
     writer.put("it is not connected");
@@ -162,8 +163,6 @@ inline void explain_call(text_writer& writer, const failed_call& call) {
     explain_listen(writer, call);
   else if (call.verb == "rdma_resolve_addr")
     explain_resolve_address(writer, call);
-  else if (call.id->verbs == nullptr)
-    writer.put("the address has to be resolved first");
   else if (call.verb == "rdma_resolve_route" && call.code == std::errc::no_such_device)
     explain_no_device(writer, call.local());
   else if (call.verb == "rdma_connect")

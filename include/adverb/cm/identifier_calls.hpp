@@ -101,7 +101,11 @@ class identifier_calls : public Storage {
     if (!present(std::forward<Policy>(policy), verb)) return false;
     if (this->native_handle()->verbs != nullptr)
       return call(std::forward<Policy>(policy), verb, function);
-    detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe(verb, {}, {}));
+    detail::report_errno(
+        std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
+          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+          description.explain("the address has to be resolved first");
+        });
     return false;
   }
   /// The same for what changes the objects that the identifier stands on.

@@ -273,6 +273,28 @@ TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_rout
   too_early(reported([&](auto&&... p) { id.disconnect(p...); }));
 }
 
+TEST_CASE("An option that is refused is not put down to the address", "[rdma_set_option]") {
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::udp);
+  // Of datagrams, which are not acknowledged.
+  const failure why = reported(
+      [&](auto&&... p) { id.set_acknowledge_timeout(acknowledge_timeout::from_code(14), p...); });
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation().empty());
+}
+
+TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
+  const auto listener = cm::listener<transport::rc>::create(device_address());
+  auto ready = ready_for(listener.local_address());
+  ready.id().connect({});
+  auto request = listener.next_request(timeout::seconds(5));
+  request.id().reject_enhancements();
+  failure why;
+  request.id().reject_enhancements({}, why);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "there is no request that is still to be answered");
+}
+
 TEST_CASE("Steps of an identifier that are taken twice",
           "[rdma_resolve_addr][rdma_resolve_route][rdma_create_qp][rdma_connect]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
