@@ -120,17 +120,8 @@ class [[nodiscard]] connection {
   /// did not flush everything in time. Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
   template <class Consume, error_policy Policy = throwing>
   std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
-    static_assert(Transport == transport::rc || Transport == transport::uc,
-                  "a pair of this transport has no connection that ends: nothing is to be drained");
-    if constexpr (detail::takes_each<Consume, completion>()) {
-      if (!detail::check_present(std::forward<Policy>(policy), "connection::drain",
-                                 session_.id.native_handle()))
-        return 0;
-      detail::queue_drain left{queue_pair().native_handle()};
-      static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));
-      return left.count();
-    }
-    return 0;
+    return drain_pair(session_.id ? session_.id.native_handle()->qp : nullptr, consume, limit,
+                      std::forward<Policy>(policy));
   }
 
   /// Gives up the connection as an identifier, whose events come on a channel that it may share
@@ -160,6 +151,19 @@ class [[nodiscard]] connection {
   connection(detail::cm_session&& session, const cm::private_data& data,
              const connection_parameters& parameters) noexcept
       : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
+
+  template <class Consume, error_policy Policy>
+  static std::size_t drain_pair(ibv_qp* pair, Consume& consume, timeout limit, Policy&& policy) {
+    static_assert(Transport == transport::rc || Transport == transport::uc,
+                  "a pair of this transport has no connection that ends: nothing is to be drained");
+    if constexpr (detail::takes_each<Consume, completion>()) {
+      if (!detail::check_present(std::forward<Policy>(policy), "connection::drain", pair)) return 0;
+      detail::queue_drain left{pair};
+      static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));
+      return left.count();
+    }
+    return 0;
+  }
 
   void note_end(const event& happened) noexcept {
     if (happened.type() == event_type::disconnected ||

@@ -2,6 +2,7 @@
 // Connections whose queue pair the program made itself.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
@@ -11,7 +12,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// A connection that is established, of a queue pair that the program made: by `use_queue_pair` of
 /// a connector or a request. It holds the pair, and gives it back when the connection is over, to
-/// be connected anew. Otherwise it is a `connection`.
+/// be connected anew. Otherwise it is a `connection`, but that it is not given up as an identifier
+/// (`connection::migrate`), which would part it from its pair.
 template <transport Transport>
 class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
   using base = connection<Transport>;
@@ -22,6 +24,7 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
 
   using base::operator bool;
   using base::file_descriptor;
+  using base::has_ended;
   using base::id;
   using base::local_address;
   using base::next_event;
@@ -33,6 +36,19 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
   /// Ready to send; after a disconnect posting still flushes.
   [[nodiscard]] queue_pair_ref<Transport> queue_pair() const noexcept {
     return pair_.template as<qp_state::rts>();
+  }
+
+  /// The context of the pair, which may be another one of the device than librdmacm's.
+  [[nodiscard]] context_ref context() const noexcept { return queue_pair().context(); }
+  /// The domain of the queue pair: memory that it uses is registered there.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return queue_pair().protection_domain();
+  }
+  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+    return queue_pair().send_completion_queue();
+  }
+  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+    return queue_pair().receive_completion_queue();
   }
 
   /// Ends the connection, and waits until the peer has heard of it, which it may never do
@@ -56,6 +72,14 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
     if (!detail::failed(policy)) pair_ = std::move(flushed);
   }
 
+  /// Moves the pair to ERR, unless it is there, and hands out the completion of everything that was
+  /// posted, as `connection::drain` does. After `disconnect`, and before `take_queue_pair`.
+  /// Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
+  template <class Consume, error_policy Policy = throwing>
+  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
+    return base::drain_pair(pair_.native_handle(), consume, limit, std::forward<Policy>(policy));
+  }
+
   /// Gives the pair back, in RESET: everything posted is forgotten. The identifier is destroyed,
   /// and the connection, if there still is one, ends. Empty afterwards, unless it fails.
   /// Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
@@ -65,6 +89,13 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
     auto fresh = pair_.reset(std::forward<Policy>(policy));
     if (!detail::failed(policy)) static_cast<base&>(*this) = {};
     return fresh;
+  }
+
+  /// Destroys the queue pair and the identifier now, and reports an error.
+  template <error_policy Policy = throwing>
+  void close(Policy&& policy = {}) {
+    pair_.close(std::forward<Policy>(policy));
+    if (!detail::failed(policy)) base::close(std::forward<Policy>(policy));
   }
 
  private:

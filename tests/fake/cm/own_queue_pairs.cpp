@@ -3,6 +3,7 @@
 // trying them again.
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -171,4 +172,71 @@ TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, a
   ready = far().use_queue_pair(ready.take_queue_pair());
   CHECK(state_of(ready) == IBV_QPS_INIT);
   CHECK(ready.connect());
+}
+
+TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers is set",
+                 "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
+  auto ready = ready_to_connect();
+  ready.offer_enhancements({.vendor_id = 0x1405, .options = 0x10});
+  CHECK(last<called::rdma_set_local_ece>().options.vendor_id == 0x1405);
+  CHECK(last<called::rdma_set_local_ece>().options.options == 0x10);
+  // The answer is set before RTR, and once: connecting goes on behind it.
+  bool before_rtr = false;
+  machine.before<called::set_ece>([&] { before_rtr = state_of(ready) == IBV_QPS_INIT; });
+  machine.fail<called::rdma_establish>(EIO);
+  std::error_code code;
+  CHECK_FALSE(ready.connect({}, 1s, code));
+  CHECK(ready.connect());
+  CHECK(before_rtr);
+  CHECK(machine.count<called::set_ece>() == 1);
+  // What the fake's peers answer.
+  CHECK(last<called::set_ece>().options.vendor_id == 0x1234);
+  CHECK(last<called::set_ece>().options.options == 0x5);
+}
+
+TEST_CASE_METHOD(fixture, "enhancements that are not offered are not asked for") {
+  CHECK(ready_to_connect().connect());
+  CHECK(machine.count<called::rdma_get_remote_ece>() == 0);
+  CHECK(machine.count<called::set_ece>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
+                 "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
+  auto request = requested(waiting);
+  const adverb::connection_enhancements offered = request.id().remote_enhancements();
+  CHECK(offered.vendor_id == 0x1234);
+  fresh_pair pair = side.make();
+  request.id().set_local_enhancements(pair.set_enhancements(offered));
+  CHECK(last<called::rdma_set_local_ece>().options.vendor_id == 0x1234);
+  CHECK(request.use_queue_pair(std::move(pair)).accept());
+}
+
+TEST_CASE_METHOD(fixture, "a connection of one's own pair knows what it is made of, and is drained",
+                 "[ibv_poll_cq]") {
+  auto connection = ready_to_connect().connect();
+  CHECK(connection.context().native_handle() == side.device.native_handle());
+  CHECK(connection.protection_domain().native_handle() == side.domain.native_handle());
+  CHECK(connection.send_completion_queue().native_handle() == side.queue.native_handle());
+  CHECK(connection.receive_completion_queue().native_handle() == side.queue.native_handle());
+  connection.queue_pair().post(adverb::receive().id(7)).check();
+  CHECK_FALSE(connection.has_ended());
+  connection.disconnect();
+  CHECK(connection.has_ended());
+  std::uint64_t drained = 0;
+  CHECK(connection.drain([&](const adverb::completion& each) { drained = each.id(); }) == 1);
+  CHECK(drained == 7);
+  CHECK(connection.take_queue_pair().native_handle()->state == IBV_QPS_RESET);
+  const adverb::failure why =
+      reported([&](auto&&... policy) { connection.drain([](const auto&) {}, 1s, policy...); });
+  CHECK(why.code() == std::errc::invalid_argument);
+}
+
+TEST_CASE_METHOD(fixture, "a connection of one's own pair is closed by hand",
+                 "[ibv_destroy_qp][rdma_destroy_id]") {
+  auto connection = ready_to_connect().connect();
+  const adverb::failure why = reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
+                                       [&](auto&&... policy) { connection.close(policy...); });
+  CHECK(why.verb() == "rdma_destroy_id");
+  connection.close();
+  CHECK_FALSE(connection);
 }
