@@ -2,6 +2,8 @@
 // Connections of UC, which librdmacm makes through endpoints.
 #include <array>
 #include <future>
+#include <string>
+#include <string_view>
 #include <system_error>
 
 #include <adverb/adverb.hpp>
@@ -46,4 +48,25 @@ TEST_CASE("A UC endpoint to no one says where to", "[rdma_create_ep]") {
       cm::connector<transport::uc>::resolve(*cm::socket_address::parse("192.0.2.1", 7471), {}, why);
   CHECK_FALSE(none);
   CHECK(std::string_view{why.what()}.find("192.0.2.1:7471") != std::string_view::npos);
+  INFO(why.what());
+  CHECK(why.code() == std::errc::network_unreachable);
+  CHECK(why.explanation().starts_with(
+      "this machine has no route to 192.0.2.1; the RDMA devices here have "));
+}
+
+TEST_CASE("A UC listener that cannot be made says why", "[rdma_create_ep][optional]") {
+  if (open_device().device().transport_type() == transport_type::iwarp)
+    return tell_skip("UC", "iWARP has RC alone");
+  failure why;
+  const auto first = cm::listener<transport::uc>::create(cm_test::device_address());
+  const auto second = cm::listener<transport::uc>::create(first.local_address(), {}, why);
+  INFO(why.what());
+  CHECK_FALSE(second);
+  CHECK(why.code() == std::errc::address_in_use);
+  CHECK(why.explanation() ==
+        "port " + std::to_string(first.port()) + " is taken: something listens on it already");
+  const auto third =
+      cm::listener<transport::uc>::create(cm_test::device_address(), {.reuse_address = true}, why);
+  CHECK_FALSE(third);
+  CHECK(why.code() == std::errc::operation_not_supported);
 }
