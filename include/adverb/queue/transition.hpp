@@ -192,15 +192,19 @@ class [[nodiscard]] transition {
   }
 
  private:
+  template <transport, qp_state, qp_state, qp_attributes>
+  friend class transition;
+
   // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
   [[nodiscard]] auto with(const Set& set) const noexcept {
     static_assert(Announced || (table.required | table.optional).contains(Attributes),
                   "this transition of this transport does not take this attribute");
     static_assert(!Given.intersects(Attributes), "this attribute is set already");
-    detail::transition_plan plan = plan_;
-    set(plan);
-    return transition<Transport, From, To, Given | Attributes>{*pair_, plan};
+    // Copied once, into what is returned.
+    transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};
+    set(next.plan_);
+    return next;
   }
 
   static constexpr bool missing(qp_attribute attribute) noexcept {
