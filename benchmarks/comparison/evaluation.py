@@ -110,3 +110,14 @@ class Results:
     def comparison(self, case: Case, quantity: str, lower_is_better: bool) -> Comparison:
         runs = self.values[case, quantity]
         return Comparison(runs[OURS], runs[REFERENCE], lower_is_better)
+
+    def growth(self, small: Case, large: Case, quantity: str) -> Comparison:
+        """How a cost grows from one case to another: ours against the reference's, by rounds."""
+        ours, reference = (
+            [
+                quotient(*both)
+                for both in zip(self.values[large, quantity][program], self.values[small, quantity][program])
+            ]
+            for program in (OURS, REFERENCE)
+        )
+        return Comparison(ours, reference, lower_is_better=True)

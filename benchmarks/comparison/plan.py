@@ -10,16 +10,19 @@ PLOT_SIZES = (16, 64, 256, 1 << 10, 16 << 10, 256 << 10)
 ATOMIC_SIZE = 8
 
 QUEUE_PAIRS = (1, 16, 256, 1024)
+# What the cost of a pair may not grow over: fewer share what costs the same for any number of them.
+FEW_QUEUE_PAIRS = 16
+CONNECTIONS_AT_ONCE = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
     """What one run measures, but for the program that does it."""
 
-    benchmark: str  # send, write, read, atomic; or queue_pairs
-    kind: str  # lat, bw; or scale
-    size: int  # bytes of a message; or the number of queue pairs
-    iterations: int  # messages
+    benchmark: str  # send, write, read, atomic; or queue_pairs; or connections
+    kind: str  # lat, bw; or scale; or in_a_row, at_once
+    size: int  # bytes of a message; or the number of queue pairs; or of connections at once
+    iterations: int  # messages; or connections
 
     def __str__(self) -> str:
         return f"{self.benchmark} {self.kind} {self.size}"
@@ -27,7 +30,8 @@ class Case:
     @property
     def is_judged(self) -> bool:
         """Whether it has a bar to hold; else it is a point of a plot."""
-        return self.benchmark in ("atomic", "queue_pairs") or self.size in TABLE_SIZES
+        always = ("atomic", "queue_pairs", "connections")
+        return self.benchmark in always or self.size in TABLE_SIZES
 
     @property
     def depth(self) -> int:
@@ -40,6 +44,12 @@ class Case:
         """How many are posted in advance. perftest posts none any more for the last messages, which
         must not be most of them; for bandwidth, the default."""
         return 512 if self.kind == "bw" else 16
+
+    @property
+    def runs(self) -> int:
+        """How many runs make one value, their median: setting up few queue pairs is over so soon that
+        an interrupt of the timer more or less is a part in fifty."""
+        return 7 if self.kind == "scale" and self.size <= FEW_QUEUE_PAIRS else 1
 
     @property
     def moderation(self) -> int:
@@ -113,4 +123,13 @@ def scale_steps(rounds: int, quick: bool) -> list[Step]:
     return steps_of(cases, rounds)
 
 
-STEPS = {"perf": perf_steps, "scale": scale_steps}
+def connection_steps(rounds: int, quick: bool) -> list[Step]:
+    in_a_row, at_once = (8, 32) if quick else (1000, 512)
+    cases = [
+        Case("connections", "in_a_row", 1, in_a_row),
+        Case("connections", "at_once", CONNECTIONS_AT_ONCE, at_once),
+    ]
+    return steps_of(cases, rounds)
+
+
+STEPS = {"perf": perf_steps, "scale": scale_steps, "connections": connection_steps}

@@ -2,7 +2,7 @@
 import dataclasses
 
 from evaluation import Comparison, Results, Verdict
-from plan import OURS, REFERENCE, Case
+from plan import FEW_QUEUE_PAIRS, OURS, REFERENCE, Case
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,12 +26,37 @@ LATENCY = Quantity("latency", "instructions", lower_is_better=True, scale=A_SECO
 BANDWIDTH = Quantity(
     "bandwidth", "bytes for 1,000,000 instructions", lower_is_better=False, scale=1e6 / A_SECOND
 )
-SET_UP = Quantity("set_up", "set-up, instructions a pair", lower_is_better=True, scale=A_SECOND)
+# What has a bar is how it grows: see below.
+SET_UP = Quantity(
+    "set_up", "set-up, instructions a pair", lower_is_better=True, scale=A_SECOND, has_bar=False
+)
 MESSAGE = Quantity("message", "instructions a message", lower_is_better=True, scale=A_SECOND)
 HEAP = Quantity("heap", "heap, bytes a pair", lower_is_better=True)
 # Code that runs for the first time, and whole pages, make it too coarse for a bar.
 RESIDENT = Quantity("resident", "resident, bytes a pair", lower_is_better=True, has_bar=False)
-QUANTITIES = {"lat": (LATENCY,), "bw": (BANDWIDTH,), "scale": (SET_UP, MESSAGE, HEAP, RESIDENT)}
+# Of the values of SET_UP: that of so many pairs over that of few.
+GROWTH = Quantity(
+    "growth", f"set-up a pair, over that of {FEW_QUEUE_PAIRS}", lower_is_better=True, digits=3
+)
+CONNECTED = Quantity(
+    "connected", "until connected, instructions, median", lower_is_better=True, scale=A_SECOND / 1e6
+)
+# The slowest of a hundred meet the timer and what the kernel has put off, now more, now less.
+CONNECTED_P99 = Quantity(
+    "connected_p99", "until connected, instructions, 99 % below", lower_is_better=True,
+    scale=A_SECOND / 1e6, has_bar=False,
+)
+RATE = Quantity(
+    "rate", "connections for 1,000,000,000 instructions", lower_is_better=False,
+    scale=1e9 / A_SECOND,
+)
+QUANTITIES = {
+    "lat": (LATENCY,),
+    "bw": (BANDWIDTH,),
+    "scale": (SET_UP, MESSAGE, HEAP, RESIDENT),
+    "in_a_row": (CONNECTED, CONNECTED_P99, RATE),
+    "at_once": (RATE,),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +78,13 @@ class Row:
         if self.case.kind == "scale":
             pairs = "queue pair" if self.case.size == 1 else "queue pairs"
             return f"{self.case.size:,} {pairs}, {self.quantity.title}"
+        if self.case.benchmark == "connections":
+            return f"{connections_at_once(self.case)}, {self.quantity.title}"
         return f"{self.case.benchmark} {self.case.kind}, {size_name(self.case.size)}"
+
+
+def connections_at_once(case: Case) -> str:
+    return "one after another" if case.kind == "in_a_row" else f"{case.size} at once"
 
 
 def size_name(size: int) -> str:
@@ -69,6 +100,17 @@ def rows_of(results: Results) -> list[Row]:
         for case in results.cases
         for quantity in QUANTITIES[case.kind]
         if case.is_judged
+    ] + growth_rows(results)
+
+
+def growth_rows(results: Results) -> list[Row]:
+    """What setting up a pair costs among many, over what it costs among few: ours and C's."""
+    scales = [case for case in results.cases if case.kind == "scale"]
+    few = [case for case in scales if case.size == FEW_QUEUE_PAIRS]
+    return [
+        Row(many, GROWTH, results.growth(few[0], many, SET_UP.name))
+        for many in scales
+        if few and many.size > FEW_QUEUE_PAIRS
     ]
 
 
@@ -108,7 +150,7 @@ def perf_table(rows: list[Row], kind: str) -> str:
 
 def scale_table(rows: list[Row]) -> str:
     head = ["", "queue pairs", "adverb", "C", "ratio", "of pairs", "noise", "bar"]
-    quantities = QUANTITIES["scale"]
+    quantities = (GROWTH, *QUANTITIES["scale"])
     return table(
         head,
         [
@@ -152,11 +194,28 @@ def scale_section(results: Results) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def connections_table(rows: list[Row]) -> str:
+    head = ["", "connections", "adverb", "C", "ratio", "of pairs", "noise", "bar"]
+    return table(
+        head,
+        [
+            [row.quantity.title, connections_at_once(row.case), *values(row), *judged(row)]
+            for row in rows
+        ],
+    )
+
+
+def connections_section(results: Results) -> str:
+    rows = rows_of(results)
+    parts = [where(results, rounds_of(rows)), repeated(results), connections_table(rows)]
+    return "\n\n".join(part for part in parts if part)
+
+
 def rounds_of(rows: list[Row]) -> int:
     return len(rows[0].comparison.ours) if rows else 0
 
 
-SECTIONS = {"perf": perf_section, "scale": scale_section}
+SECTIONS = {"perf": perf_section, "scale": scale_section, "connections": connections_section}
 
 
 def points(results: Results, benchmark: str, kind: str, program: str) -> list[tuple[int, float]]:

@@ -115,9 +115,9 @@ int main(int argc, char** argv) try {
   // What the first pair of a process costs once is not what a pair costs.
   const std::vector<ready_pair> first = set_up(on, 1);
 
-  const marks before = mark();
+  const marks before = mark_start();
   std::vector<ready_pair> pairs = set_up(on, given.size.queue_pairs);
-  const marks ready = mark();
+  const marks ready = mark_end();
   const double start = microseconds();
   write_over_all(on, pairs, given.size.messages);
   report(given.size, &before, &ready, start, microseconds());

@@ -160,9 +160,9 @@ int main(int argc, char** argv) {
   struct job first = job;
   set_up(&first, 1);
 
-  const struct marks before = mark();
+  const struct marks before = mark_start();
   set_up(&job, given.size.queue_pairs);
-  const struct marks ready = mark();
+  const struct marks ready = mark_end();
   const double start = microseconds();
   write_over_all(&job, given.size.messages);
   report(given.size, &before, &ready, start, microseconds());

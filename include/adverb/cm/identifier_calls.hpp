@@ -136,9 +136,10 @@ class identifier_calls : public Storage {
   }
 
  private:
+  /// Refers to the addresses, which every call would else copy, also those that succeed.
   [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
                               const socket_address& from) const noexcept {
-    return [id = this->native_handle(), verb, to, from](failure_description& description) {
+    return [id = this->native_handle(), verb, &to, &from](failure_description& description) {
       if (!to.is_empty()) description.detail(to_text(to));
       detail::on_object<detail::identifier_traits>(id)(description);
       description.explain([&](text_writer& writer) {

@@ -343,9 +343,9 @@ template <class Storage>
 template <transport Transport>
 queue_pair_ref<Transport, qp_state::any> identifier_operations<Storage>::queue_pair()
     const noexcept {
-  failure not_this_transport;
-  if (this->native_handle()->qp == nullptr) return {};
-  return {adopt, this->native_handle()->qp, not_this_transport};
+  ibv_qp* const pair = this->native_handle()->qp;
+  if (pair == nullptr || pair->qp_type != static_cast<ibv_qp_type>(Transport)) return {};
+  return {adopt, pair, detail::telling{}};
 }
 
 }  // namespace cm

@@ -111,8 +111,8 @@ inline void return_to_init(ibv_qp* queue_pair, transport service,
   init.set_source_gid(announced.source_gid);
   const bool returned =
       check_returned(why, "ibv_query_qp", result, on_object<queue_pair_traits>(queue_pair)) &&
-      carry_out(reset, queue_pair, service, qp_state::rtr, qp_state::reset, why) &&
-      carry_out(init, queue_pair, service, qp_state::reset, qp_state::init, why);
+      carry_out(reset, queue_pair, {service, qp_state::rtr, qp_state::reset}, why) &&
+      carry_out(init, queue_pair, {service, qp_state::reset, qp_state::init}, why);
   if (!returned) tell_failure_hook(why);
 }
 

@@ -306,9 +306,9 @@ class [[nodiscard]] queue_pair
 
   template <qp_state To, error_policy Policy>
   [[nodiscard]] queue_pair<Transport, To> move_to(Policy&& policy) {
-    detail::transition_plan step = plan();
-    if (!detail::carry_out(step, this->native_handle(), Transport, State, To,
-                           std::forward<Policy>(policy)))
+    static constexpr detail::transition_step step{Transport, State, To};
+    detail::transition_plan nothing = plan();
+    if (!detail::carry_out(nothing, this->native_handle(), step, std::forward<Policy>(policy)))
       return {};
     return become<To>(announcement{});
   }
@@ -328,13 +328,13 @@ queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
   static_assert(Transport != transport::ud && detail::announces(Transport),
                 "datagrams (UD) and raw packets have no connection: call rtr().apply() and "
                 "rts().apply()");
+  static constexpr detail::transition_step to_rtr{Transport, qp_state::init, qp_state::rtr};
+  static constexpr detail::transition_step to_rts{Transport, qp_state::rtr, qp_state::rts};
   failure why;
   detail::transition_plan receiving = detail::plan_rtr(storage::announced, peer, options);
-  if (detail::carry_out(receiving, this->native_handle(), Transport, qp_state::init, qp_state::rtr,
-                        why)) {
+  if (detail::carry_out(receiving, this->native_handle(), to_rtr, why)) {
     detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
-    if (detail::carry_out(sending, this->native_handle(), Transport, qp_state::rtr, qp_state::rts,
-                          why)) {
+    if (detail::carry_out(sending, this->native_handle(), to_rts, why)) {
       detail::clear(policy);
       return become<qp_state::rts>(announcement{});
     }

@@ -39,7 +39,8 @@ class queue_pair;
 /// The builder refers to the queue pair, which has to outlive it: do not keep one of a temporary.
 template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
 class [[nodiscard]] transition {
-  static constexpr transition_attributes table = attributes_of(Transport, From, To);
+  static constexpr detail::transition_step step{Transport, From, To};
+  static constexpr transition_attributes table = step.attributes;
   static constexpr bool announces = To == qp_state::init && detail::announces(Transport);
 
  public:
@@ -174,8 +175,7 @@ class [[nodiscard]] transition {
   [[nodiscard]] queue_pair<Transport, To> apply(Policy&& policy = {}) const {
     check_complete();
     detail::transition_plan plan = plan_;
-    if (!detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
-                           std::forward<Policy>(policy)))
+    if (!detail::carry_out(plan, pair_->native_handle(), step, std::forward<Policy>(policy)))
       return {};
     return pair_->template become<To>(plan.announced);
   }
@@ -187,21 +187,24 @@ class [[nodiscard]] transition {
   void apply(Policy&& policy = {}) const {
     static_assert(!Given.empty(), "nothing to change was given");
     detail::transition_plan plan = plan_;
-    if (detail::carry_out(plan, pair_->native_handle(), Transport, From, To,
-                          std::forward<Policy>(policy)))
+    if (detail::carry_out(plan, pair_->native_handle(), step, std::forward<Policy>(policy)))
       pair_->announce(plan.announced);
   }
 
  private:
+  template <transport, qp_state, qp_state, qp_attributes>
+  friend class transition;
+
   // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
   [[nodiscard]] auto with(const Set& set) const noexcept {
     static_assert(Announced || (table.required | table.optional).contains(Attributes),
                   "this transition of this transport does not take this attribute");
     static_assert(!Given.intersects(Attributes), "this attribute is set already");
-    detail::transition_plan plan = plan_;
-    set(plan);
-    return transition<Transport, From, To, Given | Attributes>{*pair_, plan};
+    // Copied once, into what is returned.
+    transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};
+    set(next.plan_);
+    return next;
   }
 
   static constexpr bool missing(qp_attribute attribute) noexcept {

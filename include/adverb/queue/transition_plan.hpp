@@ -320,12 +320,14 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
 /// Fills in all that the caller left out and the transition needs. False when the device could not
 /// be asked.
 template <error_policy Policy>
-bool complete(transition_plan& plan, qp_attributes needed, qp_state from, qp_state to,
-              context_ref context, Policy&& policy) {
-  if (to == qp_state::init) return complete_init(plan, from, context, std::forward<Policy>(policy));
-  if (from == qp_state::init && to == qp_state::rtr)
+bool complete(transition_plan& plan, const transition_step& step, context_ref context,
+              Policy&& policy) {
+  const qp_attributes needed = step.attributes.required;
+  if (step.to == qp_state::init)
+    return complete_init(plan, step.from, context, std::forward<Policy>(policy));
+  if (step.from == qp_state::init && step.to == qp_state::rtr)
     return complete_rtr(plan, needed, context, std::forward<Policy>(policy));
-  if (from == qp_state::rtr && to == qp_state::rts)
+  if (step.from == qp_state::rtr && step.to == qp_state::rts)
     return complete_rts(plan, needed, context, std::forward<Policy>(policy));
   return true;
 }
@@ -333,23 +335,22 @@ bool complete(transition_plan& plan, qp_attributes needed, qp_state from, qp_sta
 /// Completes a plan with defaults and carries it out; the values that were used stay in it. True
 /// on success. Wraps: ibv_modify_qp(3).
 template <error_policy Policy>
-bool carry_out(transition_plan& plan, ibv_qp* queue_pair, transport service, qp_state from,
-               qp_state to, Policy&& policy) {
+bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
+               Policy&& policy) {
   if (!check_present(std::forward<Policy>(policy), "ibv_modify_qp", queue_pair)) return false;
   const context_ref context{queue_pair->context};
-  const transition_attributes table = attributes_of(service, from, to);
-  if (announces(service) &&
-      !complete(plan, table.required, from, to, context, std::forward<Policy>(policy)))
+  const transition_attributes& table = step.attributes;
+  if (announces(step.service) && !complete(plan, step, context, std::forward<Policy>(policy)))
     return false;
-  plan.values.qp_state = static_cast<ibv_qp_state>(to);
+  plan.values.qp_state = static_cast<ibv_qp_state>(step.to);
   const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;
   const int result = has_retries_of_wire(plan.values)
                          ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
                          : EINVAL;
   return check_returned(
       std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
-        explain_transition(description, queue_pair, service, from, to, plan.values, mask,
-                           port_to_explain(queue_pair, mask, plan.announced.port));
+        explain_transition(description, queue_pair, step.service, step.from, step.to, plan.values,
+                           mask, port_to_explain(queue_pair, mask, plan.announced.port));
       });
 }
 

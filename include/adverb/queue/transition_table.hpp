@@ -152,4 +152,17 @@ inline constexpr auto transition_rules = make_transition_rules();
                                                   : detail::transition_rules[found].attributes;
 }
 
+namespace detail {
+
+/// A transition, with its line of the table: as a constant, so that the table is not searched when
+/// a queue pair is set up.
+struct transition_step {
+  transport service;
+  qp_state from;
+  qp_state to;
+  transition_attributes attributes = attributes_of(service, from, to);
+};
+
+}  // namespace detail
+
 }  // namespace adverb::inline ADVERB_ABI

@@ -155,6 +155,37 @@ class Files(unittest.TestCase):
             "| instructions a message | 1,024 | 9,100 | 9,100 | 1.000 |", tables.scale_section(results)
         )
 
+    def growth(self, ours, reference):
+        """Of the costs of a pair among 1, 16 and 1,024: the rows that are judged."""
+        nothing = {"message": 1.0, "heap": 1.0, "resident": 1.0}
+        results = self.results([
+            (("queue_pairs", "scale", size), program, nothing | {"set_up": value})
+            for program, values in ((plan.OURS, ours), (plan.REFERENCE, reference))
+            for size, value in zip((1, 16, 1024), values)
+        ])
+        return [row for row in tables.rows_of(results) if row.quantity is tables.GROWTH]
+
+    def test_the_cost_of_a_queue_pair_may_not_grow_more_than_in_c(self):
+        (row,) = self.growth(ours=(9.0, 2.2, 2.42), reference=(5.0, 2.0, 2.2))
+        self.assertEqual(row.name, "1,024 queue pairs, set-up a pair, over that of 16")
+        self.assertTrue(row.passes)
+        self.assertEqual(tables.values(row), ["1.100", "1.100"])
+        (row,) = self.growth(ours=(2.0, 2.0, 2.1), reference=(2.0, 2.0, 2.0))
+        self.assertFalse(row.passes)
+
+    def test_connections(self):
+        values = {"connected": 1500.0, "connected_p99": 1800.0, "rate": 390.0}
+        slower = values | {"connected_p99": 2000.0, "rate": 380.0}
+        case = ("connections", "in_a_row", 1)
+        results = self.results([(case, plan.OURS, slower), (case, plan.REFERENCE, values)])
+        failing = [row.name for row in tables.rows_of(results) if not row.passes]
+        rate = "connections for 1,000,000,000 instructions"
+        self.assertEqual(failing, [f"one after another, {rate}"])
+        self.assertIn(
+            "| until connected, instructions, median | one after another | 375,000 | 375,000 | 1.000 |",
+            tables.connections_section(results),
+        )
+
 
 if __name__ == "__main__":
     unittest.main()
