@@ -20,10 +20,12 @@ function(adverb_add_test folder name)
 endfunction()
 
 # adverb_add_guest_test(FOLDER NAME COMMAND...): the same for a test that starts a virtual machine.
-# That keeps two cores busy, and there is one machine at a time.
+# There is one machine at a time. That wants more than one core, but leaves much of the second one
+# idle: a test without a machine runs beside it. Those with a machine start first, because they can
+# only run one after the other: what is left when they are done is shared by all cores.
 macro(adverb_add_guest_test folder name)
   adverb_add_test(${folder} ${name} ${ARGN})
-  set_tests_properties(${adverb_test} PROPERTIES RESOURCE_LOCK softrdma PROCESSORS 2)
+  set_tests_properties(${adverb_test} PROPERTIES RESOURCE_LOCK softrdma COST 1000)
 endmacro()
 
 # adverb_add_device_test(FOLDER NAME COMMAND...): the same for a test that needs an RDMA device.
@@ -56,6 +58,9 @@ macro(adverb_add_device_variant folder name variant)
     ${folder} ${name}.${variant} "${PROJECT_SOURCE_DIR}/scripts/on_device" --quiet --timeout 280
     ${adverb_on_variant} -- ${ARGN})
   set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 300)
+  if("${variant}" STREQUAL "two_hosts")
+    set_tests_properties(${adverb_test} PROPERTIES PROCESSORS 2)
+  endif()
 endmacro()
 
 # adverb_add_build_test(FOLDER NAME TARGET): the same for a test that consists in building a target.

@@ -11,6 +11,7 @@ execute_process(
 string(REGEX MATCHALL "[^\n]+" names "${names}")
 foreach(name IN LISTS names)
   adverb_add_guest_test(softrdma ${name} "${softrdma_test}" ${name})
-  # Some make a guest, or soft-iWARP, from scratch.
-  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 600)
+  # Some make a guest, or soft-iWARP, from scratch. Some give a guest a second or two, or start
+  # several: nothing runs beside them.
+  set_tests_properties(${adverb_test} PROPERTIES TIMEOUT 600 PROCESSORS 2)
 endforeach()
