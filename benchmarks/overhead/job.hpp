@@ -78,25 +78,12 @@ struct adverb_objects {
   remote_words remote;
 };
 
-/// For `job::reached`, which differs between the compilers.
-[[nodiscard]] constexpr double with_gcc_or_clang([[maybe_unused]] double gcc,
-                                                 [[maybe_unused]] double clang) noexcept {
-#if defined(__clang__)
-  return clang;
-#else
-  return gcc;
-#endif
-}
-
 struct job {
   const char* name;
   /// At most this many times the instructions of careful C may adverb need.
   double careful_bar;
   /// The same for ordinary C; 0 for no bar.
   double ordinary_bar = 0;
-  /// What is reached beside careful C where that is above the bar, and the page says why: at most
-  /// this until the bar holds. 0 for a job that holds its bar.
-  double reached = 0;
 
   std::uint64_t (*careful)(c_objects, std::uint64_t);
   std::uint64_t (*ordinary)(c_objects, std::uint64_t);

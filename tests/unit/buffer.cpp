@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Buffers as the C API sees a list of them.
 #include <array>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <adverb/memory/buffer.hpp>
 #include <support/catch.hpp>
+#include <support/reported.hpp>
 
 namespace {
 
@@ -23,6 +29,35 @@ void check_list() {
   CHECK(native[1].addr == 0x2000);
   CHECK(native[1].length == 8);
   CHECK(native[1].lkey == 9);
+}
+
+template <class Buffer>
+bool is(const Buffer& buffer, const ibv_sge& element) {
+  return buffer.address() == element.addr && buffer.size() == element.length &&
+         buffer.key() == adverb::lkey{element.lkey};
+}
+
+template <class Buffer>
+void check_slices(const std::string& verb) {
+  const Buffer whole{adopt, ibv_sge{0x1000, 64, 7}};
+  CHECK(is(whole.slice(16, 8), {0x1010, 8, 7}));
+  CHECK(is(whole.unchecked_slice(16, 8), {0x1010, 8, 7}));
+  CHECK(is(whole.slice(64, 0), {0x1040, 0, 7}));
+
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)whole.slice(60, 5, policy...); });
+  CHECK(std::string{why.what()} ==
+        verb + "ERANGE (Numerical result out of range); 5 bytes from 60 are not inside 64");
+  std::error_code code;
+  constexpr auto largest = std::numeric_limits<std::size_t>::max();
+  for (const auto& [offset, length] : {std::pair{std::size_t{65}, std::size_t{0}},
+                                       {std::size_t{1}, largest},
+                                       {largest, std::size_t{2}}}) {
+    CHECK(is(whole.slice(offset, length, code), {0, 0, 0}));
+    CHECK(code == std::errc::result_out_of_range);
+  }
+  CHECK(is(whole.slice(16, 8, code), {0x1010, 8, 7}));
+  CHECK_FALSE(code);
 }
 
 }  // namespace
@@ -44,4 +79,9 @@ TEST_CASE("a mutable buffer is given where a const one is taken") {
   CHECK(list[0].address() == 0x1000);
   CHECK(list[0].size() == 64);
   CHECK(list[0].key() == adverb::lkey{7});
+}
+
+TEST_CASE("a slice of a buffer is a part of the same memory") {
+  check_slices<const_buffer>("const_buffer::slice: ");
+  check_slices<mutable_buffer>("mutable_buffer::slice: ");
 }

@@ -161,6 +161,8 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
 
   const mutable_buffer target;
   const const_buffer source = target;
+  use(target.slice(0, 0, policy...), target.unchecked_slice(0, 0));
+  use(source.slice(0, 0, policy...), source.unchecked_slice(0, 0));
   use(target.address(), target.size(), target.key(), target.native());
   use(source.address(), source.size(), source.key(), source.native());
 }

@@ -54,7 +54,6 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "poll of 16",
                                    .careful_bar = 1.00,
-                                   .reached = overhead::with_gcc_or_clang(1.01, 0),
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};

@@ -105,7 +105,6 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "receive given back, posted 16 at a time",
                                    .careful_bar = 1.10,
-                                   .reached = overhead::with_gcc_or_clang(0, 1.11),
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};

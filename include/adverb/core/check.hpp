@@ -134,8 +134,13 @@ int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
 template <error_policy Policy, class Describe>
 std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
                          const Describe& describe) {
-  if (result < 0) [[unlikely]] {
-    report_errno(std::forward<Policy>(policy), EIO, verb, describe);
+  // None and a failure are asked for at once: whoever looks at the completions need not ask again
+  // whether there are any.
+  if (result <= 0) {
+    if (result < 0) [[unlikely]]
+      report_errno(std::forward<Policy>(policy), EIO, verb, describe);
+    else
+      clear(policy);
     return 0;
   }
   clear(policy);

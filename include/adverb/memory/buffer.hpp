@@ -2,17 +2,49 @@
 // Local buffers: registered memory as the elements of scatter/gather lists.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// A part of an element that nothing checks.
+[[nodiscard]] constexpr ibv_sge unchecked_part(const ibv_sge& whole, std::size_t offset,
+                                               std::uint32_t length) noexcept {
+  return {whole.addr + offset, length, whole.lkey};
+}
+
+/// A part of an element, or an empty one. Reports ERANGE when it is not inside.
+template <error_policy Policy>
+[[nodiscard]] constexpr ibv_sge checked_part(const ibv_sge& whole, std::size_t offset,
+                                             std::size_t length, std::string_view verb,
+                                             Policy&& policy) {
+  if (offset > whole.length || length > whole.length - offset) [[unlikely]] {
+    report_errno(std::forward<Policy>(policy), ERANGE, verb, [&](failure_description& description) {
+      description.explain([&](text_writer& writer) {
+        writer.decimal(length).put(" bytes from ").decimal(offset);
+        writer.put(" are not inside ").decimal(whole.length);
+      });
+    });
+    return {};
+  }
+  clear(policy);
+  return unchecked_part(whole, offset, static_cast<std::uint32_t>(length));
+}
+
+}  // namespace detail
 
 /// A piece of registered memory that can be sent from (gathered): address, length, local key.
 /// Made by a memory_region. Trivially copyable; valid as long as the region.
@@ -30,6 +62,20 @@ class const_buffer {
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
+
+  /// `length` bytes from `offset`. Reports ERANGE when they are not all inside.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] constexpr const_buffer slice(std::size_t offset, std::size_t length,
+                                             Policy&& policy = {}) const {
+    return {adopt, detail::checked_part(element_, offset, length, "const_buffer::slice",
+                                        std::forward<Policy>(policy))};
+  }
+  /// A slice that nothing checks, for hot paths that have checked already.
+  [[nodiscard]] constexpr const_buffer unchecked_slice(std::size_t offset,
+                                                       std::uint32_t length) const noexcept {
+    return {adopt, detail::unchecked_part(element_, offset, length)};
+  }
+
   [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
 
  private:
@@ -49,6 +95,19 @@ class mutable_buffer {
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
+
+  // The same as those of const_buffer.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
+                                               Policy&& policy = {}) const {
+    return {adopt, detail::checked_part(element_, offset, length, "mutable_buffer::slice",
+                                        std::forward<Policy>(policy))};
+  }
+  [[nodiscard]] constexpr mutable_buffer unchecked_slice(std::size_t offset,
+                                                         std::uint32_t length) const noexcept {
+    return {adopt, detail::unchecked_part(element_, offset, length)};
+  }
+
   [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
 
   constexpr operator const_buffer() const noexcept { return {adopt, element_}; }

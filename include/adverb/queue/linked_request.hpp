@@ -25,6 +25,8 @@ class linked_request : public detail::patchable_request<linked_request<Request>,
     this->native_.next = next;
     return old;
   }
+  /// For those that know that the rest of its one buffer stays as it is: where that begins.
+  using base::move_buffer;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

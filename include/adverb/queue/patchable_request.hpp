@@ -231,6 +231,8 @@ class patchable_request {
   /// To be handed over: the C API takes what it only reads as not const.
   [[nodiscard]] native_type* first() const noexcept { return const_cast<native_type*>(&native_); }
 
+  void move_buffer(std::uint64_t address) noexcept { elements_[0].addr = address; }
+
   native_type native_{};
 
  private:

@@ -83,6 +83,9 @@ template <class Queue, bool JustOne>
   const int result = Queue::post(object, first, &bad);
   if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {
     const int error = error_of_post(result);
+    // Clang does not see it, and would look at what became of the post once more where it
+    // succeeded.
+    if (error == 0) __builtin_unreachable();
     return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
             Queue::kind};
   }

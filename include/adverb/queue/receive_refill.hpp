@@ -137,8 +137,10 @@ class receive_refill {
     return most > 0 ? most : 1;
   }
 
+  // The blocks have the same length and key, which the receives have from their model.
   void gather(std::size_t index) {
-    list_[gathered_].id(index).payload(blocks_[index]);
+    const std::uint64_t address = blocks_[index].address();
+    list_[gathered_].id(index).move_buffer(address);
     ++gathered_;
   }
 

@@ -35,20 +35,6 @@ std::uint64_t slow(overhead::adverb_objects my, std::uint64_t count) {
 const overhead::listed_job listed_slow{
     {.name = "slow", .careful_bar = 1.00, .careful = in_c, .ordinary = in_c, .with_adverb = slow}};
 
-// Above what it had reached, and not above it.
-const overhead::listed_job listed_slower{{.name = "slower",
-                                          .careful_bar = 1.00,
-                                          .reached = 1.01,
-                                          .careful = in_c,
-                                          .ordinary = in_c,
-                                          .with_adverb = slow}};
-const overhead::listed_job listed_known{{.name = "known",
-                                         .careful_bar = 1.00,
-                                         .reached = 100,
-                                         .careful = in_c,
-                                         .ordinary = in_c,
-                                         .with_adverb = slow}};
-
 void* volatile memory;
 std::uint64_t allocates(overhead::adverb_objects my, std::uint64_t count) {
   return do_also(my, count, [] {
