@@ -4,6 +4,7 @@
 
 #include <adverb/cm/address_info.hpp>
 #include <adverb/cm/connect.hpp>
+#include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_of_own_pair.hpp>
 #include <adverb/cm/connection_options.hpp>
@@ -25,6 +26,7 @@
 #include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
+#include <adverb/cm/prepare.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/reject_reason.hpp>

@@ -14,6 +14,7 @@
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 
+#include <adverb/cm/explain_lookup.hpp>
 #include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/socket_address.hpp>
@@ -158,7 +159,7 @@ class [[nodiscard]] address_list {
     find(nullptr, nullptr, hints, std::forward<Policy>(policy),
          [&](failure_description& description) {
            description.object([&](text_writer& writer) { writer.put(to); });
-           explain(description, {}, {}, options);
+           detail::explain_lookup(description, {});
          });
   }
   /// Takes over what `rdma_getaddrinfo` gave.
@@ -207,12 +208,7 @@ class [[nodiscard]] address_list {
   void look_up(std::string_view host, std::string_view service, const lookup_options& options,
                Policy&& policy) {
     const auto describe = [&](failure_description& description) {
-      // Leaves room for what is to be said of them.
-      const text<128> named{[&](text_writer& writer) { writer.put(host); }};
-      const text<64> served{[&](text_writer& writer) { writer.put(service); }};
-      description.object(
-          [&](text_writer& writer) { writer.put(named.view()).put(":").put(served.view()); });
-      explain(description, named, served, options);
+      detail::describe_lookup(description, {host, service, options.family, options.numeric_host});
     };
     // librdmacm takes the address that the numbers give for one of IPv6, whatever it is.
     if (options.family == address_family::infiniband && options.numeric_host) {
@@ -236,32 +232,6 @@ class [[nodiscard]] address_list {
     detail::check_looked_up(
         std::forward<Policy>(policy), "rdma_getaddrinfo", lookup_category(),
         [&] { return rdma_getaddrinfo(node, service, &hints, &first_); }, describe);
-  }
-
-  static void explain(failure_description& description, std::string_view host,
-                      std::string_view service, const lookup_options& options) {
-    const std::error_code& code = description.code();
-    description.explain([&](text_writer& writer) {
-      if (code == std::errc::no_such_device)
-        writer.put("this machine has no RDMA device");
-      else if (code == lookup_error::service_not_found)
-        writer.put("no service of that transport is named ").put(service);
-      else if (code == lookup_error::try_again)
-        writer.put("no name server answered");
-      else if (code.category() == lookup_category())
-        explain_host(writer, host, options);
-    });
-  }
-  static void explain_host(text_writer& writer, std::string_view host,
-                           const lookup_options& options) {
-    if (options.numeric_host && options.family == address_family::infiniband)
-      writer.put(host).put(" is no GID: one is written as an IPv6 address");
-    else if (options.numeric_host)
-      writer.put(host).put(" is no address in numbers");
-    else
-      writer.put("no host is named ").put(host);
-    if (options.family == address_family::ipv4 || options.family == address_family::ipv6)
-      writer.put(", or it has no ").put(options.family).put(" address");
   }
 
   void free() noexcept {

@@ -16,6 +16,8 @@ namespace {
 /// What a pair of this identifier is changed with to get there, as the kernel computes it.
 int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attributes) {
   const bool is_datagram = id->qp_type == IBV_QPT_UD;
+  const bool responds = id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_RECV;
+  const bool is_answered = id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_SEND;
   attributes.qp_state = state;
   switch (state) {
     case IBV_QPS_INIT:
@@ -34,15 +36,17 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
       attributes.max_dest_rd_atomic = 1;
       attributes.min_rnr_timer = 12;
       return IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-             IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+             (responds ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
     case IBV_QPS_RTS:
       if (is_datagram) return IBV_QP_STATE | IBV_QP_SQ_PSN;
       attributes.timeout = 19;
       attributes.retry_cnt = 6;
       attributes.rnr_retry = 7;
       attributes.max_rd_atomic = 1;
-      return IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-             IBV_QP_MAX_QP_RD_ATOMIC;
+      return IBV_QP_STATE | IBV_QP_SQ_PSN |
+             (is_answered
+                  ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC
+                  : 0);
     default: return IBV_QP_STATE;
   }
 }
