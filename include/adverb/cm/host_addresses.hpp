@@ -9,7 +9,7 @@
 #include <netdb.h>
 #include <sys/socket.h>
 
-#include <adverb/cm/address_info.hpp>
+#include <adverb/cm/address_list.hpp>
 #include <adverb/cm/explain_lookup.hpp>
 #include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/socket_address.hpp>
