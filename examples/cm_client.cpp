@@ -7,13 +7,13 @@
 #include "common/cm_completion.hpp"
 #include "common/cm_greeting.hpp"
 #include "common/cm_options.hpp"
-#include "common/cm_route.hpp"
 #include "common/run.hpp"
+#include "common/when_the_server_listens.hpp"
 
 namespace {
 
 void greet(const examples::cm_options& options) {
-  auto route = examples::route_to(options.server, options.port, options.from());
+  auto route = adverb::cm::resolve(options.server, options.port, {.from = options.from()});
   examples::greeting greeting{route.context(), "hello, server"};
   auto ready = route.create_queue_pair({}, greeting.domain());
   greeting.post_receive(ready.queue_pair());

@@ -19,9 +19,9 @@
 
 #include "common/cm_completion.hpp"
 #include "common/cm_options.hpp"
-#include "common/cm_route.hpp"
 #include "common/cm_server.hpp"
 #include "common/run.hpp"
+#include "common/when_the_server_listens.hpp"
 
 namespace {
 
@@ -61,7 +61,7 @@ void serve(examples::cm_request request) {
 }
 
 void send_lines(const examples::cm_options& options) {
-  auto route = examples::route_to(options.server, options.port, options.from());
+  auto route = adverb::cm::resolve(options.server, options.port, {.from = options.from()});
   mailbox box{route.context()};
   auto ready = route.create_queue_pair({}, box.domain);
   auto connection = ready.connect();

@@ -25,10 +25,10 @@
 
 #include "common/cm_completion.hpp"
 #include "common/cm_options.hpp"
-#include "common/cm_route.hpp"
 #include "common/cm_server.hpp"
 #include "common/number.hpp"
 #include "common/run.hpp"
+#include "common/when_the_server_listens.hpp"
 
 namespace {
 
@@ -186,7 +186,7 @@ void ping(const rping_options& options) {
   const auto from = options.source.empty()
                         ? adverb::cm::socket_address{}
                         : adverb::cm::socket_address::parse(options.source, 0).value();
-  auto route = examples::route_to(options.address, options.port, from);
+  auto route = adverb::cm::resolve(options.address, options.port, {.from = from});
   conversation server{route.context()};
   std::vector<std::byte> outgoing(options.size);
   std::vector<std::byte> incoming(options.size);
@@ -217,7 +217,7 @@ void ping(const rping_options& options) {
 void run(const CLI::App& app, const rping_options& options) {
   if (options.client) return examples::when_the_server_listens([&] { ping(options); });
   const auto address = options.address.empty()
-                           ? adverb::cm::socket_address::any_ipv4(options.port)
+                           ? adverb::cm::socket_address::any(options.port)
                            : adverb::cm::socket_address::parse(options.address, options.port);
   if (!address)
     throw examples::wrong_argument{"--address: must be an IP address of this machine, not " +
@@ -239,7 +239,7 @@ int main(int argc, char** argv) {
   auto* const address =
       app.add_option("-a,--address", options.address,
                      "Of the client: the host of the server; of the server: the address of this "
-                     "machine to listen on (default: any of IPv4)")
+                     "machine to listen on (default: any)")
           ->type_name("ADDRESS");
   client->needs(address);
   app.add_option("-I,--source", options.source, "Address of this machine to connect from")

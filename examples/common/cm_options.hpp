@@ -30,10 +30,9 @@ struct cm_options {
 
   [[nodiscard]] bool is_client() const noexcept { return !server.empty(); }
 
-  /// Where the server listens. A listener on every IPv6 address is not reached over IPv4 with
-  /// iWARP.
+  /// Where the server listens.
   [[nodiscard]] adverb::cm::socket_address listening() const {
-    return address.empty() ? adverb::cm::socket_address::any_ipv4(port) : own(port);
+    return address.empty() ? adverb::cm::socket_address::any(port) : own(port);
   }
   /// Where the client connects from; empty to let the route decide.
   [[nodiscard]] adverb::cm::socket_address from() const {
@@ -45,9 +44,8 @@ struct cm_options {
     app.add_option("HOST", server, description)->type_name("");
   }
   void add_to(CLI::App& app) {
-    app.add_option(
-           "-a,--address", address,
-           "Address of this machine to listen on (default: any of IPv4), or to connect from")
+    app.add_option("-a,--address", address,
+                   "Address of this machine to listen on (default: any), or to connect from")
         ->check(ip_address())
         ->type_name("ADDRESS");
     add_number(app, "-p,--port", port, 1, 65535, "Port of the server");

@@ -13,7 +13,6 @@
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 
-#include "common/cm_route.hpp"
 #include "file_transfer/file_checksum.hpp"
 #include "file_transfer/message_link.hpp"
 #include "file_transfer/messages.hpp"
@@ -26,7 +25,7 @@ class sender {
  public:
   /// Connects to the receiver on this host.
   sender(const std::string& host, std::uint16_t port, const interruption& interruption)
-      : sender{examples::route_to(host, port), interruption} {}
+      : sender{cm::resolve(host, port), interruption} {}
 
   /// Sends one file of so many. When it fails the receiver is told why.
   void send(source_file file, std::uint32_t number, std::uint32_t count) {
@@ -47,7 +46,8 @@ class sender {
     std::size_t length;
   };
 
-  sender(examples::cm_route way, const interruption& interruption)
+  sender(cm::connector<transport::rc, cm::step::route_resolved> way,
+         const interruption& interruption)
       : link_{way.context(),
               {answer_blocks, answer_size, data_blocks, data_size},
               interruption,

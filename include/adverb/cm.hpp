@@ -2,11 +2,15 @@
 // Everything over librdmacm. Link with librdmacm and libibverbs (CMake: adverb::cm).
 #pragma once
 
+#include <adverb/cm/accept_options.hpp>
 #include <adverb/cm/address_info.hpp>
+#include <adverb/cm/address_list.hpp>
 #include <adverb/cm/connect.hpp>
+#include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_of_own_pair.hpp>
 #include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
 #include <adverb/cm/connector_of_own_pair.hpp>
@@ -20,11 +24,14 @@
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/cm/listener_options.hpp>
 #include <adverb/cm/lookup_error.hpp>
+#include <adverb/cm/lookup_options.hpp>
 #include <adverb/cm/multicast_membership.hpp>
 #include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
+#include <adverb/cm/prepare.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/reject_reason.hpp>

@@ -6,32 +6,27 @@
 #include <string_view>
 #include <utility>
 
-#include <adverb/cm/address_info.hpp>
+#include <adverb/cm/connect_attempt.hpp>
+#include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connector.hpp>
+#include <adverb/cm/host_addresses.hpp>
 #include <adverb/cm/prepare.hpp>
 
-namespace adverb::inline ADVERB_ABI::cm {
+namespace adverb::inline ADVERB_ABI::detail {
 
-/// How a connection is made from the side that asks for it.
-struct connect_options {
-  /// Without completion queues they are made with the queue pair.
-  queue_pair_options queue_pair{};
-  /// librdmacm's own unless it is said here.
-  protection_domain_ref domain{};
-  /// What goes with the request to connect.
-  connection_options connection{};
-  /// The address of this machine to connect from; any unless it is said here.
-  socket_address from{};
-  /// Of a host with addresses of several families, the one to take; that of `from`, or the first,
-  /// unless it is said here.
-  address_family family = address_family::unspecified;
-  /// How long each step may take: until the device and the neighbour are found, until the route is,
-  /// and until the peer has accepted. To resolve the name of a host takes as long as the name
-  /// service does.
-  timeout address_timeout = timeout::seconds(2);
-  timeout route_timeout = timeout::seconds(2);
-  timeout connect_timeout = timeout::seconds(10);
-};
+/// Hands over what was tried for, or reports what is to be told of the attempts.
+template <error_policy Policy, class Made>
+[[nodiscard]] Made outcome(Policy&& policy, Made&& made, const failed_attempts& failed) {
+  if (made)
+    clear(policy);
+  else if (failed.told())
+    pass_on(std::forward<Policy>(policy), failed.told());
+  return std::move(made);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
 
 /// Connects to what listens at an address:
 ///
@@ -40,26 +35,17 @@ struct connect_options {
 ///
 /// `prepare` sees the connector when the queue pair is there and before it is connected: receives
 /// that are posted there are in place before the peer can send, which iWARP needs.
-/// Wraps: rdma_create_id(3), rdma_resolve_addr(3), rdma_resolve_route(3), rdma_create_qp(3),
-/// rdma_connect(3).
+/// Wraps: rdma_create_id(3), rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3),
+/// rdma_create_qp(3), rdma_connect(3).
 template <transport Transport = transport::rc,
           preparation<connector<Transport, step::ready>> Prepare, error_policy Policy = throwing>
 [[nodiscard]] connection<Transport> connect(const socket_address& address,
                                             const connect_options& options, Prepare&& prepare,
                                             Policy&& policy = {}) {
-  auto start = connector<Transport>::create(std::forward<Policy>(policy));
-  if (!start) return {};
-  auto near =
-      start.resolve_address(address, {.from = options.from, .timeout = options.address_timeout},
-                            std::forward<Policy>(policy));
-  if (!near) return {};
-  auto far = near.resolve_route(options.route_timeout, std::forward<Policy>(policy));
-  if (!far) return {};
-  auto ready =
-      far.create_queue_pair(options.queue_pair, options.domain, std::forward<Policy>(policy));
-  if (!ready || !detail::prepared(std::forward<Policy>(policy), "cm::connect", ready, prepare))
-    return {};
-  return ready.connect(options.connection, options.connect_timeout, std::forward<Policy>(policy));
+  connection<Transport> made;
+  detail::failed_attempts failed;
+  static_cast<void>(detail::attempt_to_connect(made, failed, address, options, prepare));
+  return detail::outcome(std::forward<Policy>(policy), std::move(made), failed);
 }
 template <transport Transport = transport::rc, error_policy Policy = throwing>
 [[nodiscard]] connection<Transport> connect(const socket_address& address,
@@ -72,22 +58,25 @@ template <transport Transport = transport::rc, error_policy Policy = throwing>
 ///
 ///     auto connection = cm::connect("storage-1", 7471);
 ///
-/// Blocks while a name server is asked. Wraps also: rdma_getaddrinfo(3).
+/// The addresses of the host are tried one after the other, each with the time limits of the
+/// options, and `prepare` sees the connector of each that a way leads to. It ends with the first
+/// that accepts, with a peer whose program rejects, and with a signal handler (EINTR). Of several
+/// that failed, the failure of the one that came furthest is reported; it names the address.
+///
+/// Blocks while a name server is asked. Wraps also: getaddrinfo(3), rdma_getaddrinfo(3).
 template <transport Transport = transport::rc,
           preparation<connector<Transport, step::ready>> Prepare, error_policy Policy = throwing>
 [[nodiscard]] connection<Transport> connect(std::string_view host, std::uint16_t port,
                                             const connect_options& options, Prepare&& prepare,
                                             Policy&& policy = {}) {
-  const bool same_as_from = options.family == address_family::unspecified;
-  const address_list found{host,
-                           port,
-                           {.family = same_as_from ? options.from.family() : options.family,
-                            .transport = Transport,
-                            .from = options.from},
-                           std::forward<Policy>(policy)};
-  if (found.empty()) return {};
-  return connect<Transport>(found.front().destination(), options, std::forward<Prepare>(prepare),
-                            std::forward<Policy>(policy));
+  connection<Transport> made;
+  detail::failed_attempts failed;
+  detail::for_each_address_of(host, port, options.family_to_try(), std::forward<Policy>(policy),
+                              [&](const socket_address& to) {
+                                return detail::attempt_to_connect(made, failed, to, options,
+                                                                  prepare);
+                              });
+  return detail::outcome(std::forward<Policy>(policy), std::move(made), failed);
 }
 template <transport Transport = transport::rc, error_policy Policy = throwing>
 [[nodiscard]] connection<Transport> connect(std::string_view host, std::uint16_t port,
@@ -95,6 +84,32 @@ template <transport Transport = transport::rc, error_policy Policy = throwing>
                                             Policy&& policy = {}) {
   return connect<Transport>(host, port, options, detail::no_preparation,
                             std::forward<Policy>(policy));
+}
+
+/// The way to a host, for programs that make things on the device before they connect: to the first
+/// of the host's addresses that an RDMA device leads to, as `connector::resolve` does for one.
+///
+///     auto way = cm::resolve("storage-1", 7471);
+///     protection_domain domain{way.context()};
+///     auto ready = way.create_queue_pair({.max_recv_wr = 16}, domain);
+///
+/// Whether the peer answers there is not known yet: `connect` also tries the other addresses when
+/// it does not. Blocks while a name server is asked.
+/// Wraps: getaddrinfo(3), rdma_getaddrinfo(3), rdma_create_id(3), rdma_create_ep(3),
+/// rdma_resolve_addr(3), rdma_resolve_route(3).
+template <transport Transport = transport::rc, error_policy Policy = throwing>
+[[nodiscard]] connector<Transport, step::route_resolved> resolve(
+    std::string_view host, std::uint16_t port, const resolve_options& options = {},
+    Policy&& policy = {}) {
+  connector<Transport, step::route_resolved> found;
+  detail::failed_attempts failed;
+  detail::for_each_address_of(host, port, options.from.family(), std::forward<Policy>(policy),
+                              [&](const socket_address& to) {
+                                failure why;
+                                found = connector<Transport>::resolve(to, options, why);
+                                return !found && failed.note(to, why, detail::attempt_lacks::way);
+                              });
+  return detail::outcome(std::forward<Policy>(policy), std::move(found), failed);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/drain.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/session.hpp>

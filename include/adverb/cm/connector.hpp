@@ -12,6 +12,7 @@
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/rejection.hpp>
+#include <adverb/cm/state_when_made.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

@@ -10,7 +10,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_parameters.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>

@@ -3,35 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
+#include <adverb/cm/accept_options.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/create_endpoint.hpp>
+#include <adverb/cm/listener_options.hpp>
 #include <adverb/cm/prepare.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
-
-/// What a listener is made with.
-struct listener_options {
-  /// How many requests may queue up; as many as the kernel allows when 0.
-  int backlog = 0;
-  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Refused (EOPNOTSUPP)
-  /// for UC and XRC, whose listeners librdmacm binds as it makes them.
-  bool reuse_address = false;
-};
-
-/// How a connection is made from the side that is asked for it.
-struct accept_options {
-  /// Without completion queues they are made with the queue pair.
-  queue_pair_options queue_pair{};
-  /// librdmacm's own unless it is said here.
-  protection_domain_ref domain{};
-  /// What goes with the acceptance.
-  connection_options connection{};
-  /// How long to wait for a request, and then for the connection.
-  timeout request_timeout = timeout::endless();
-  timeout accept_timeout = timeout::seconds(10);
-};
 
 /// Waits for requests to connect:
 ///
@@ -55,19 +36,37 @@ class [[nodiscard]] listener {
  public:
   /// Empty.
   listener() noexcept = default;
+  listener(listener&&) noexcept = default;
+  listener& operator=(listener&& other) noexcept {
+    // Before the channel that it is on.
+    ipv4_ = std::move(other.ipv4_);
+    session_ = std::move(other.session_);
+    return *this;
+  }
+  ~listener() = default;
 
-  /// On an address of this machine, or on all (`socket_address::any`); on a port that the kernel
-  /// chooses when it is 0. A listener of XRC targets is one of `transport::xrc_recv`.
+  /// On an address of this machine; or on every one, IPv4 and IPv6 (`socket_address::any`), where
+  /// both families have the same port. The kernel chooses the port when it is 0. A listener of XRC
+  /// targets is one of `transport::xrc_recv`.
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3), rdma_create_ep(3), rdma_bind_addr(3),
   /// rdma_listen(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] static listener create(const socket_address& address,
                                        const listener_options& options = {}, Policy&& policy = {}) {
-    auto session = bound(address, options, std::forward<Policy>(policy));
-    if (!session.id) return {};
-    session.id.listen(options.backlog, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    return listener{std::move(session)};
+    static_assert(Transport != transport::xrc_send,
+                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
+    if constexpr (detail::needs_endpoint(Transport)) {
+      return on_endpoint(address, options, std::forward<Policy>(policy));
+    } else {
+      const bool on_both = address.is_any() && address.family() == address_family::ipv6 &&
+                           !options.address_family_only;
+      if (on_both) return on_both_families(address.port(), options, std::forward<Policy>(policy));
+      listener made{
+          detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy))};
+      if (!made || !listens(made.session_.id, address, options, std::forward<Policy>(policy)))
+        return {};
+      return made;
+    }
   }
 
   /// On a port of every address of this machine, IPv4 and IPv6.
@@ -79,6 +78,8 @@ class [[nodiscard]] listener {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
+  /// For what is not here. A listener on every address has one of each family; this is that of
+  /// IPv6, where the machine has IPv6.
   [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
@@ -127,35 +128,80 @@ class [[nodiscard]] listener {
   }
 
  private:
-  template <error_policy Policy>
-  [[nodiscard]] static detail::cm_session bound(const socket_address& address,
-                                                const listener_options& options, Policy&& policy) {
-    static_assert(Transport != transport::xrc_send,
-                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
-    if constexpr (detail::needs_endpoint(Transport)) {
-      if (options.reuse_address) {
-        detail::refuse_to_reuse(std::forward<Policy>(policy), address);
-        return {};
-      }
-      cm::identifier id =
-          detail::create_endpoint(std::forward<Policy>(policy), Transport, address, {});
-      if (!id) return {};
-      return detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy));
-    } else {
-      auto session =
-          detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy));
-      if (!session.id) return {};
-      if (options.reuse_address) session.id.set_reuse_address(true, std::forward<Policy>(policy));
-      if (detail::failed(policy)) return {};
-      session.id.bind(address, std::forward<Policy>(policy));
-      if (detail::failed(policy)) return {};
-      return session;
-    }
-  }
+  /// How often another port is tried where the kernel's choice was free for one family alone.
+  static constexpr int most_choices_of_port = 8;
 
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 
+  template <error_policy Policy>
+  [[nodiscard]] static listener on_endpoint(const socket_address& address,
+                                            const listener_options& options, Policy&& policy) {
+    if (options.reuse_address) {
+      detail::refuse_to_reuse(std::forward<Policy>(policy), address);
+      return {};
+    }
+    cm::identifier id =
+        detail::create_endpoint(std::forward<Policy>(policy), Transport, address, {});
+    if (!id) return {};
+    listener made{detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy))};
+    if (!made) return {};
+    made.session_.id.listen(options.backlog, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return {};
+    return made;
+  }
+
+  /// An identifier for each family, on one channel: what listens on the IPv6 wildcard does not take
+  /// IPv4 everywhere (see the guide). On a machine without IPv6 there is only the other.
+  template <error_policy Policy>
+  [[nodiscard]] static listener on_both_families(std::uint16_t port,
+                                                 const listener_options& options, Policy&& policy) {
+    failure why;
+    for (int choices_left = port == 0 ? most_choices_of_port : 1; choices_left > 0;
+         --choices_left) {
+      listener made = on_both_families_once(port, options, why);
+      if (made) {
+        detail::clear(policy);
+        return made;
+      }
+      if (why.code() != std::errc::address_in_use && why.code() != std::errc::address_not_available)
+        break;
+    }
+    detail::pass_on(std::forward<Policy>(policy), why);
+    return {};
+  }
+  [[nodiscard]] static listener on_both_families_once(std::uint16_t port, listener_options options,
+                                                      failure& why) {
+    options.address_family_only = true;
+    listener made{detail::cm_session::create(port_space_of(Transport), why)};
+    if (!made) return {};
+    const bool on_ipv6 = listens(made.session_.id, socket_address::any(port), options, why);
+    if (!on_ipv6 && why.code() != std::errc::address_family_not_supported) return {};
+    cm::identifier ipv4 =
+        cm::identifier::create(made.session_.channel, port_space_of(Transport), nullptr, why);
+    if (!ipv4 ||
+        !listens(ipv4, socket_address::any_ipv4(on_ipv6 ? made.port() : port), options, why))
+      return {};
+    (on_ipv6 ? made.ipv4_ : made.session_.id) = std::move(ipv4);
+    return made;
+  }
+
+  /// Binds and listens. False when that failed.
+  template <error_policy Policy>
+  [[nodiscard]] static bool listens(const cm::identifier& id, const socket_address& address,
+                                    const listener_options& options, Policy&& policy) {
+    if (options.reuse_address) id.set_reuse_address(true, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return false;
+    if (options.address_family_only) id.set_address_family_only(true, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return false;
+    id.bind(address, std::forward<Policy>(policy));
+    if (detail::failed(policy)) return false;
+    id.listen(options.backlog, std::forward<Policy>(policy));
+    return !detail::failed(policy);
+  }
+
   detail::cm_session session_;
+  /// The second one of a listener on every address, on the same channel.
+  cm::identifier ipv4_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -4,8 +4,7 @@
 
 #include <cstdint>
 
-#include <adverb/core/transport.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -24,12 +23,3 @@ enum class step : std::uint8_t {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
-
-namespace adverb::inline ADVERB_ABI::detail {
-
-/// The state of a queue pair that librdmacm has just made.
-[[nodiscard]] constexpr qp_state state_when_made(transport service) noexcept {
-  return service == transport::ud ? qp_state::rts : qp_state::init;
-}
-
-}  // namespace adverb::inline ADVERB_ABI::detail

@@ -5,10 +5,12 @@
 #include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
+#include <support/named_host.hpp>
 #include <support/reported.hpp>
 
 #include "cm/guest.hpp"
@@ -76,25 +78,79 @@ TEST_CASE("One line on either side connects, by an address",
   CHECK(served.get() == 4711);
 }
 
-TEST_CASE("One line connects by the address of a host in numbers, and by its name",
-          "[rdma_getaddrinfo][optional]") {
+TEST_CASE("One line connects by the address of a host in numbers, and by its name") {
   const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
+  const named_host host{{numbers}};
+  for (const std::string& name : {numbers, std::string{host.name}}) {
+    auto served = serve(listener);
+    speak([&](const auto& options, auto prepare) {
+      return cm::connect(name, listener.port(), options, prepare);
+    });
+    served.get();
+  }
+}
+
+TEST_CASE("One line tries the addresses of a host in turn") {
+  const cm_test::domain_keeper keeper;
+  const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  // No device leads there; no one answers there; it listens. On soft-iWARP (Linux 6.1) asking who
+  // does not answer takes minutes.
+  std::vector<std::string> addresses{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS")};
+  if (!cm_test::on_iwarp()) addresses.insert(addresses.begin() + 1, "10.1.0.77");
+  const named_host host{addresses};
   auto served = serve(listener);
-  speak([&](const auto& options, auto prepare) {
-    return cm::connect(numbers, listener.port(), options, prepare);
+  speak([&](cm::connect_options options, auto prepare) {
+    options.resolve_timeout = timeout::seconds(1);
+    options.connect_timeout = timeout::seconds(2);
+    return cm::connect(host.name, listener.port(), options, prepare);
   });
   served.get();
+}
 
-  if (!cm_test::in_guest("echo " + numbers + " adverb-peer >>/etc/hosts")) {
-    tell_skip("one line by a name", "the machine's names are not to be changed");
-    return;
+TEST_CASE("Of a host with several addresses the failure of the one that answered is told") {
+  const named_host host{{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS"), "127.0.0.2"}};
+  failure why;
+  CHECK_FALSE(cm::connect(host.name, 7479, {}, why));
+  CHECK(why.code() == std::errc::connection_refused);
+  CHECK(std::string{why.object()}.ends_with("-> " + to_string(cm_test::device_address(7479))));
+  CHECK(why.explanation().ends_with("no one listens on that port"));
+}
+
+TEST_CASE("A program that rejects is not asked again by another address of its host") {
+  const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
+  const named_host host{{numbers, numbers}};
+  const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  for (const bool with_words : {true, false}) {
+    auto served = std::async(std::launch::async, [&] {
+      listener.next_request(timeout::seconds(10))
+          .reject(with_words ? cm::private_data::of(std::uint32_t{4711}) : cm::private_data{});
+      failure none;
+      CHECK_FALSE(listener.next_request(timeout::seconds(1), none));
+      CHECK(none.code() == std::errc::timed_out);
+    });
+    failure why;
+    const auto refused = cm::connect(host.name, listener.port(), {}, why);
+    CHECK_FALSE(refused);
+    INFO(why.what());
+    CHECK(
+        (why.code() == std::errc::connection_refused || why.code() == std::errc::connection_reset));
+    served.get();
   }
-  served = serve(listener);
-  speak([&](const auto& options, auto prepare) {
-    return cm::connect("adverb-peer", listener.port(), options, prepare);
+}
+
+TEST_CASE("One line connects UC", "[rdma_create_ep][optional]") {
+  if (cm_test::on_iwarp()) return tell_skip("UC in one line", "iWARP has RC alone");
+  const auto listener = cm::listener<transport::uc>::create(cm_test::device_address());
+  auto served = std::async(std::launch::async, [&] {
+    auto connection = listener.accept({.request_timeout = timeout::seconds(10)});
+    connection.wait_disconnected(timeout::seconds(10));
   });
+  auto connection =
+      cm::connect<transport::uc>(cm_test::environment("SOFTRDMA_ADDRESS"), listener.port());
+  CHECK(connection.queue_pair().query().state() == qp_state::rts);
+  connection.disconnect();
   served.get();
 }
 
@@ -121,16 +177,37 @@ TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
   } else {
     tell_skip("a listener on a port alone", "the interface has no link-local IPv6 address");
   }
-  // Seen with the siw of Linux 6.1: a peer that comes by IPv4 is reset.
-  if (cm_test::on_iwarp()) {
-    tell_skip("a listener on a port alone", "over iWARP it takes IPv6 alone");
-    return;
-  }
   auto served = serve(listener);
   speak([&](const auto& options, auto prepare) {
     return cm::connect(cm_test::device_address(listener.port()), options, prepare);
   });
   served.get();
+}
+
+TEST_CASE("A listener on every address of IPv6 alone leaves the port to one of IPv4",
+          "[rdma_set_option]") {
+  const cm_test::domain_keeper keeper;
+  const auto six = cm::listener<transport::rc>::create(0, {.address_family_only = true});
+  const auto four = cm::listener<transport::rc>::create(cm::socket_address::any_ipv4(six.port()));
+  auto served = serve(four);
+  speak([&](const auto& options, auto prepare) {
+    return cm::connect(cm_test::device_address(six.port()), options, prepare);
+  });
+  served.get();
+}
+
+TEST_CASE("The port of a listener on every address is taken in both families") {
+  const auto first = cm::listener<transport::rc>::create(0);
+  for (const auto& at :
+       {cm::socket_address::any(first.port()), cm::socket_address::any_ipv4(first.port()),
+        cm_test::device_address(first.port())}) {
+    const failure why = reported([&](auto&&... policy) {
+      const auto none = cm::listener<transport::rc>::create(at, {}, policy...);
+      CHECK_FALSE(none);
+    });
+    CHECK(why.explanation() ==
+          "port " + std::to_string(first.port()) + " is taken: something listens on it already");
+  }
 }
 
 TEST_CASE("Without receives and completion queues of its own a connection is there all the same") {

@@ -48,10 +48,9 @@ inline void meet(const std::string& name) {
     throw std::runtime_error{"the other host ended early"};
 }
 
-/// Every IPv4 address of this machine. Soft-iWARP (Linux 6.1) listens on the IPv6 wildcard for IPv6
-/// alone, and resets a connection that comes by IPv4.
+/// Every address of this machine.
 [[nodiscard]] inline adverb::cm::socket_address every_address(std::uint16_t port = 0) {
-  return adverb::cm::socket_address::any_ipv4(port);
+  return adverb::cm::socket_address::any(port);
 }
 
 /// Keeps librdmacm's protection domain of the device, which goes with the last identifier on it

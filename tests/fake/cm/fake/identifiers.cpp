@@ -118,7 +118,9 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
   for (const auto& [other, identifier] : managed().identifiers)
     if (other != id && other->route.addr.src_sin.sin_port == port && other->ps == id->ps &&
         identifier->progress != fake::cm_progress::requested &&
-        !(identifier->shares_address && known(id).shares_address))
+        !(identifier->shares_address && known(id).shares_address) &&
+        !(identifier->is_of_one_family && known(id).is_of_one_family &&
+          other->route.addr.src_addr.sa_family != address->sa_family))
       return failed_with(EADDRINUSE);
   id->route.addr.src_storage = bound;
   known(id).progress = fake::cm_progress::bound;
@@ -145,6 +147,8 @@ int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_
   if (level != RDMA_OPTION_ID && level != RDMA_OPTION_IB) return failed_with(ENOSYS);
   if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_REUSEADDR)
     known(id).shares_address = *static_cast<const int*>(value) != 0;
+  if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_AFONLY)
+    known(id).is_of_one_family = *static_cast<const int*>(value) != 0;
   return 0;
 }
 

@@ -45,6 +45,7 @@ struct cm_identifier {
   /// Without a channel from the program, the calls wait for their events.
   bool is_synchronous = false;
   bool shares_address = false;
+  bool is_of_one_family = false;
   std::size_t unacknowledged = 0;
   std::vector<multicast_membership> groups;
   ibv_ece local_ece{};

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// Addresses of hosts, found by their names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include <netdb.h>
+#include <rdma/rdma_cma.h>
+
+#include <adverb/cm/address_info.hpp>
+#include <adverb/cm/explain_lookup.hpp>
+#include <adverb/cm/lookup_error.hpp>
+#include <adverb/cm/lookup_options.hpp>
+#include <adverb/cm/socket_address.hpp>
+#include <adverb/core/check.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// The addresses of a host, a range of address_info, the best first. rdma-core finds one, and more
+/// on InfiniBand, where a service (ibacm) knows native addresses:
+///
+///     for (const cm::address_info& way : cm::address_list{"storage-1", 7471})
+///       try_to_connect(way.destination());
+///
+/// Blocks while a name server is asked. A name that is not resolved is reported in the category of
+/// `lookup_error`. Wraps: rdma_getaddrinfo(3), rdma_freeaddrinfo(3).
+class [[nodiscard]] address_list {
+ public:
+  class iterator {
+   public:
+    using value_type = address_info;
+    using difference_type = std::ptrdiff_t;
+
+    constexpr iterator() noexcept = default;
+    constexpr explicit iterator(rdma_addrinfo* position) noexcept : position_{position} {}
+    constexpr address_info operator*() const noexcept { return position_; }
+    constexpr iterator& operator++() noexcept {
+      position_ = position_->ai_next;
+      return *this;
+    }
+    constexpr iterator operator++(int) noexcept {
+      const iterator before = *this;
+      ++*this;
+      return before;
+    }
+    friend constexpr bool operator==(iterator, iterator) noexcept = default;
+
+   private:
+    rdma_addrinfo* position_ = nullptr;
+  };
+
+  /// Empty.
+  address_list() noexcept = default;
+
+  /// Of a host, by its name or its numbers, and a port of it.
+  template <error_policy Policy = throwing>
+  address_list(std::string_view host, std::uint16_t port, const lookup_options& options = {},
+               Policy&& policy = {}) {
+    look_up(host, text<8>{[&](text_writer& writer) { writer.decimal(port); }}, options,
+            std::forward<Policy>(policy));
+  }
+  /// Of a host and a service, by its name (services(5)) or its number.
+  template <error_policy Policy = throwing>
+  address_list(std::string_view host, std::string_view service, const lookup_options& options = {},
+               Policy&& policy = {}) {
+    look_up(host, service, options, std::forward<Policy>(policy));
+  }
+  /// Of an address that is known already: adds what a service knows of the way there.
+  template <error_policy Policy = throwing>
+  explicit address_list(const socket_address& to, const lookup_options& options = {},
+                        Policy&& policy = {}) {
+    rdma_addrinfo hints = native(options);
+    hints.ai_family = static_cast<int>(to.family());
+    hints.ai_dst_addr = to.native();
+    hints.ai_dst_len = to.length();
+    find(nullptr, nullptr, hints, std::forward<Policy>(policy),
+         [&](failure_description& description) {
+           description.object([&](text_writer& writer) { writer.put(to); });
+           detail::explain_lookup(description, {});
+         });
+  }
+  /// Takes over what `rdma_getaddrinfo` gave.
+  address_list(adopt_t, rdma_addrinfo* first) noexcept : first_{first} {}
+
+  address_list(address_list&& other) noexcept : first_{std::exchange(other.first_, nullptr)} {}
+  address_list& operator=(address_list&& other) noexcept {
+    if (this != &other) {
+      free();
+      first_ = std::exchange(other.first_, nullptr);
+    }
+    return *this;
+  }
+  ~address_list() { free(); }
+
+  [[nodiscard]] iterator begin() const noexcept { return iterator{first_}; }
+  [[nodiscard]] iterator end() const noexcept { return {}; }
+  [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
+  /// Unchecked: the list is not empty.
+  [[nodiscard]] address_info front() const noexcept { return first_; }
+
+  /// The first of the C API, or null when empty. Still owned.
+  [[nodiscard]] rdma_addrinfo* native_handle() const noexcept { return first_; }
+  /// Gives up the list without freeing it.
+  [[nodiscard]] rdma_addrinfo* release() noexcept { return std::exchange(first_, nullptr); }
+
+ private:
+  /// Points into `options`.
+  [[nodiscard]] static rdma_addrinfo native(const lookup_options& options) noexcept {
+    rdma_addrinfo hints{};
+    hints.ai_flags = (options.passive ? RAI_PASSIVE : 0) |
+                     (options.numeric_host ? RAI_NUMERICHOST : 0) |
+                     (options.no_route ? RAI_NOROUTE : 0);
+    if (options.family != address_family::unspecified) {
+      hints.ai_flags |= RAI_FAMILY;
+      hints.ai_family = static_cast<int>(options.family);
+    }
+    if (options.transport) hints.ai_qp_type = static_cast<int>(*options.transport);
+    if (options.port_space) hints.ai_port_space = static_cast<int>(*options.port_space);
+    hints.ai_src_addr = options.from.native();
+    hints.ai_src_len = options.from.length();
+    return hints;
+  }
+
+  template <error_policy Policy>
+  void look_up(std::string_view host, std::string_view service, const lookup_options& options,
+               Policy&& policy) {
+    const auto describe = [&](failure_description& description) {
+      detail::describe_lookup(description, {host, service, options.family, options.numeric_host});
+    };
+    // librdmacm takes the address that the numbers give for one of IPv6, whatever it is.
+    if (options.family == address_family::infiniband && options.numeric_host) {
+      const auto address = socket_address::parse(host, 0);
+      if (!address || !address->ipv6()) {
+        detail::report(std::forward<Policy>(policy), make_error_code(lookup_error::host_not_found),
+                       "rdma_getaddrinfo", describe);
+        return;
+      }
+    }
+    // The C API wants them with an end. What is too long is cut so that it is no name.
+    const text<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
+    const text<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
+    find(host.empty() ? nullptr : node.c_str(), service.empty() ? nullptr : port.c_str(),
+         native(options), std::forward<Policy>(policy), describe);
+  }
+
+  template <error_policy Policy, class Describe>
+  void find(const char* node, const char* service, const rdma_addrinfo& hints, Policy&& policy,
+            const Describe& describe) {
+    detail::check_looked_up(
+        std::forward<Policy>(policy), "rdma_getaddrinfo", lookup_category(),
+        [&] { return rdma_getaddrinfo(node, service, &hints, &first_); }, describe);
+  }
+
+  void free() noexcept {
+    if (first_ != nullptr) rdma_freeaddrinfo(first_);
+  }
+
+  rdma_addrinfo* first_ = nullptr;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the other side of a connection told when it was made.
+#pragma once
+
+#include <cstdint>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// What the peer told: with its request to connect, or with its acceptance.
+struct connection_parameters {
+  /// How many reads and atomics the connection can have in progress, as this side is the responder
+  /// and the requester.
+  std::uint8_t max_destination_read_atomic = 0;
+  std::uint8_t max_initiator_read_atomic = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t receiver_not_ready_retry_count = 0;
+  bool flow_control = false;
+  bool has_shared_receive_queue = false;
+  /// The peer's queue pair.
+  qp_number queue_pair{};
+
+  connection_parameters() noexcept = default;
+  connection_parameters(adopt_t, const rdma_conn_param& native) noexcept
+      : max_destination_read_atomic{native.responder_resources},
+        max_initiator_read_atomic{native.initiator_depth},
+        retry_count{native.retry_count},
+        receiver_not_ready_retry_count{native.rnr_retry_count},
+        flow_control{native.flow_control != 0},
+        has_shared_receive_queue{native.srq != 0},
+        queue_pair{native.qp_num} {}
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// One line that connects: which of a host's addresses are tried, and what is told when none is any
+// good.
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <arpa/inet.h>
+
+#include <support/catch.hpp>
+#include <support/named_host.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+#include "interrupting.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+using adverb::transport;
+
+constexpr int by_the_program = 28;
+constexpr int no_one_listens = 8;
+
+struct hosts : cm_bench {
+  ~hosts() { CHECK(manager.live_objects() == 0); }
+
+  /// The addresses that were resolved since the last time, without their ports.
+  [[nodiscard]] std::vector<std::string> tried() {
+    std::vector<std::string> all;
+    for (const auto& call : machine.calls<called::rdma_resolve_addr>())
+      all.push_back(adverb::to_string(cm::socket_address{
+          adverb::adopt, reinterpret_cast<const sockaddr*>(&call.to), sizeof call.to}
+                                          .with_port(0)));
+    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(seen_));
+    seen_ += all.size();
+    return all;
+  }
+  void rejects(int reason, std::string words = {}) {
+    manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, reason, std::move(words)}});
+  }
+  void is_far_from_every_device() {
+    manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -ENODEV}});
+  }
+  void is_near() { manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_RESOLVED}}); }
+  void is_silent() { manager.answer<called::rdma_connect>({}); }
+
+ private:
+  std::size_t seen_ = 0;
+};
+
+using texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE_METHOD(hosts, "the addresses of a host are tried until one answers") {
+  const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}};
+  is_far_from_every_device();
+  rejects(no_one_listens);
+  int seen = 0;
+  adverb::failure why;
+  const auto connection = cm::connect(host.name, 7471, {}, [&](auto&) { ++seen; }, why);
+  REQUIRE(connection);
+  CHECK_FALSE(why);
+  CHECK(tried() == texts{"10.0.0.2", "10.0.0.3", "10.0.0.4"});
+  CHECK(seen == 2);
+  CHECK(connection.peer_address() == *cm::socket_address::parse("10.0.0.4", 7471));
+}
+
+TEST_CASE_METHOD(hosts, "the limits of time are those of each address") {
+  const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
+  manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT}});
+  is_silent();
+  CHECK(cm::connect(host.name, 7471, {.resolve_timeout = 300ms, .connect_timeout = 20ms}));
+  CHECK(tried().size() == 3);
+  CHECK(last<called::rdma_resolve_addr>().milliseconds == 300);
+  CHECK(last<called::rdma_resolve_route>().milliseconds == 300);
+}
+
+TEST_CASE_METHOD(hosts, "of several failures the one that came furthest is told") {
+  const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}};
+  is_far_from_every_device();
+  is_near();
+  is_silent();
+  is_near();
+  rejects(no_one_listens);
+  is_far_from_every_device();
+  adverb::failure why;
+  CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
+  CHECK(std::string{why.what()}.find("-> 10.0.0.4:7471: ECONNREFUSED") != std::string::npos);
+  CHECK(why.explanation() == "the peer rejected the connection: no one listens on that port");
+}
+
+TEST_CASE_METHOD(hosts, "of several that came as far the first is told") {
+  const named_host host{{"10.0.0.2", "10.0.0.3"}};
+  is_silent();
+  is_silent();
+  adverb::failure why;
+  CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
+  CHECK(tried().size() == 2);
+  CHECK(std::string{why.object()}.ends_with("-> 10.0.0.2:7471"));
+}
+
+TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
+  const named_host host{{"fe80::1", "10.0.0.2"}};
+  is_silent();
+  rejects(by_the_program, "not you");
+  adverb::failure why;
+  CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
+  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
+
+  rejects(by_the_program, "not you");
+  CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
+  CHECK(tried() == texts{"[fe80::1]"});
+}
+
+TEST_CASE_METHOD(hosts, "what rejects without words may be the kernel, for lack of a family") {
+  const named_host host{{"fe80::1", "fe80::2", "10.0.0.2", "10.0.0.3"}};
+  rejects(by_the_program);
+  CHECK(cm::connect(host.name, 7471));
+  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+
+  rejects(by_the_program);
+  rejects(-ECONNRESET, std::string(20, '\0'));
+  adverb::failure why;
+  CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
+  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+  CHECK(std::string{why.object()}.ends_with("-> [fe80::1]:7471"));
+}
+
+TEST_CASE_METHOD(hosts, "a signal handler ends the search, and so does a program that gives up") {
+  const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
+  adverb::failure why;
+  {
+    const interrupting signals;
+    rejects(no_one_listens);
+    is_silent();
+    CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
+  }
+  CHECK(why.code() == std::errc::interrupted);
+  CHECK(tried() == texts{"10.0.0.2", "10.0.0.3"});
+
+  CHECK_FALSE(cm::connect(host.name, 7471, {}, [](auto&) { return false; }, why));
+  CHECK(why.code() == std::errc::operation_canceled);
+  CHECK(tried() == texts{"10.0.0.2"});
+}
+
+TEST_CASE_METHOD(hosts, "a family, or the address to connect from, says which are tried") {
+  const named_host host{{"fe80::1", "10.0.0.2"}};
+  CHECK(cm::connect(host.name, 7471, {.family = cm::address_family::ipv4}));
+  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(cm::connect(host.name, 7471, {.from = here}));
+  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(cm::connect(host.name, 7471, {.family = cm::address_family::ipv6}));
+  CHECK(tried() == texts{"[fe80::1]"});
+}
+
+TEST_CASE_METHOD(hosts, "a native address is asked of librdmacm") {
+  (void)cm::connect("fe80::1", 7471, {.family = cm::address_family::infiniband});
+  CHECK(last<called::rdma_getaddrinfo>().hints->ai_family == AF_IB);
+  CHECK(tried() == texts{"[fe80::1]"});
+}
+
+TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const auto none = cm::connect(named_host::name, 7471, {}, policy...);
+    CHECK_FALSE(none);
+  });
+  CHECK(std::string{why.what()}.find("getaddrinfo on host-with-a-name:7471: ") == 0);
+  CHECK(why.code() == cm::lookup_error::host_not_found);
+  CHECK(why.explanation() == "no host is named host-with-a-name");
+}
+
+TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has one") {
+  const named_host host{{"10.0.0.2", "10.0.0.3"}};
+  is_far_from_every_device();
+  adverb::failure why;
+  auto way = cm::resolve(host.name, 7471, {}, why);
+  CHECK_FALSE(why);
+  REQUIRE(way);
+  CHECK(way.id().peer_address() == *cm::socket_address::parse("10.0.0.3", 7471));
+  CHECK(tried().size() == 2);
+
+  is_far_from_every_device();
+  is_far_from_every_device();
+  CHECK_THROWS_AS(cm::resolve(host.name, 7471), adverb::error);
+  is_far_from_every_device();
+  is_far_from_every_device();
+  adverb::failure nowhere;
+  CHECK_FALSE(cm::resolve(host.name, 7471, {}, nowhere));
+  CHECK(nowhere.code() == std::errc::no_such_device);
+  CHECK(nowhere.explanation().find("the way to 10.0.0.2 leads over no RDMA device") == 0);
+
+  const interrupting signals;
+  manager.answer<called::rdma_resolve_addr>({});
+  (void)tried();
+  CHECK_FALSE(cm::resolve(host.name, 7471, {.timeout = 10s}, why));
+  CHECK(why.code() == std::errc::interrupted);
+  CHECK(tried().size() == 1);
+}
+
+TEMPLATE_TEST_CASE_SIG("what librdmacm makes through endpoints connects in one line as well", "",
+                       ((transport Service), Service), transport::uc, transport::xrc_send) {
+  cm_bench bench;
+  CHECK(cm::connect<Service>("10.0.0.2", 7471, {.queue_pair = {.max_send_wr = 3}}));
+  CHECK(bench.last<called::rdma_create_ep>().address.ai_qp_type == static_cast<int>(Service));
+  CHECK(bench.last<called::rdma_create_qp>().attributes.cap.max_send_wr == 3);
+  CHECK(cm::connect<Service>(bench.peer));
+}

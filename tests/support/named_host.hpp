@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// A host whose name resolves to addresses that a test chooses, in their order: to be included by
+// the one source file of a test program, whose getaddrinfo this is.
+#pragma once
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <netdb.h>
+
+/// As long as it lives, its name means these addresses, in numbers. One at a time.
+class named_host {
+ public:
+  static constexpr const char* name = "host-with-a-name";
+
+  explicit named_host(std::vector<std::string> addresses) {
+    known_addresses() = std::move(addresses);
+  }
+  ~named_host() { known_addresses().clear(); }
+  named_host(const named_host&) = delete;
+  named_host& operator=(const named_host&) = delete;
+
+  [[nodiscard]] static std::vector<std::string>& known_addresses() {
+    static std::vector<std::string> addresses;
+    return addresses;
+  }
+};
+
+/// The C library frees a list entry by entry, so lists of one make one of many.
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
+                           addrinfo** result) {
+  static const auto real =
+      reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+  if (host == nullptr || std::strcmp(host, named_host::name) != 0)
+    return real(host, service, hints, result);
+  int error = EAI_NONAME;
+  addrinfo** last = result;
+  *last = nullptr;
+  for (const std::string& address : named_host::known_addresses()) {
+    // Those of another family than is asked for are left out.
+    const int failed = real(address.c_str(), service, hints, last);
+    if (failed == 0) {
+      error = 0;
+      last = &(*last)->ai_next;
+    }
+  }
+  return error;
+}
