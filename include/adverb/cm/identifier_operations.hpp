@@ -9,12 +9,12 @@
 #include <string_view>
 
 #include <rdma/rdma_cma.h>
-#include <rdma/rdma_verbs.h>
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/explain_group.hpp>
 #include <adverb/cm/identifier_settings.hpp>
+#include <adverb/cm/kept_domains.hpp>
 #include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
@@ -51,8 +51,11 @@ class identifier_operations : public identifier_settings<Storage> {
     return port_number{this->native_handle()->port_num};
   }
   /// The domain that its queue pair is in, or would be in if none is given: librdmacm's own, one
-  /// for all identifiers on the device.
+  /// for all identifiers on the device. librdmacm deallocates that with the last of them; once it
+  /// was handed out here, or a queue pair was made in it, it stays for as long as the program runs,
+  /// so regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    detail::kept_domains::keep(this->native_handle());
     return this->native_handle()->pd;
   }
   /// The queue pair that was made for it, or none.
@@ -119,7 +122,7 @@ class identifier_operations : public identifier_settings<Storage> {
     if (options.needs_extended_creation()) {
       call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =
-            options.native_extended(Transport, domain ? domain.native_handle() : id->pd);
+            options.native_extended(Transport, or_default(domain).native_handle());
         return rdma_create_qp_ex(id, &native);
       });
       return;
@@ -128,7 +131,7 @@ class identifier_operations : public identifier_settings<Storage> {
       ibv_qp_init_attr native = options.native(Transport);
       // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
       if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
-      return rdma_create_qp(id, domain.native_handle(), &native);
+      return rdma_create_qp(id, or_default(domain).native_handle(), &native);
     });
   }
   /// Destroys its queue pair, and the completion queues that were made with it. Without one it does
@@ -150,7 +153,7 @@ class identifier_operations : public identifier_settings<Storage> {
                                    protection_domain_ref domain = {}, Policy&& policy = {}) const {
     call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq", [&](rdma_cm_id* id) {
       ibv_srq_init_attr native{options.user_context, options.native()};
-      return rdma_create_srq(id, domain.native_handle(), &native);
+      return rdma_create_srq(id, or_default(domain).native_handle(), &native);
     });
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
@@ -165,14 +168,13 @@ class identifier_operations : public identifier_settings<Storage> {
       ibv_srq_init_attr_ex native{};
       native.srq_context = options.user_context;
       native.attr = options.native();
-      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
       native.srq_type = IBV_SRQT_XRC;
       native.cq = queue.native_handle();
       native.xrcd = xrc_domain.native_handle();
-      native.pd = domain.native_handle();
+      native.pd = or_default(domain).native_handle();
       if (queue) native.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
       if (xrc_domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
-      if (domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
       const int result = rdma_create_srq_ex(id, &native);
       if (result == 0)
         id->srq =
@@ -336,6 +338,12 @@ class identifier_operations : public identifier_settings<Storage> {
   using identifier_calls<Storage>::call_with_new_parents;
   using identifier_calls<Storage>::present;
   using identifier_calls<Storage>::with_private_data;
+
+ private:
+  /// The given domain, or librdmacm's.
+  [[nodiscard]] protection_domain_ref or_default(protection_domain_ref domain) const noexcept {
+    return domain ? domain : protection_domain();
+  }
 };
 
 template <class Storage>
