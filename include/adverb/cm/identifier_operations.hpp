@@ -134,16 +134,23 @@ class identifier_operations : public identifier_settings<Storage> {
       return rdma_create_qp(id, or_default(domain).native_handle(), &native);
     });
   }
-  /// Destroys its queue pair, and the completion queues that were made with it. Without one it does
-  /// nothing. `protection_domain()` stays that of the pair: when the domain goes, give another to
-  /// the next. Wraps: rdma_destroy_qp(3).
-  void destroy_queue_pair() const noexcept {
+  /// Destroys its queue pair, and the completion queues that were made with it; refuses (EBUSY) as
+  /// long as others use one of them, such as a multicast attachment. Without one it does nothing.
+  /// `protection_domain()` stays that of the pair: when the domain goes, give another to the next.
+  /// Wraps: rdma_destroy_qp(3).
+  template <error_policy Policy = throwing>
+  void destroy_queue_pair(Policy&& policy = {}) const {
+    detail::clear(policy);
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->qp == nullptr) return;
-    detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      detail::destroy_queue_pair_of(id);
-      return 0;
-    });
+    const auto parts = [id](const auto& function) {
+      function(detail::queue_pair_traits{}, id->qp);
+      // An XRC target completes nothing: what is there is of the shared receive queue.
+      if (id->qp_type != IBV_QPT_XRC_RECV || id->srq == nullptr)
+        detail::identifier_traits::for_each_completion_part(id, function);
+    };
+    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_qp", parts, nullptr,
+                        detail::destroy_queue_pair_of);
   }
 
   /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
@@ -189,15 +196,20 @@ class identifier_operations : public identifier_settings<Storage> {
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_shared_receive_queue() const noexcept {
     return this->native_handle()->srq;
   }
-  /// Destroys it; before that, the queue pair that takes from it. Without one it does nothing.
+  /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
+  /// use one of them, such as its queue pair. Without one it does nothing.
   /// Wraps: rdma_destroy_srq(3).
-  void destroy_shared_receive_queue() const noexcept {
+  template <error_policy Policy = throwing>
+  void destroy_shared_receive_queue(Policy&& policy = {}) const {
+    detail::clear(policy);
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->srq == nullptr) return;
-    detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      detail::destroy_shared_receive_queue_of(id);
-      return 0;
-    });
+    const auto parts = [id](const auto& function) {
+      function(detail::completing_receive_queue_traits{}, id->srq);
+      detail::identifier_traits::for_each_completion_part(id, function);
+    };
+    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_srq", parts, id->qp,
+                        detail::destroy_shared_receive_queue_of);
   }
 
   /// What a transition of a queue pair of one's own needs to be set to, as far as the connection
