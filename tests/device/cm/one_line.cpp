@@ -67,7 +67,6 @@ void speak(const auto& connect) {
 
 TEST_CASE("One line on either side connects, by an address",
           "[rdma_connect][rdma_accept][rdma_create_qp]") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = serve(listener);
   speak([&](const auto& options, auto prepare) {
@@ -78,7 +77,6 @@ TEST_CASE("One line on either side connects, by an address",
 
 TEST_CASE("One line connects by the address of a host in numbers, and by its name",
           "[rdma_getaddrinfo][optional]") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
   auto served = serve(listener);
@@ -99,7 +97,6 @@ TEST_CASE("One line connects by the address of a host in numbers, and by its nam
 }
 
 TEST_CASE("One line connects from an address of this machine") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = serve(listener);
   speak([&](cm::connect_options options, auto prepare) {
@@ -110,7 +107,6 @@ TEST_CASE("One line connects from an address of this machine") {
 }
 
 TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(0);
   REQUIRE(listener.port() != 0);
   if (const auto address = cm_test::link_local_address(listener.port())) {
