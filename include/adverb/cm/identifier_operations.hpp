@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <rdma/rdma_cma.h>
+#include <rdma/rdma_verbs.h>
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
