@@ -84,14 +84,12 @@ void serve(const datagram_options& options) {
   // The first request says which device to use; its queue pair serves the others, too.
   auto request = listener.next_request();
   preparation prepared{options, request.context(), request.id().port()};
-  // librdmacm's own domain would be gone with the endpoint, which ends before the regions.
-  const adverb::protection_domain domain{request.context()};
-  auto ready = request.create_queue_pair(prepared.pair, domain);
-  const examples::inbox messages{domain, options.size, options.total()};
+  auto ready = request.create_queue_pair(prepared.pair);
+  const examples::inbox messages{ready.protection_domain(), options.size, options.total()};
   for (std::uint32_t place = 0; place < options.total(); ++place)
     messages.post(ready.queue_pair(), place);
   const std::vector<std::byte> bytes(options.size);
-  const adverb::memory_region region{domain, bytes};
+  const adverb::memory_region region{ready.protection_domain(), bytes};
   const cm::datagram_endpoint here = ready.accept_datagrams();
   for (std::uint32_t count = 1; count < options.peers; ++count)
     listener.next_request(examples::patience).accept_datagrams(here.queue_pair());

@@ -44,8 +44,7 @@ class [[nodiscard]] connection {
     return session_.id.template queue_pair<Transport>().template as<qp_state::rts>();
   }
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
-  /// The domain of the queue pair: memory that it uses is registered there. Where it is librdmacm's
-  /// own, that goes with the last identifier on the device: destroy regions before the connection.
+  /// The domain of the queue pair: memory that it uses is registered there.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return session_.id.protection_domain();
   }

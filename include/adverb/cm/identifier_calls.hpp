@@ -14,6 +14,7 @@
 #include <adverb/cm/explain_call.hpp>
 #include <adverb/cm/private_data_limit.hpp>
 #include <adverb/cm/socket_address.hpp>
+#include <adverb/completion/common_completion_queue.hpp>
 #include <adverb/queue/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -52,6 +53,21 @@ struct identifier_traits {
     function(id->channel);
     if (id->qp != nullptr) queue_pair_traits::for_each_parent(id->qp, function);
     if (id->srq != nullptr) completing_receive_queue_traits::for_each_parent(id->srq, function);
+  }
+  /// What librdmacm made for it, of which it would not tell that it cannot be destroyed.
+  template <class Function>
+  static void for_each_part(const rdma_cm_id* id, const Function& function) noexcept {
+    function(queue_pair_traits{}, id->qp);
+    function(completing_receive_queue_traits{}, id->srq);
+    for_each_completion_part(id, function);
+  }
+  /// The completion queues, which go with the queue pair, or with the shared receive queue of XRC.
+  template <class Function>
+  static void for_each_completion_part(const rdma_cm_id* id, const Function& function) noexcept {
+    function(completion_queue_traits{}, id->send_cq);
+    function(completion_queue_traits{}, id->recv_cq);
+    function(completion_channel_traits{}, id->send_cq_channel);
+    function(completion_channel_traits{}, id->recv_cq_channel);
   }
   /// "rxe0 10.0.0.1:4711 -> 10.0.0.2:7471", as far as it is known.
   static void describe(const rdma_cm_id* id, text_writer& writer) noexcept {
@@ -114,6 +130,25 @@ class identifier_calls : public Storage {
     return call_on_device(std::forward<Policy>(policy), verb, [&](rdma_cm_id* id) {
       return detail::with_new_parents<detail::identifier_traits>(id, [&] { return function(id); });
     });
+  }
+
+  /// Destroys parts of the identifier, unless others use any of them: `for_each_part` calls its
+  /// function with these, as that of the traits does. `other_user` is its queue pair where that is
+  /// not one of them, or null.
+  template <error_policy Policy, class Parts, std::invocable<rdma_cm_id*> Destroy>
+  void destroy_parts(Policy&& policy, std::string_view verb, const Parts& for_each_part,
+                     const ibv_qp* other_user, const Destroy& destroy) const {
+    rdma_cm_id* const id = this->native_handle();
+    detail::part_in_use found;
+    detail::with_new_parents<detail::identifier_traits>(id, [&] {
+      using pair = detail::queue_pair_traits;
+      if (other_user != nullptr) detail::register_with_parents<pair>(other_user);
+      found = detail::find_part_in_use(for_each_part);
+      if (other_user != nullptr) detail::unregister_from_parents<pair>(other_user);
+      if (!found) destroy(id);
+      return 0;
+    });
+    if (found) detail::report_part_in_use(std::forward<Policy>(policy), verb, found, for_each_part);
   }
 
   /// The same for what sends private data. Refuses (EMSGSIZE) more than the link carries.

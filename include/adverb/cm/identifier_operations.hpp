@@ -15,6 +15,7 @@
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/explain_group.hpp>
 #include <adverb/cm/identifier_settings.hpp>
+#include <adverb/cm/kept_domains.hpp>
 #include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
@@ -51,8 +52,11 @@ class identifier_operations : public identifier_settings<Storage> {
     return port_number{this->native_handle()->port_num};
   }
   /// The domain that its queue pair is in, or would be in if none is given: librdmacm's own, one
-  /// for all identifiers on the device.
+  /// for all identifiers on the device. librdmacm deallocates that with the last of them; once it
+  /// was handed out here, or a queue pair was made in it, it stays for as long as the program runs,
+  /// so regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    detail::kept_domains::keep(this->native_handle());
     return this->native_handle()->pd;
   }
   /// The queue pair that was made for it, or none.
@@ -119,7 +123,7 @@ class identifier_operations : public identifier_settings<Storage> {
     if (options.needs_extended_creation()) {
       call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =
-            options.native_extended(Transport, domain ? domain.native_handle() : id->pd);
+            options.native_extended(Transport, or_default(domain).native_handle());
         if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
         return rdma_create_qp_ex(id, &native);
       });
@@ -129,19 +133,26 @@ class identifier_operations : public identifier_settings<Storage> {
       ibv_qp_init_attr native = options.native(Transport);
       // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
       if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
-      return rdma_create_qp(id, domain.native_handle(), &native);
+      return rdma_create_qp(id, or_default(domain).native_handle(), &native);
     });
   }
-  /// Destroys its queue pair, and the completion queues that were made with it. Without one it does
-  /// nothing. `protection_domain()` stays that of the pair: when the domain goes, give another to
-  /// the next. Wraps: rdma_destroy_qp(3).
-  void destroy_queue_pair() const noexcept {
+  /// Destroys its queue pair, and the completion queues that were made with it; refuses (EBUSY) as
+  /// long as others use one of them, such as a multicast attachment. Without one it does nothing.
+  /// `protection_domain()` stays that of the pair: when the domain goes, give another to the next.
+  /// Wraps: rdma_destroy_qp(3).
+  template <error_policy Policy = throwing>
+  void destroy_queue_pair(Policy&& policy = {}) const {
+    detail::clear(policy);
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->qp == nullptr) return;
-    detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      detail::destroy_queue_pair_of(id);
-      return 0;
-    });
+    const auto parts = [id](const auto& function) {
+      function(detail::queue_pair_traits{}, id->qp);
+      // An XRC target completes nothing: what is there is of the shared receive queue.
+      if (id->qp_type != IBV_QPT_XRC_RECV || id->srq == nullptr)
+        detail::identifier_traits::for_each_completion_part(id, function);
+    };
+    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_qp", parts, nullptr,
+                        detail::destroy_queue_pair_of);
   }
 
   /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
@@ -151,7 +162,7 @@ class identifier_operations : public identifier_settings<Storage> {
                                    protection_domain_ref domain = {}, Policy&& policy = {}) const {
     call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq", [&](rdma_cm_id* id) {
       ibv_srq_init_attr native{options.user_context, options.native()};
-      return rdma_create_srq(id, domain.native_handle(), &native);
+      return rdma_create_srq(id, or_default(domain).native_handle(), &native);
     });
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
@@ -166,14 +177,13 @@ class identifier_operations : public identifier_settings<Storage> {
       ibv_srq_init_attr_ex native{};
       native.srq_context = options.user_context;
       native.attr = options.native();
-      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE;
+      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
       native.srq_type = IBV_SRQT_XRC;
       native.cq = queue.native_handle();
       native.xrcd = xrc_domain.native_handle();
-      native.pd = domain.native_handle();
+      native.pd = or_default(domain).native_handle();
       if (queue) native.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
       if (xrc_domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
-      if (domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
       const int result = rdma_create_srq_ex(id, &native);
       if (result == 0)
         id->srq =
@@ -188,15 +198,20 @@ class identifier_operations : public identifier_settings<Storage> {
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_shared_receive_queue() const noexcept {
     return this->native_handle()->srq;
   }
-  /// Destroys it; before that, the queue pair that takes from it. Without one it does nothing.
+  /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
+  /// use one of them, such as its queue pair. Without one it does nothing.
   /// Wraps: rdma_destroy_srq(3).
-  void destroy_shared_receive_queue() const noexcept {
+  template <error_policy Policy = throwing>
+  void destroy_shared_receive_queue(Policy&& policy = {}) const {
+    detail::clear(policy);
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->srq == nullptr) return;
-    detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      detail::destroy_shared_receive_queue_of(id);
-      return 0;
-    });
+    const auto parts = [id](const auto& function) {
+      function(detail::completing_receive_queue_traits{}, id->srq);
+      detail::identifier_traits::for_each_completion_part(id, function);
+    };
+    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_srq", parts, id->qp,
+                        detail::destroy_shared_receive_queue_of);
   }
 
   /// What a transition of a queue pair of one's own needs to be set to, as far as the connection
@@ -337,6 +352,12 @@ class identifier_operations : public identifier_settings<Storage> {
   using identifier_calls<Storage>::call_with_new_parents;
   using identifier_calls<Storage>::present;
   using identifier_calls<Storage>::with_private_data;
+
+ private:
+  /// The given domain, or librdmacm's.
+  [[nodiscard]] protection_domain_ref or_default(protection_domain_ref domain) const noexcept {
+    return domain ? domain : protection_domain();
+  }
 };
 
 template <class Storage>

@@ -23,6 +23,8 @@ inline constexpr adopt_t adopt{};
 namespace detail {
 /// Stands for what is called with the parents of an object.
 inline constexpr auto take_parent = [](const void*) {};
+/// Stands for what is called with the parts of one, and their traits.
+inline constexpr auto take_part = [](auto, const void*) {};
 }  // namespace detail
 
 /// What an owner has to know of its C object.
@@ -33,6 +35,8 @@ inline constexpr auto take_parent = [](const void*) {};
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
 /// and, if there is more to say than the errno of a destroy that failed:
 ///   explain_destroy(description) says why
+/// and, if others are destroyed with it that programs can make something from:
+///   for_each_part(object, f)     calls f with the traits of each, and it
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -64,6 +68,38 @@ template <error_policy Policy>
       writer.put("; destroy these first");
     });
   });
+}
+
+/// What is destroyed together with an object, and has others that stand on it.
+struct part_in_use {
+  const void* part = nullptr;
+  child_counts children;
+
+  explicit operator bool() const noexcept { return part != nullptr; }
+};
+
+/// Finds the first of the parts that `for_each_part` calls its function with.
+template <class Parts>
+[[nodiscard]] part_in_use find_part_in_use(const Parts& for_each_part) noexcept {
+  part_in_use found;
+  for_each_part([&](auto, const auto* part) {
+    if (part == nullptr || found) return;
+    const child_counts children = lifetime_registry::instance().children_of(part);
+    if (!children.none()) found = {part, children};
+  });
+  return found;
+}
+
+/// Reports that it cannot be destroyed with the others.
+template <error_policy Policy, class Parts>
+[[gnu::cold]] void report_part_in_use(Policy&& policy, std::string_view verb,
+                                      const part_in_use& found, const Parts& for_each_part) {
+  report_children(std::forward<Policy>(policy), verb, found.children,
+                  [&](failure_description& description) {
+                    for_each_part([&](auto traits, const auto* part) {
+                      if (part == found.part) on_object<decltype(traits)>(part)(description);
+                    });
+                  });
 }
 
 /// Counts an object as the child of what it stands on, or no longer.
@@ -152,6 +188,16 @@ class [[nodiscard]] unique_handle {
       return;
     }
     detail::unregister_from_parents<Traits>(object_);
+    if constexpr (requires { Traits::for_each_part(object_, detail::take_part); }) {
+      // Now, because an object may stand on its own parts.
+      const auto parts = [this](const auto& function) { Traits::for_each_part(object_, function); };
+      if (const detail::part_in_use found = detail::find_part_in_use(parts)) {
+        detail::register_with_parents<Traits>(object_);
+        detail::report_part_in_use(std::forward<Policy>(policy), Traits::destroy_verb, found,
+                                   parts);
+        return;
+      }
+    }
     // Taken before it is destroyed: once it is, another thread's object may have its address.
     const auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);

@@ -69,7 +69,6 @@ void speak(const auto& connect) {
 
 TEST_CASE("One line on either side connects, by an address",
           "[rdma_connect][rdma_accept][rdma_create_qp]") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = serve(listener);
   speak([&](const auto& options, auto prepare) {
@@ -79,7 +78,6 @@ TEST_CASE("One line on either side connects, by an address",
 }
 
 TEST_CASE("One line connects by the address of a host in numbers, and by its name") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
   const named_host host{{numbers}};
@@ -93,7 +91,6 @@ TEST_CASE("One line connects by the address of a host in numbers, and by its nam
 }
 
 TEST_CASE("One line tries the addresses of a host in turn") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   // No device leads there; no one answers there; it listens. On soft-iWARP (Linux 6.1) asking who
   // does not answer takes minutes.
@@ -155,7 +152,6 @@ TEST_CASE("One line connects UC", "[rdma_create_ep][optional]") {
 }
 
 TEST_CASE("One line connects from an address of this machine") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = serve(listener);
   speak([&](cm::connect_options options, auto prepare) {
@@ -166,7 +162,6 @@ TEST_CASE("One line connects from an address of this machine") {
 }
 
 TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
-  const cm_test::domain_keeper keeper;
   const auto listener = cm::listener<transport::rc>::create(0);
   REQUIRE(listener.port() != 0);
   if (const auto address = cm_test::link_local_address(listener.port())) {
@@ -186,7 +181,6 @@ TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
 
 TEST_CASE("A listener on every address of IPv6 alone leaves the port to one of IPv4",
           "[rdma_set_option]") {
-  const cm_test::domain_keeper keeper;
   const auto six = cm::listener<transport::rc>::create(0, {.address_family_only = true});
   const auto four = cm::listener<transport::rc>::create(cm::socket_address::any_ipv4(six.port()));
   auto served = serve(four);

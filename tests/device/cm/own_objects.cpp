@@ -108,6 +108,31 @@ TEST_CASE("What librdmacm makes beside one queue of the program is destroyed wit
   }
 }
 
+TEST_CASE("What librdmacm made for an identifier is not destroyed while others use it",
+          "[rdma_create_qp][rdma_destroy_qp][rdma_destroy_id]") {
+  auto far = route_to(7471);
+  cm::identifier_ref id = far.id();
+  const auto before = cm_test::rdma_objects();
+  id.create_queue_pair<transport::rc>({}, {});
+  const auto refused = [](const failure& why) {
+    CHECK(why.code() == std::errc::device_or_resource_busy);
+    CHECK(std::string_view{why.what()}.find(" cq ") != std::string_view::npos);
+    CHECK(std::string_view{why.what()}.find("by 1 queue pair") != std::string_view::npos);
+  };
+  {
+    const completion_queue_ref queue = id.receive_completion_queue();
+    const auto other = queue_pair<transport::rc>::create(id.protection_domain(),
+                                                         {.send_cq = queue, .recv_cq = queue});
+    failure why;
+    id.destroy_queue_pair(why);
+    refused(why);
+    REQUIRE(id.queue_pair<transport::rc>());
+  }
+  id.destroy_queue_pair();
+  CHECK_FALSE(id.queue_pair<transport::rc>());
+  CHECK(cm_test::rdma_objects_settled_to(before) == before);
+}
+
 TEST_CASE("A shared receive queue of the identifier serves its queue pair",
           "[rdma_create_srq][rdma_destroy_srq]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
@@ -127,6 +152,8 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
     auto connection = ready.accept();
     CHECK(next_success(connection.receive_completion_queue()).success().receive().length() == 5);
     connection.wait_disconnected(timeout::seconds(10));
+    connection.id().destroy_shared_receive_queue(why);
+    CHECK(std::string_view{why.what()}.find("1 queue pair") != std::string_view::npos);
     connection.id().destroy_queue_pair();
     connection.id().destroy_shared_receive_queue();
     CHECK_FALSE(connection.id().shared_receive_queue());

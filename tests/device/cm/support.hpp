@@ -53,25 +53,11 @@ inline void meet(const std::string& name) {
   return adverb::cm::socket_address::any(port);
 }
 
-/// Keeps librdmacm's protection domain of the device, which goes with the last identifier on it
-/// (and is leaked if it still has regions then), so that the regions of a test may outlive its
-/// connections.
-class domain_keeper {
- public:
-  domain_keeper() { id_.bind(device_address()); }
-
- private:
-  adverb::cm::event_channel channel_ = adverb::cm::event_channel::create();
-  adverb::cm::identifier id_ =
-      adverb::cm::identifier::create(channel_, adverb::cm::port_space::tcp);
-};
-
 /// Runs the two sides of a connection: `serve` is given a listener and `connect` its address. In
 /// one process, or, when the program runs on two hosts, the first on one and the second on the
 /// other. Nothing on the side of `serve` may be asserted: it throws.
 template <class Serve, class Connect>
 void two_sides(const Serve& serve, const Connect& connect) {
-  const domain_keeper keeper;
   if (!on_two_hosts()) {
     const auto listener = rc_listener::create(every_address());
     auto served = std::async(std::launch::async, [&] { serve(listener); });

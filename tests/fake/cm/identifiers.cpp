@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture, "a queue pair is made in librdmacm's domain, or in the
   id.create_queue_pair<rc>({.max_send_wr = 5, .max_recv_wr = 6}, {});
   const auto call = last<called::rdma_create_qp>();
   CHECK(call.id == id.native_handle());
-  CHECK(call.domain == nullptr);
+  CHECK(call.domain == manager.domain());
   CHECK(call.attributes.qp_type == IBV_QPT_RC);
   CHECK(call.attributes.cap.max_send_wr == 5);
   CHECK(call.attributes.cap.max_recv_wr == 6);

@@ -45,5 +45,6 @@ TEST_CASE("A shared receive queue of XRC that cannot be made leaves the identifi
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK_FALSE(far.id().shared_receive_queue());
   const ibv_srq_init_attr_ex given = bench.last<called::rdma_create_srq_ex>().attributes;
-  CHECK(given.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ));
+  CHECK(given.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_PD));
+  CHECK(given.pd == bench.manager.domain());
 }

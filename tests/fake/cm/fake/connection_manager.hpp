@@ -42,7 +42,8 @@ struct cm_event {
 
 class connection_manager {
  public:
-  /// Manages the first device of the machine, with a domain of its own on it.
+  /// Manages the first device of the machine, with a domain of its own on it, which adverb keeps
+  /// already: `adverb::detail::kept_domains::release_all` changes that.
   explicit connection_manager(machine& machine);
   ~connection_manager();
   connection_manager(const connection_manager&) = delete;
@@ -76,6 +77,7 @@ class connection_manager {
   [[nodiscard]] state& internals() noexcept { return *state_; }
 
  private:
+  void keep_domain();
   void answer_kind(std::type_index kind, std::vector<cm_event> events);
 
   std::unique_ptr<state> state_;

@@ -3,10 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include <adverb/cm/kept_domains.hpp>
 
 #include "state.hpp"
 
@@ -68,11 +71,27 @@ connection_manager::connection_manager(machine& machine)
   ::ibv_free_device_list(::ibv_get_device_list(nullptr));
   state_->context = open_context_on(0);
   state_->domain = ::ibv_alloc_pd(state_->context);
+  keep_domain();
   machine.forget_calls();
-  state_->machine_objects = machine.live_objects();
+  state_->objects_at_start = live_objects();
+}
+
+/// As a program does that has used it before.
+void connection_manager::keep_domain() {
+  // Not with the ports that tests find.
+  const std::uint16_t last_port = std::exchange(state_->last_port, std::uint16_t{50000});
+  rdma_cm_id* const id = add_identifier(nullptr, nullptr, RDMA_PS_TCP);
+  sockaddr_in local{};
+  local.sin_family = AF_INET;
+  local.sin_addr.s_addr = htonl(0x0a000001);
+  if (::rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&local)) != 0) std::abort();
+  adverb::detail::kept_domains::keep(id);
+  remove_identifier(id);
+  state_->last_port = last_port;
 }
 
 connection_manager::~connection_manager() {
+  adverb::detail::kept_domains::release_all();
   for (auto& [native, leaked] : state_->channels) ::close(leaked->native.fd);
   running = nullptr;
 }
@@ -108,7 +127,7 @@ std::size_t connection_manager::waiting(const rdma_event_channel* channel) const
 std::size_t connection_manager::live_objects() const {
   return state_->channels.size() + state_->identifiers.size() + state_->taken.size() +
          state_->addresses.size() + state_->device_lists.size() + state_->owner.live_objects() -
-         state_->machine_objects;
+         state_->objects_at_start;
 }
 
 ibv_context* connection_manager::context() const { return state_->context; }

@@ -72,8 +72,8 @@ struct connection_manager::state {
   machine& owner;
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
-  /// What the machine had alive when the manager had been made.
-  std::size_t machine_objects = 0;
+  /// What was alive when the manager had been made.
+  std::size_t objects_at_start = 0;
 
   objects<rdma_event_channel, cm_channel> channels;
   objects<rdma_cm_id, cm_identifier> identifiers;

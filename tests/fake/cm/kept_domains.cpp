@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// librdmacm's domain of a device is kept by one more identifier, and programs do not notice.
+#include <cerrno>
+
+#include <arpa/inet.h>
+
+#include <support/catch.hpp>
+
+#include "cm_bench.hpp"
+#include "fake/state.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+constexpr auto rc = adverb::transport::rc;
+
+struct fixture : cm_bench {
+  cm::event_channel channel = cm::event_channel::create();
+  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
+
+  fixture() {
+    adverb::detail::kept_domains::release_all();
+    id.bind(here);
+    machine.forget_calls();
+  }
+
+  /// How many identifiers were made to keep a domain: they have no channel of the program.
+  [[nodiscard]] std::size_t keepers_made() const {
+    std::size_t count = 0;
+    for (const auto& call : machine.calls<called::rdma_create_id>())
+      count += call.channel == nullptr;
+    return count;
+  }
+  [[nodiscard]] std::size_t keepers() const {
+    return keepers_made() - machine.count<called::rdma_destroy_id>();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a domain that is handed out is kept by an identifier beside",
+                 "[rdma_create_id][rdma_bind_addr]") {
+  errno = 7;
+  CHECK(id.protection_domain().native_handle() == manager.domain());
+  CHECK(errno == 7);
+  REQUIRE(keepers() == 1);
+  CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
+  const auto bound = last<called::rdma_bind_addr>();
+  const auto& address = reinterpret_cast<const sockaddr_in&>(bound.address);
+  CHECK(bound.id != id.native_handle());
+  CHECK(ntohl(address.sin_addr.s_addr) == 0x0a000001);
+  CHECK(address.sin_port == 0);
+
+  // Once for each device.
+  (void)id.protection_domain();
+  const cm::identifier other = cm::identifier::create(channel, cm::port_space::tcp);
+  other.bind(here.with_port(1));
+  (void)other.protection_domain();
+  CHECK(keepers_made() == 1);
+
+  // It outlives the others.
+  id.close();
+  CHECK(keepers() == 0);
+  CHECK(machine.count<called::rdma_destroy_id>() == 1);
+  const cm::identifier next = cm::identifier::create(channel, cm::port_space::tcp);
+  next.bind(here);
+  (void)next.protection_domain();
+  CHECK(keepers_made() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a domain in which librdmacm makes something is kept",
+                 "[rdma_create_qp][rdma_create_srq][rdma_create_srq_ex]") {
+  SECTION("a queue pair") { id.create_queue_pair<rc>({}, {}); }
+  SECTION("a queue pair with operations") {
+    id.create_queue_pair<rc>({.send_operations = adverb::send_operation::send}, {});
+  }
+  SECTION("a shared receive queue") { id.create_shared_receive_queue({.max_wr = 4}); }
+  SECTION("a shared receive queue of XRC") {
+    const adverb::completion_queue queue{id.context(), 8};
+    id.create_xrc_shared_receive_queue({.max_wr = 4}, queue);
+    id.destroy_shared_receive_queue();
+  }
+  CHECK(keepers() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "where the program's own domain is used nothing is kept") {
+  const adverb::protection_domain own{id.context()};
+  id.create_shared_receive_queue({.max_wr = 4}, own);
+  id.create_queue_pair<rc>({}, own);
+  CHECK(keepers_made() == 0);
+  id.destroy_queue_pair();
+  id.destroy_shared_receive_queue();
+}
+
+TEST_CASE_METHOD(fixture, "a listener on every address has no device, and nothing is kept of it") {
+  const cm::identifier everywhere = cm::identifier::create(channel, cm::port_space::tcp);
+  everywhere.bind(cm::socket_address::any_ipv4(7472));
+  CHECK_FALSE(everywhere.protection_domain());
+  CHECK(keepers_made() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a domain that cannot be kept is handed out nevertheless") {
+  const std::size_t before = manager.live_objects();
+  const auto handed_out = [&] {
+    errno = 7;
+    CHECK(id.protection_domain().native_handle() == manager.domain());
+    CHECK(errno == 7);
+  };
+  SECTION("no more identifiers") {
+    machine.fail<called::rdma_create_id>(EMFILE);
+    handed_out();
+    CHECK(machine.count<called::rdma_bind_addr>() == 0);
+  }
+  SECTION("the address is gone") {
+    machine.fail<called::rdma_bind_addr>(EADDRNOTAVAIL);
+    handed_out();
+    CHECK(machine.count<called::rdma_destroy_id>() == 1);
+  }
+  SECTION("the address is on another device by now") {
+    ibv_context other{};
+    ibv_context*& bound_to = manager.internals().context;
+    ibv_context* const device = std::exchange(bound_to, &other);
+    handed_out();
+    bound_to = device;
+    CHECK(machine.count<called::rdma_destroy_id>() == 1);
+  }
+  CHECK(manager.live_objects() == before);
+
+  // The next time it is tried again.
+  handed_out();
+  CHECK(manager.live_objects() > before);
+}

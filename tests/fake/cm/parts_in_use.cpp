@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// What librdmacm made for an identifier is not destroyed while others stand on it: librdmacm would
+// not tell that it could not.
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+constexpr auto rc = adverb::transport::rc;
+constexpr auto ud = adverb::transport::ud;
+
+struct fixture : cm_bench {
+  cm::event_channel channel = cm::event_channel::create();
+  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
+
+  fixture() { id.bind(here.with_port(0)); }
+
+  /// Checks that `destroy` is refused, and nothing is called.
+  void check_refused(const std::string& message, const auto& destroy) {
+    machine.forget_calls();
+    const adverb::failure why = reported(destroy);
+    CHECK(std::string{why.what()} == message);
+    CHECK(why.code() == std::errc::device_or_resource_busy);
+    CHECK(machine.log().empty());
+  }
+  /// Checks it of the identifier and of its queue pair, which both name `object`.
+  void check_pair_refused(const std::string& object, const std::string& children) {
+    const std::string rest = " on " + object +
+                             ": EBUSY (Device or resource busy); still in use by " + children +
+                             "; destroy these first";
+    check_refused("rdma_destroy_id" + rest, [&](auto&&... policy) { id.close(policy...); });
+    check_refused("rdma_destroy_qp" + rest,
+                  [&](auto&&... policy) { id.destroy_queue_pair(policy...); });
+  }
+  void check_receive_queue_refused(const std::string& object, const std::string& children) {
+    check_refused("rdma_destroy_srq on " + object +
+                      ": EBUSY (Device or resource busy); still in use by " + children +
+                      "; destroy these first",
+                  [&](auto&&... policy) { id.destroy_shared_receive_queue(policy...); });
+  }
+  /// Checks that all goes once nothing uses it, and is counted as before.
+  void check_destroyed() {
+    id.close();
+    channel.close();
+    CHECK(manager.live_objects() == 0);
+  }
+};
+
+std::string named(std::string kind, std::uint32_t number) {
+  return "fake0 " + std::move(kind) + " " + std::to_string(number);
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "a queue pair of an identifier is not destroyed under its attachments",
+                 "[rdma_destroy_qp][rdma_destroy_id]") {
+  id = cm::identifier::create(channel, cm::port_space::udp);
+  id.bind(here.with_port(0));
+  id.create_queue_pair<ud>({}, {});
+  const auto pair = id.queue_pair<ud>();
+  const adverb::text<16> number{[&](adverb::text_writer& writer) { writer.put(pair.number()); }};
+  {
+    const adverb::multicast_attachment attachment{pair, adverb::gid{fake::ipv4_gid(239, 1, 2, 3)}};
+    check_pair_refused("fake0 qp " + std::string{number.view()}, "1 multicast attachment");
+  }
+  check_destroyed();
+}
+
+TEST_CASE_METHOD(fixture, "completion queues of an identifier are not destroyed under others",
+                 "[rdma_destroy_qp][rdma_destroy_id]") {
+  id.create_queue_pair<rc>({}, {});
+  {
+    const adverb::completion_reservation room{id.send_completion_queue(), 1};
+    check_pair_refused(named("cq", id.native_handle()->send_cq->handle),
+                       "1 completion reservation");
+  }
+  {
+    const auto pair = adverb::queue_pair<rc>::create(
+        id.protection_domain(),
+        {.send_cq = id.receive_completion_queue(), .recv_cq = id.receive_completion_queue()});
+    check_pair_refused(named("cq", id.native_handle()->recv_cq->handle), "1 queue pair");
+  }
+  check_destroyed();
+}
+
+TEST_CASE_METHOD(fixture, "completion channels of an identifier are not destroyed under others",
+                 "[rdma_destroy_qp][rdma_destroy_id]") {
+  id.create_queue_pair<rc>({}, {});
+  {
+    const adverb::completion_queue queue{
+        id.context(), 8, {.channel = id.native_handle()->send_cq_channel}};
+    check_pair_refused("fake0 completion channel", "1 completion queue");
+  }
+  check_destroyed();
+}
+
+TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destroyed under pairs",
+                 "[rdma_destroy_srq][rdma_destroy_id]") {
+  id.create_shared_receive_queue({.max_wr = 4});
+  const std::string name = named("srq", id.native_handle()->srq->handle);
+  id.create_queue_pair<rc>({}, {});
+  SECTION("not under its own") { check_receive_queue_refused(name, "1 queue pair"); }
+  SECTION("nor under others") {
+    const cm::identifier other = cm::identifier::create(channel, cm::port_space::tcp);
+    other.bind(here.with_port(0));
+    other.create_queue_pair<rc>({.srq = id.shared_receive_queue()}, {});
+    check_receive_queue_refused(name, "1 queue pair, 1 rdma_cm identifier");
+    check_refused("rdma_destroy_id on " + name +
+                      ": EBUSY (Device or resource busy); still in use by 1 rdma_cm identifier"
+                      "; destroy these first",
+                  [&](auto&&... policy) { id.close(policy...); });
+    id.destroy_queue_pair();
+    check_receive_queue_refused(name, "1 rdma_cm identifier");
+  }
+  if (id.queue_pair<rc>()) id.destroy_queue_pair();
+  id.destroy_shared_receive_queue();
+  CHECK_FALSE(id.shared_receive_queue());
+  check_destroyed();
+}
+
+TEST_CASE_METHOD(fixture,
+                 "completion queues that librdmacm made are not destroyed with another queue",
+                 "[rdma_destroy_srq]") {
+  // The pair takes its receives from elsewhere.
+  const adverb::shared_receive_queue elsewhere{id.protection_domain(), {.max_wr = 4}};
+  id.create_shared_receive_queue({.max_wr = 4});
+  id.create_queue_pair<rc>({.srq = elsewhere}, {});
+  check_receive_queue_refused(named("cq", id.native_handle()->send_cq->handle), "1 queue pair");
+  id.destroy_queue_pair();
+  id.destroy_shared_receive_queue();
+}
+
+TEST_CASE_METHOD(fixture, "an identifier that dies under others is told, and left alone",
+                 "[rdma_destroy_id]") {
+  id.create_queue_pair<rc>({}, {});
+  rdma_cm_id* const native = id.native_handle();
+  const adverb::completion_reservation room{id.send_completion_queue(), 1};
+  machine.forget_calls();
+  {
+    const told_failures told;
+    id = {};
+    REQUIRE(told.messages().size() == 1);
+    CHECK(told.messages()[0].find("rdma_destroy_id") == 0);
+    CHECK(machine.log().empty());
+  }
+  // Nobody counts it but this test, which destroys it after all.
+  adverb::detail::unregister_from_parents<adverb::detail::identifier_traits>(native);
+  id = cm::identifier{adverb::adopt, native};
+}
