@@ -60,7 +60,7 @@ TEST_CASE("role: a server that never answers", "[.]") {
 
 TEST_CASE("role: a server that accepts", "[.]") {
   const auto listener = rc_listener::create(every_address());
-  auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+  auto accepted = accept_meanwhile(listener);
   std::thread{[&] { child_process::say_and_stay(listener.port()); }}.detach();
   const auto connection = accepted.get();
   while (true) ::pause();
@@ -86,7 +86,7 @@ struct server {
   ~server() noexcept(false) {
     if (std::uncaught_exceptions() != 0) return;
     {
-      auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+      auto accepted = accept_meanwhile(listener);
       CHECK(ready_for(device_address(listener.port())).connect());
       CHECK(accepted.get());
     }
@@ -98,6 +98,31 @@ struct server {
 void drain_all(rc_connection& connection) {
   connection.drain(
       [](const completion& each) { CHECK(each.status() == completion_status::flushed); });
+}
+
+/// The peer is gone: this side is told, and comes to its end.
+void hear_the_end(rc_connection& connection) {
+  connection.wait_disconnected(timeout::seconds(10));
+  connection.disconnect();
+  drain_all(connection);
+}
+
+/// A client that connected is killed when it has said so.
+void kill_connected(const std::string& role) {
+  const server serving;
+  child_process client{role, serving.listener.port()};
+  auto connection = next_ready(serving.listener).accept();
+  static_cast<void>(client.word());
+  client.kill();
+  hear_the_end(connection);
+}
+
+/// Kills a process while the call that follows waits.
+[[nodiscard]] std::future<void> kill_meanwhile(child_process& process) {
+  return std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+    process.kill();
+  });
 }
 
 }  // namespace
@@ -142,10 +167,7 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   child_process client{"role: a client that does not take its answer", serving.listener.port()};
   auto ready = next_ready(serving.listener);
   static_cast<void>(client.word());
-  auto killer = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});
-    client.kill();
-  });
+  auto killer = kill_meanwhile(client);
   failure why;
   auto connection = ready.accept({}, timeout::seconds(10), why);
   killer.get();
@@ -155,25 +177,11 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
 }
 
 TEST_CASE("A client that is killed while connected", "[rdma_get_cm_event]") {
-  const server serving;
-  child_process client{"role: a client that connected", serving.listener.port()};
-  auto connection = next_ready(serving.listener).accept();
-  static_cast<void>(client.word());
-  client.kill();
-  connection.wait_disconnected(timeout::seconds(10));
-  connection.disconnect();
-  drain_all(connection);
+  kill_connected("role: a client that connected");
 }
 
 TEST_CASE("A client that is killed while it disconnects", "[rdma_disconnect]") {
-  const server serving;
-  child_process client{"role: a client that disconnects", serving.listener.port()};
-  auto connection = next_ready(serving.listener).accept();
-  static_cast<void>(client.word());
-  client.kill();
-  connection.wait_disconnected(timeout::seconds(10));
-  connection.disconnect();
-  drain_all(connection);
+  kill_connected("role: a client that disconnects");
 }
 
 TEST_CASE("A client that is killed while the server disconnects", "[rdma_disconnect]") {
@@ -181,10 +189,7 @@ TEST_CASE("A client that is killed while the server disconnects", "[rdma_disconn
   child_process client{"role: a client that connected", serving.listener.port()};
   auto connection = next_ready(serving.listener).accept();
   static_cast<void>(client.word());
-  auto killer = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});
-    client.kill();
-  });
+  auto killer = kill_meanwhile(client);
   connection.disconnect();
   killer.get();
   drain_all(connection);
@@ -194,10 +199,7 @@ TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
   child_process server{"role: a server that never answers"};
   const std::uint16_t port = server.word();
   auto ready = ready_for(device_address(port));
-  auto killer = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});
-    server.kill();
-  });
+  auto killer = kill_meanwhile(server);
   failure why;
   CHECK(!ready.connect({}, timeout::seconds(10), why));
   killer.get();
@@ -214,18 +216,13 @@ TEST_CASE("A server that is killed while connected", "[rdma_get_cm_event]") {
   auto connection = ready_for(device_address(server.word())).connect();
   connection.queue_pair().post(receive()).check();
   server.kill();
-  connection.wait_disconnected(timeout::seconds(10));
-  connection.disconnect();
-  drain_all(connection);
+  hear_the_end(connection);
 }
 
 TEST_CASE("A server that is killed while a client disconnects", "[rdma_disconnect]") {
   child_process server{"role: a server that accepts"};
   auto connection = ready_for(device_address(server.word())).connect();
-  auto killer = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});
-    server.kill();
-  });
+  auto killer = kill_meanwhile(server);
   connection.disconnect();
   killer.get();
   drain_all(connection);

@@ -117,6 +117,11 @@ using ready_connector = adverb::cm::connector<adverb::transport::rc, adverb::cm:
   return far.create_queue_pair(options);
 }
 
+/// Meanwhile takes the next request, and accepts it.
+[[nodiscard]] inline std::future<rc_connection> accept_meanwhile(const rc_listener& listener) {
+  return std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+}
+
 /// Fails the side of `serve`.
 inline void expect(bool holds, std::string_view what) {
   if (!holds) throw std::runtime_error{"not so: " + std::string{what}};
