@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A peer whose process is killed, in every phase of a connection: the other side is told, and can
 // go on.
+//
+// iWARP makes connections on TCP, so less of a connection needs the program: soft-iWARP (Linux 6.1)
+// is connected as soon as it is accepted, whether or not the other program takes the answer; and
+// that a peer is gone which asked, is known once the kernel has seen the end of the TCP connection.
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <future>
 #include <optional>
 #include <thread>
@@ -107,6 +113,11 @@ void hear_the_end(rc_connection& connection) {
   drain_all(connection);
 }
 
+/// What is reported of a request whose peer is gone.
+[[nodiscard]] std::errc gone() {
+  return on_iwarp() ? std::errc::connection_reset : std::errc::invalid_argument;
+}
+
 /// A client that connected is killed when it has said so.
 void kill_connected(const std::string& role) {
   const server serving;
@@ -146,9 +157,12 @@ TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]"
   auto request = serving.listener.next_request(timeout::seconds(10));
   failure why;
   auto ready = request.create_queue_pair({}, {}, why);
-  if (!why) CHECK(!ready.accept({}, timeout::seconds(10), why));
+  rc_connection connection;
+  if (!why) connection = ready.accept({}, timeout::seconds(10), why);
   INFO(why.what());
-  CHECK(why.code() == std::errc::invalid_argument);
+  if (on_iwarp() && connection) return hear_the_end(connection);
+  CHECK(!connection);
+  CHECK(why.code() == gone());
 }
 
 TEST_CASE("A client that is killed while its request is looked at", "[rdma_accept][rdma_reject]") {
@@ -159,7 +173,8 @@ TEST_CASE("A client that is killed while its request is looked at", "[rdma_accep
   client.kill();
   failure why;
   ready.reject({}, why);
-  CHECK(why.code() == std::errc::invalid_argument);
+  if (on_iwarp() && !why) return;
+  CHECK(why.code() == gone());
 }
 
 TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accept]") {
@@ -172,6 +187,10 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   auto connection = ready.accept({}, timeout::seconds(10), why);
   killer.get();
   INFO(why.what());
+  if (on_iwarp()) {
+    REQUIRE(connection);
+    return hear_the_end(connection);
+  }
   CHECK(!connection);
   CHECK(why.code() == std::errc::connection_refused);
 }
@@ -204,17 +223,21 @@ TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
   CHECK(!ready.connect({}, timeout::seconds(10), why));
   killer.get();
   INFO(why.what());
-  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  // The kernel rejects in place of the program.
+  CHECK(why.code() == rejected_by_program());
   // And afterwards.
   auto again = ready_for(device_address(port));
   CHECK(!again.connect({}, timeout::seconds(10), why));
-  CHECK(why.code() == (on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
+  CHECK(why.code() == std::errc::connection_refused);
 }
 
 TEST_CASE("A server that is killed while connected", "[rdma_get_cm_event]") {
   child_process server{"role: a server that accepts"};
   auto connection = ready_for(device_address(server.word())).connect();
-  connection.queue_pair().post(receive()).check();
+  // libsiw (rdma-core 44) refuses receives without a buffer.
+  std::array<std::byte, 8> bytes{};
+  const memory_region region{connection.protection_domain(), bytes, access_right::local_write};
+  connection.queue_pair().post(receive(region.buffer())).check();
   server.kill();
   hear_the_end(connection);
 }
