@@ -65,10 +65,7 @@ datagram_case "ours serves theirs, three pairs" '^listening' \
   "${theirs[@]}" -s "$own_address" -c 3 -C 5 -S 500
 prints client 'return status 0'
 
-problem=''
-"${limit[@]}" "$(dirname "$0")/../../examples/both_ends" "${ours[@]}" -n 2 -c 2 \
-  >"$scratch/both.out" 2>&1 || problem="it failed"
-verdict "both ends by one command" "$problem"
+both_ends_of "${ours[@]}" -n 2 -c 2
 prints both '^server  answered 4 messages of 2 peers'
 prints both '^client  sent 4 messages to 2 peers'
 

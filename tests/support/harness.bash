@@ -126,6 +126,15 @@ prints() {
   verdict "what the $1 prints" "$problem"
 }
 
+# both_ends_of PROGRAM ARGUMENT…: our example works with both its ends started by one command. What
+# they print is `both`.
+both_ends_of() {
+  local problem=''
+  "${limit[@]}" "$(dirname "${BASH_SOURCE[0]}")/../../examples/both_ends" "$@" \
+    >"$scratch/both.out" 2>&1 || problem="it failed"
+  verdict "both ends by one command" "$problem"
+}
+
 # fails_with END STATUS ACTUAL PROGRAM PATTERN: whether a failure was told as it should be: with this
 # exit status, and one sentence that begins with the program's name and matches the pattern. What
 # precedes it may be the program's ordinary output, which is indented. Sets `problem`.

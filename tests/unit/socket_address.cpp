@@ -128,3 +128,17 @@ TEST_CASE("Families have names") {
   CHECK(to_string(cm::address_family::unspecified) == "unspecified");
   CHECK(to_string(cm::address_family{77}) == "unknown (77)");
 }
+
+TEST_CASE("The addresses of multicast groups are known") {
+  const auto is_group = [](const char* address) {
+    return adverb::cm::socket_address::parse(address, 0).value().is_multicast();
+  };
+  CHECK(is_group("224.0.0.0"));
+  CHECK(is_group("239.255.255.255"));
+  CHECK(is_group("ff00::"));
+  CHECK(is_group("ff0e::1"));
+  CHECK_FALSE(is_group("223.255.255.255"));
+  CHECK_FALSE(is_group("240.0.0.0"));
+  CHECK_FALSE(is_group("fe80::1"));
+  CHECK_FALSE(adverb::cm::socket_address{}.is_multicast());
+}

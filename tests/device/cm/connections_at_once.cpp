@@ -64,7 +64,7 @@ TEST_CASE("Two hundred connections at once leave nothing behind",
 
 TEST_CASE("The lifetime checker knows of no child when the connections are gone") {
   const auto listener = rc_listener::create(every_address());
-  auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+  auto accepted = accept_meanwhile(listener);
   auto& registry = detail::lifetime_registry::instance();
   const void* channel = nullptr;
   const void* device = nullptr;

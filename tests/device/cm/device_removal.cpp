@@ -54,7 +54,7 @@ namespace {
 
 TEST_CASE("role: both sides of a connection", "[.]") {
   const auto listener = rc_listener::create(every_address());
-  auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+  auto accepted = accept_meanwhile(listener);
   auto near = ready_for(device_address(listener.port())).connect();
   auto far = accepted.get();
   child_process::say();
@@ -72,7 +72,7 @@ TEST_CASE("role: both sides of a connection", "[.]") {
 
 TEST_CASE("role: one that finds everything as before", "[.]") {
   const auto listener = rc_listener::create(device_address());
-  auto accepted = std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
+  auto accepted = accept_meanwhile(listener);
   CHECK(ready_for(device_address(listener.port())).connect());
   CHECK(accepted.get());
 }

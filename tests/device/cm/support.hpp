@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <adverb/cm.hpp>
@@ -41,6 +42,12 @@ using rc_connection = adverb::cm::connection<adverb::transport::rc>;
 
 [[nodiscard]] inline bool on_iwarp() { return environment("SOFTRDMA_KIND") == "iwarp"; }
 [[nodiscard]] inline bool on_two_hosts() { return environment("SOFTRDMA_HOSTS") == "2"; }
+
+/// What is reported where the program on the other side rejects. iWARP has no reasons, only an
+/// errno; that of soft-iWARP (Linux 6.1) is this one.
+[[nodiscard]] inline std::errc rejected_by_program() {
+  return on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused;
+}
 
 /// Waits until the other host has come here too.
 inline void meet(const std::string& name) {
@@ -100,6 +107,11 @@ using ready_connector = adverb::cm::connector<adverb::transport::rc, adverb::cm:
   auto near = start.resolve_address(address);
   auto far = near.resolve_route();
   return far.create_queue_pair(options);
+}
+
+/// Meanwhile takes the next request, and accepts it.
+[[nodiscard]] inline std::future<rc_connection> accept_meanwhile(const rc_listener& listener) {
+  return std::async(std::launch::async, [&] { return next_ready(listener).accept(); });
 }
 
 /// Fails the side of `serve`.

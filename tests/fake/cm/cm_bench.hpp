@@ -2,15 +2,20 @@
 // A fake device with a fake of librdmacm over it, and what stands on them at each step.
 #pragma once
 
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
+#include <support/catch.hpp>
+#include <support/told_failures.hpp>
 
 #include "fake/connection_manager.hpp"
 
@@ -49,3 +54,35 @@ class cm_bench_of {
 };
 
 using cm_bench = cm_bench_of<>;
+
+/// Goes on a bench whose `nth` call fails; checks that nothing of it is left, nor found fault with.
+/// `go` ends with `bench.machine.fail_nothing()`, before what it made is destroyed.
+template <class Go>
+void go_with_failure(std::size_t nth, const Go& go) {
+  CAPTURE(nth);
+  const told_failures told;
+  cm_bench bench;
+  bench.machine.fail_any(ENOMEM, nth);
+  go(bench);
+  CHECK(bench.manager.live_objects() == 0);
+  CHECK(told.messages().empty());
+}
+
+/// Goes on benches of which the first call fails, then the second and so on, until `go` throws
+/// nothing. Returns in how many attempts.
+template <class Go>
+[[nodiscard]] std::size_t attempts_until_nothing_fails(const Go& go) {
+  std::size_t nth = 0;
+  for (bool failed = true; failed;) {
+    REQUIRE(++nth < 50);
+    go_with_failure(nth, [&](cm_bench& bench) {
+      try {
+        go(bench);
+        failed = false;
+      } catch (const adverb::error& error) {
+        CHECK(error.code() == std::errc::not_enough_memory);
+      }
+    });
+  }
+  return nth;
+}

@@ -146,17 +146,16 @@ TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it
 }
 
 TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
-  const cm::event event = taken({.type = RDMA_CM_EVENT_ESTABLISHED,
-                                 .private_data = "hello",
-                                 .connection = {.private_data = nullptr,
-                                                .private_data_len = 0,
-                                                .responder_resources = 3,
-                                                .initiator_depth = 4,
-                                                .flow_control = 1,
-                                                .retry_count = 5,
-                                                .rnr_retry_count = 6,
-                                                .srq = 1,
-                                                .qp_num = 0x77}});
+  rdma_conn_param sent{};
+  sent.responder_resources = 3;
+  sent.initiator_depth = 4;
+  sent.flow_control = 1;
+  sent.retry_count = 5;
+  sent.rnr_retry_count = 6;
+  sent.srq = 1;
+  sent.qp_num = 0x77;
+  const cm::event event =
+      taken({.type = RDMA_CM_EVENT_ESTABLISHED, .private_data = "hello", .connection = sent});
   CHECK(text(event.private_data()) == "hello");
   const cm::connection_parameters told = event.parameters();
   CHECK(told.max_destination_read_atomic == 3);

@@ -193,6 +193,15 @@ TEST_CASE_METHOD(fixture, "what only the extended call can make is made by it",
   CHECK(machine.count<called::rdma_create_qp>() == 0);
 }
 
+TEST_CASE_METHOD(fixture, "a queue pair of the extended call is in the domain that is given",
+                 "[rdma_create_qp_ex]") {
+  resolve();
+  const adverb::protection_domain domain{id.context()};
+  id.create_queue_pair<rc>({.send_operations = adverb::send_operation::send}, domain);
+  CHECK(last<called::rdma_create_qp_ex>().attributes.pd == domain.native_handle());
+  id.destroy_queue_pair();
+}
+
 TEST_CASE_METHOD(fixture, "a request to connect says what was asked for", "[rdma_connect]") {
   make_pair();
   const std::array bytes{std::byte{'h'}, std::byte{'i'}};

@@ -113,3 +113,39 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
   // It is whole, and can be tried again.
   CHECK(accepting.accept());
 }
+
+TEST_CASE_METHOD(cm_bench, "datagrams carry more in a request, and less in what answers it",
+                 "[rdma_connect][rdma_accept][rdma_reject]") {
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::udp);
+  id.bind(here);
+  const auto longest_of = [&](const auto& send) {
+    const adverb::failure why =
+        reported([&](auto&&... policy) { send(came(std::string(255, 'x')), policy...); });
+    CHECK(why.code() == std::errc::message_size);
+    return std::string{why.explanation()};
+  };
+  const std::string link = " at most over InfiniBand and RoCE";
+  const std::string too_long = "private data of 255 bytes is too long: ";
+  CHECK(longest_of([&](const cm::private_data& data, auto&&... policy) {
+          id.connect({.private_data = data}, policy...);
+        }) ==
+        too_long + "a request carries " + std::to_string(cm::max_datagram_request_data) + link);
+  CHECK(longest_of([&](const cm::private_data& data, auto&&... policy) {
+          id.accept({.private_data = data}, policy...);
+        }) ==
+        too_long + "an acceptance carries " + std::to_string(cm::max_datagram_accept_data) + link);
+  CHECK(longest_of(
+            [&](const cm::private_data& data, auto&&... policy) { id.reject(data, policy...); }) ==
+        too_long + "a rejection carries " + std::to_string(cm::max_datagram_accept_data) + link);
+}
+
+TEST_CASE_METHOD(cm_bench, "an identifier without a device sends none, and does not crash") {
+  const auto channel = cm::event_channel::create();
+  const auto id = cm::identifier::create(channel, cm::port_space::tcp);
+  const adverb::failure why = reported([&](auto&&... policy) {
+    id.connect({.private_data = came(std::string(200, 'x'))}, policy...);
+  });
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() == "the address has to be resolved first");
+}

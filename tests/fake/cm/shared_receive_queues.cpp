@@ -10,9 +10,9 @@ TEST_CASE("A shared receive queue of XRC is made with the objects that are given
   cm_bench bench;
   {
     auto far = bench.far();
-    const adverb::protection_domain domain{far.context()};
-    const adverb::completion_queue queue{far.context(), 8};
-    const adverb::xrc_domain xrc{far.context()};
+    adverb::protection_domain domain{far.context()};
+    adverb::completion_queue queue{far.context(), 8};
+    adverb::xrc_domain xrc{far.context()};
 
     far.id().create_xrc_shared_receive_queue({.max_wr = 4}, queue, xrc, domain);
 
@@ -27,6 +27,14 @@ TEST_CASE("A shared receive queue of XRC is made with the objects that are given
     CHECK(far.id().shared_receive_queue());
 
     // What the queue stands on, the identifier stands on.
+    const auto is_in_use = [](auto& parent) {
+      std::error_code code;
+      parent.close(code);
+      return code == std::errc::device_or_resource_busy;
+    };
+    CHECK(is_in_use(queue));
+    CHECK(is_in_use(xrc));
+    CHECK(is_in_use(domain));
     far = {};
     CHECK(bench.machine.count<called::rdma_destroy_srq>() == 1);
   }

@@ -2,6 +2,8 @@
 # Sourced by the tests of multicast groups.
 source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
+own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
+
 # group_case NAME READY RECEIVERS RECEIVER… -- SENDER…: as many receivers as said get what the sender
 # sends once all have printed a line that matches.
 group_case() {
@@ -26,4 +28,27 @@ group_case() {
     if [[ $status -ne 0 ]]; then problem+=" a receiver ended with $status"; fi
   done
   verdict "$name" "$problem"
+}
+
+# with_mckey PROGRAM ARGUMENT…: ours sends to mckey, and hears it.
+with_mckey() {
+  local theirs=(mckey -m 239.1.2.3 -b "$own_address")
+  group_case "theirs sends to ours" '^listening' 2 "$@" -- "${theirs[@]}" -s
+  prints receiver2 '^message of 100 bytes from'
+  # Ours print line by line without stdbuf, and it cannot be put before a program with sanitizers.
+  group_case "ours sends to theirs" 'joined' 1 stdbuf -oL "${theirs[@]}" -- "$@" -s
+  prints receiver1 'data transfers complete|receiving data transfers'
+}
+
+# by_one_command PROGRAM: its two ends are started together.
+by_one_command() {
+  both_ends_of "$1" -n 2
+  prints both '^receiver  message of 100 bytes'
+  prints both '^sender    sent 2 messages'
+}
+
+# refuses_groups PROGRAM: what is no address of a group.
+refuses_groups() {
+  refuses "no address" 2 '--group is nowhere, which is no IP address' "$1" -m nowhere
+  refuses "no group" 2 '--group is 10.0.0.1, which is no multicast address' "$1" -m 10.0.0.1
 }
