@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/device/device_limit.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/explain_other_device.hpp>
@@ -44,7 +45,7 @@ inline void explain_creation(failure_description& description, context_ref conte
       writer.put(", which send_operations names");
       return;
     }
-    if (description.code() == std::errc::operation_not_supported) {
+    if (is_unsupported(description.code())) {
       put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
       put_beyond_plain(writer, options);
       return;
