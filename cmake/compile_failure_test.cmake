@@ -2,7 +2,7 @@
 #
 # Without BLOCK: passes if the source compiles without a word. With it: passes if the source does
 # not compile with ADVERB_EXPECT_<BLOCK> defined, and an error says the sentence of that block (or
-# SENTENCE, where given). The compiler has to be told not to quote the source, or a sentence would
+# SENTENCE, where given), and nothing says its unwanted words (or UNWANTED). The compiler has to be told not to quote the source, or a sentence would
 # be found in the very code that was meant to bring it about.
 include("${CMAKE_CURRENT_LIST_DIR}/expected_sentence.cmake")
 
@@ -17,8 +17,12 @@ foreach(index RANGE ${last})
 endforeach()
 if(BLOCK)
   list(APPEND command "-DADVERB_EXPECT_${BLOCK}")
+  adverb_expected_sentence("${SOURCE}" ${BLOCK} ${COMPILER_ID} sentence unwanted)
   if(NOT SENTENCE)
-    adverb_expected_sentence("${SOURCE}" ${BLOCK} ${COMPILER_ID} SENTENCE)
+    set(SENTENCE "${sentence}")
+  endif()
+  if(NOT UNWANTED)
+    set(UNWANTED "${unwanted}")
   endif()
 endif()
 
@@ -36,6 +40,10 @@ else()
   string(FIND "${errors}" "${SENTENCE}" position)
   if(position EQUAL -1)
     set(problem "This failed, but no error says: ${SENTENCE}")
+  endif()
+  string(FIND "${said}" "${UNWANTED}" position)
+  if(UNWANTED AND NOT position EQUAL -1)
+    set(problem "This failed, but is not to say: ${UNWANTED}")
   endif()
 endif()
 

@@ -10,7 +10,8 @@
 #   #endif
 #
 # Where the sentence is the compiler's own, there is one for each: `// expect(gcc): …` and
-# `// expect(clang): …`; a block with only one of them is tested with that compiler alone.
+# `// expect(clang): …`; a block with only one of them is tested with that compiler alone. Words that
+# the compiler must not say, in no error and no note, follow as `// expect(not): …`.
 #
 # Each block becomes the test compile_fail.SOURCE.READ_ON_UC, and the twin compile_fail.SOURCE.twin.
 # They are compiled as the folder is, warnings included, but without generating code, and with the
@@ -31,7 +32,7 @@ function(adverb_expect_compile_failures source)
   endif()
   foreach(block IN LISTS blocks)
     string(REGEX REPLACE "defined\\(ADVERB_EXPECT_(.*)\\)" "\\1" block "${block}")
-    adverb_expected_sentence("${source}" ${block} ${CMAKE_CXX_COMPILER_ID} sentence)
+    adverb_expected_sentence("${source}" ${block} ${CMAKE_CXX_COMPILER_ID} sentence unwanted)
     if(sentence)
       adverb_add_compile_test(${name}.${block} "${source}" -DBLOCK=${block})
     endif()

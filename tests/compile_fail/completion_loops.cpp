@@ -24,18 +24,23 @@ using std::chrono::milliseconds;
   either.visit([&](const auto& queue) { queue.poll_until(up_to<4>, each, stop); });
 #if defined(ADVERB_EXPECT_CLASSIC_TIMEOUT_WITHOUT_A_UNIT)
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+  // expect(not): duration_like
   (void)classic.wait(batch, 100);
 #elif defined(ADVERB_EXPECT_EXTENDED_TIMEOUT_WITHOUT_A_UNIT)
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+  // expect(not): duration_like
   extended.wait(4, each, 100);
 #elif defined(ADVERB_EXPECT_CLASSIC_BUSY_POLL_WITHOUT_A_UNIT)
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+  // expect(not): duration_like
   (void)classic.busy_poll(batch, 100);
 #elif defined(ADVERB_EXPECT_EXTENDED_BUSY_POLL_WITHOUT_A_UNIT)
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+  // expect(not): duration_like
   extended.busy_poll(4, each, 0.5);
 #elif defined(ADVERB_EXPECT_INTERVAL_WITHOUT_A_UNIT)
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+  // expect(not): duration_like
   classic.wait_until(batch, spans, stop, 100);
 #elif defined(ADVERB_EXPECT_CLASSIC_STOP_BEFORE_CONSUME)
   // expect: completions are handed over as spans, before the condition to stop: give a function

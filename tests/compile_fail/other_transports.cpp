@@ -47,10 +47,10 @@ using namespace adverb;
   // expect: datagrams (UD) and raw packets have no connection
   (void)waiting_raw.connect({});
 #elif defined(ADVERB_EXPECT_ACCESS_OF_RAW_PACKETS)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the peer's rights are granted in INIT, RTR or RTS, by connections only
   (void)fresh_raw.init().port(port_number{1}).allow({}).apply();
 #elif defined(ADVERB_EXPECT_GID_OF_RAW_PACKETS)
-  // expect: this transition of this transport does not take this attribute
+  // expect: by pairs that announce themselves (not raw packet pairs)
   (void)fresh_raw.init().port(port_number{1}).gid(gid_index{1}).apply();
 #elif defined(ADVERB_EXPECT_DRAIN_OF_RAW_PACKETS)
   // expect: raw packet queue pairs have no state SQD
@@ -101,13 +101,13 @@ using namespace adverb;
   // expect: drain() starts from RTS: finish rts() first
   (void)receiving.drain();
 #elif defined(ADVERB_EXPECT_RATE_LIMIT_OF_RC)
-  // expect: this transition of this transport does not take this attribute
+  // expect: rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(
   rc.change().rate_limit(1000).apply();
 #elif defined(ADVERB_EXPECT_ALTERNATE_PATH_OF_UD)
-  // expect: this transition of this transport does not take this attribute
+  // expect: paths migrate of connections only (RC, UC, XRC)
   ud.change().alternate_path({}).apply();
 #elif defined(ADVERB_EXPECT_MTU_IN_RTS)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC)
   rc.change().path_mtu(mtu::bytes_256).apply();
 #endif
 }

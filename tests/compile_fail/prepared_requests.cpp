@@ -38,6 +38,7 @@ using namespace adverb;
 
   const std::array<std::byte, 4> bytes{};
   const std::array<const_buffer, 2> constants{};
+  const std::array pieces{inline_data{std::span{bytes}}, inline_data{std::span{bytes}}};
   (void)uc;
   (void)ud;
   (void)sender;
@@ -45,6 +46,7 @@ using namespace adverb;
   (void)binding;
   (void)bytes;
   (void)constants;
+  (void)pieces;
 #if defined(ADVERB_EXPECT_NO_REMOTE_MEMORY)
   // expect: the request has no remote memory: only writes, reads and atomic operations do
   sent.remote(writable);
@@ -111,6 +113,15 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_BUFFER_FOR_LIST)
   // expect: the request was prepared with a list of buffers
   prepared_request listed{send(std::span{constants})};
+  listed.payload(constant);
+#elif defined(ADVERB_EXPECT_INLINE_LIST_FOR_LIST)
+  // expect: the request was prepared with a list of buffers
+  prepared_request listed{send(std::span{constants})};
+  listed.payload(std::span{pieces});
+#elif defined(ADVERB_EXPECT_BUFFER_FOR_INLINE_LIST)
+  // expect: the request was prepared with a list of inline data: give another std::span of
+  // expect(not): list of buffers
+  prepared_request listed{send(std::span{pieces})};
   listed.payload(constant);
 #elif defined(ADVERB_EXPECT_BIND)
   // expect: binding a window cannot be prepared: its key is another one each time

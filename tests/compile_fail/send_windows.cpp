@@ -54,6 +54,7 @@ using namespace adverb;
   window.post(request, send(buffer)).check();
 #elif defined(ADVERB_EXPECT_ONE_OF_A_LIST)
   // expect: a request of a prepared batch or list is posted with it
+  // expect(not): only requests that send
   window.post(list[0]).check();
 #elif defined(ADVERB_EXPECT_PREPARED_THROUGH_EXTENDED)
   // expect: prepared requests are posted by the queue pair: the extended calls build each

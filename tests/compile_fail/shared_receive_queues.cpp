@@ -15,8 +15,15 @@ using namespace adverb;
   tags.post(receive(buffer)).check();
   tags.post_operations(add_tag(1, buffer), delete_tag(handle), synchronize_tags(1)).check();
   (void)queue_pair<transport::xrc_recv>::create(xrc);
-  (void)domain;
   (void)readable;
+  queue_pair_options taking{.srq = shared};
+  taking.srq = shared_receive_queue_ref{shared};
+  taking.srq = tags;
+  taking.srq = shared.native_handle();
+  taking.srq = nullptr;
+  queue_pair_options copied = taking;
+  copied.srq = taking.srq;
+  (void)queue_pair<transport::rc>::create(domain, copied);
 #if defined(ADVERB_EXPECT_SEND_TO_A_SHARED_QUEUE)
   // expect: only receives can be posted here: receive(
   shared.post(send(buffer)).check();
@@ -47,6 +54,16 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_TARGET_IN_A_PROTECTION_DOMAIN)
   // expect: an XRC target is made in an XRC domain: create(xrc_domain)
   (void)queue_pair<transport::xrc_recv>::create(domain, {});
+#elif defined(ADVERB_EXPECT_XRC_QUEUE_OF_A_PAIR)
+  // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
+  taking.srq = far;
+#elif defined(ADVERB_EXPECT_REFERRED_XRC_QUEUE_OF_A_PAIR)
+  // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
+  (void)queue_pair<transport::rc>::create(domain, {.srq = xrc_shared_receive_queue_ref{far}});
+#elif defined(ADVERB_EXPECT_TEMPORARY_QUEUE_OF_A_PAIR)
+  // expect(gcc): no match for
+  // expect(clang): no viable overloaded '='
+  taking.srq = shared_receive_queue{};
 #elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
   // expect(gcc): use of deleted function
   // expect(clang): call to deleted constructor

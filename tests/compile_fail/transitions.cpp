@@ -49,38 +49,58 @@ using namespace adverb;
   (void)waiting_uc.rtr().address(way).remote_queue_pair(number).apply();
 
 #elif defined(ADVERB_EXPECT_RIGHTS_OF_UD)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the peer's rights are granted in INIT, RTR or RTS, by connections only
   (void)fresh_ud.init().allow(access_right::remote_read);
 #elif defined(ADVERB_EXPECT_QUEUE_KEY_OF_RC)
-  // expect: this transition of this transport does not take this attribute
+  // expect: only datagram pairs (UD) have a queue key: call init().queue_key(
   (void)fresh.init().queue_key(queue_key{1});
 #elif defined(ADVERB_EXPECT_PEER_IN_INIT)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC): call
+  // rtr().remote(
   (void)fresh.init().remote(peer);
 #elif defined(ADVERB_EXPECT_PEER_OF_UD)
-  // expect: this transition of this transport does not take this attribute
+  // expect: a datagram (UD) names its destination itself: send(...).to(destination)
   (void)waiting_ud.rtr().remote(peer);
 #elif defined(ADVERB_EXPECT_PORT_IN_RTR)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the port is chosen in INIT: call init().port(
   (void)waiting.rtr().port(port);
 #elif defined(ADVERB_EXPECT_GID_IN_RTR)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the own GID is chosen in INIT, by pairs that announce themselves
   (void)waiting.rtr().gid(gid_index{1});
 #elif defined(ADVERB_EXPECT_READS_OF_UC_IN_RTR)
-  // expect: this transition of this transport does not take this attribute
+  // expect: what the peer may ask for is limited in RTR of RC and of XRC targets: call
+  // rtr().max_dest
   (void)waiting_uc.rtr().max_destination_read_atomic(1);
 #elif defined(ADVERB_EXPECT_TIMER_OF_UC)
-  // expect: this transition of this transport does not take this attribute
+  // expect: rtr().max_destination_read_atomic(...) or rtr().receiver_not_ready_timer(
   (void)waiting_uc.rtr().receiver_not_ready_timer(receiver_not_ready_timer::from_code(1));
 #elif defined(ADVERB_EXPECT_RETRIES_OF_UC)
-  // expect: this transition of this transport does not take this attribute
+  // expect: timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): call
+  // rts(
   (void)receiving_uc.rts().retry_count(1);
 #elif defined(ADVERB_EXPECT_TIMEOUT_OF_UD)
-  // expect: this transition of this transport does not take this attribute
+  // expect: timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): call
+  // rts(
   (void)receiving_ud.rts().acknowledge_timeout(acknowledge_timeout::from_code(1));
 #elif defined(ADVERB_EXPECT_MTU_IN_RTS)
-  // expect: this transition of this transport does not take this attribute
+  // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC): call
+  // rtr().remote(
   (void)receiving.rts().path_mtu(mtu::bytes_256);
+#elif defined(ADVERB_EXPECT_PARTITION_IN_RTS)
+  // expect: the partition is chosen in INIT or RTR, and not by raw packet pairs: call init().pkey
+  (void)receiving.rts().pkey_index(pkey_index{0});
+#elif defined(ADVERB_EXPECT_PATHS_OF_UD)
+  // expect: paths migrate of connections only (RC, UC, XRC): call rtr().alternate_path(
+  (void)receiving_ud.rts().path_migration(path_migration_state::migrated);
+#elif defined(ADVERB_EXPECT_CURRENT_STATE_IN_RTR)
+  // expect: call rts().current_state(
+  (void)waiting.rtr().current_state(qp_state::init);
+#elif defined(ADVERB_EXPECT_DRAIN_NOTIFICATION_IN_RTS)
+  // expect: call drain().notify_when_drained(
+  (void)receiving.rts().notify_when_drained();
+#elif defined(ADVERB_EXPECT_RATE_LIMIT_OF_RC)
+  // expect: rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(
+  (void)receiving.rts().rate_limit(1);
 #elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_IN_RTR)
   // expect: the first sequence number is announced to the peer: give it to init()
   (void)waiting.rtr().sequence_number(sequence);

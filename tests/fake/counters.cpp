@@ -85,6 +85,7 @@ TEST_CASE_METHOD(counters_bench, "what counters cannot do is explained") {
   CHECK(std::string{attach_refused(ENOTSUP).what()} ==
         "ibv_attach_counters_point_flow on fake0 counters: EOPNOTSUPP (Operation not supported); "
         "the device does not count the bytes of flows");
+  CHECK(attach_refused(ENOSYS).explanation() == "the device does not count the bytes of flows");
   CHECK(reported([&] { machine.fail<called::attach_counters_point_flow>(ENOTSUP); },
                  [&](auto&&... policy) { traffic.attach(counted::bytes, 1, steered, policy...); })
             .explanation() ==

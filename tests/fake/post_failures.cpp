@@ -60,6 +60,15 @@ TEST_CASE("An error without a bad request, as rxe reports it, leaves the count u
   CHECK(!result.accepted().has_value());
 }
 
+TEST_CASE(
+    "A post that the provider does not have accepts nothing, whatever the bad request holds") {
+  failing_bench bench;
+  for (const int error : {EOPNOTSUPP, ENOSYS}) {
+    CHECK(bench.sent({.result = error}).accepted() == 0U);
+    CHECK(bench.received({.result = error}).accepted() == 0U);
+  }
+}
+
 TEST_CASE("A result of 0 with a bad request, as siw returns it, is a failure") {
   failing_bench bench;
   const post_result result = bench.sent({.result = 0, .bad_request = 1});

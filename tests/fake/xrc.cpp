@@ -188,7 +188,8 @@ TEST_CASE("A shared receive queue of XRC is not for a queue pair, and a refusal 
   bench.machine.fail<called::create_qp>(EINVAL);
   failure why;
   const auto pair = queue_pair<transport::rc>::create(
-      bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared}, why);
+      bench.domain,
+      {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared.native_handle()}, why);
   CHECK(why.explanation() == "srq is one of XRC, which belongs to no queue pair: requests name it");
 }
 

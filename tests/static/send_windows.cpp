@@ -20,3 +20,8 @@ static_assert(!std::is_copy_constructible_v<completion_reservation>);
 static_assert(std::is_nothrow_move_constructible_v<completion_reservation>);
 // Returned in registers.
 static_assert(sizeof(send_window_result) == 16 && std::is_trivially_copyable_v<send_window_result>);
+// Only a window says that it is full.
+template <class Result>
+concept can_be_made_full = requires(const ibv_qp* pair) { Result::of_full(pair, 1U, 2U); } ||
+                           requires(const ibv_qp* pair) { Result::full(pair, 1U, 2U); };
+static_assert(!can_be_made_full<send_window_result>);

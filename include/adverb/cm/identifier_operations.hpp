@@ -24,6 +24,7 @@
 #include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/create_queue_pair.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
@@ -116,10 +117,25 @@ class identifier_operations : public identifier_settings<Storage> {
   /// shared receive queue it takes its receives from the identifier's, if there is one. What is
   /// given has to outlive the pair: destroying it before is reported (EBUSY), and names the
   /// identifier (of one that C code owns, destroy the pair here as well, which ends that).
-  /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// Extended calls that are only preferred (`fall_back_to_classic`) are left out where the device
+  /// lacks them. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   template <transport Transport, error_policy Policy = throwing>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          Policy&& policy = {}) const {
+    if (detail::prefers_extended(options)) {
+      failure why;
+      queue_pair_options others = options;
+      others.fall_back_to_classic = false;
+      create_queue_pair<Transport>(others, domain, why);
+      others.send_operations = {};
+      if (detail::lacks_extended(Transport, options, why))
+        create_queue_pair<Transport>(others, domain, std::forward<Policy>(policy));
+      else if (why)
+        detail::pass_on(std::forward<Policy>(policy), why);
+      else
+        detail::clear(policy);
+      return;
+    }
     if (options.needs_extended_creation()) {
       call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
         ibv_qp_init_attr_ex native =

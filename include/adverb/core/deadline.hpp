@@ -23,9 +23,7 @@ class deadline {
   /// In this time from a reading of the clock.
   template <class Timeout>
   deadline(const Timeout& timeout, std::int64_t start) noexcept {
-    static_assert(duration_like<Timeout>,
-                  "a timeout is a duration, which has a unit: std::chrono::milliseconds{100}");
-    if constexpr (duration_like<Timeout>) {
+    if constexpr (check_timeout<Timeout>()) {
       const double nanoseconds = in_nanoseconds(timeout);
       end_ = nanoseconds < 3e18
                  ? start + (nanoseconds > 0 ? static_cast<std::int64_t>(nanoseconds) : 0)

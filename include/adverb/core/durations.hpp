@@ -27,6 +27,15 @@ concept duration_like = requires(const T& duration) {
 
 namespace detail {
 
+/// True when `Timeout` is a duration.
+template <class Timeout>
+consteval bool check_timeout() noexcept {
+  constexpr bool has_unit = duration_like<Timeout>;
+  static_assert(has_unit,
+                "a timeout is a duration, which has a unit: std::chrono::milliseconds{100}");
+  return has_unit;
+}
+
 template <duration_like Duration>
 [[nodiscard]] constexpr double in_nanoseconds(const Duration& duration) noexcept {
   using period = typename Duration::period;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 
@@ -59,7 +60,11 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_set_ece", "enhanced connection establishment (ECE)"},
 };
 
-/// Whether an error says that the device or the kernel lacks what was asked for.
+/// Whether an error says that the device or the kernel lacks what was asked for: rdma-core, its
+/// providers and the kernel use two errnos for that.
+[[nodiscard]] constexpr bool is_unsupported(int error) noexcept {
+  return error == EOPNOTSUPP || error == ENOSYS;
+}
 [[nodiscard]] inline bool is_unsupported(const std::error_code& code) noexcept {
   return code == std::errc::operation_not_supported || code == std::errc::function_not_supported;
 }

@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_allocator.hpp>
 #include <adverb/memory/thread_domain.hpp>
@@ -70,7 +71,7 @@ class [[nodiscard]] parent_domain
           description.object(
               [&](text_writer& writer) { detail::put_domain(writer, domain.native_handle()); });
           const bool refused = description.code() == std::errc::invalid_argument ||
-                               description.code() == std::errc::operation_not_supported;
+                               detail::is_unsupported(description.code());
           if (options.allocator && refused)
             description.explain("the device has no parent domains, or takes no allocators there");
         });

@@ -8,6 +8,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/registrable_memory.hpp>
@@ -73,8 +74,7 @@ struct reregistration_outcome {
   if (result == 0) return {.changed = true, .usable = true, .words = {}};
   // libibverbs calls the region unusable then too, but nothing has touched it; what is lacking is
   // said by the code.
-  if (error == EOPNOTSUPP || error == ENOSYS)
-    return {.changed = false, .usable = true, .words = {}};
+  if (is_unsupported(error)) return {.changed = false, .usable = true, .words = {}};
   switch (result) {
     case IBV_REREG_MR_ERR_INPUT:
       return {.changed = false, .usable = true, .words = "the region is as it was"};

@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/device/device_limit.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/explain_other_device.hpp>
@@ -44,7 +45,7 @@ inline void explain_creation(failure_description& description, context_ref conte
       writer.put(", which send_operations names");
       return;
     }
-    if (description.code() == std::errc::operation_not_supported) {
+    if (is_unsupported(description.code())) {
       put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
       put_beyond_plain(writer, options);
       return;
@@ -112,19 +113,30 @@ template <error_policy Policy>
       domain);
 }
 
-/// The same, without extended calls where these are only preferred and the device lacks them. It
-/// lacks nothing where the transport does not carry what was asked for.
+/// Whether extended calls are only preferred.
+[[nodiscard]] inline bool prefers_extended(const queue_pair_options& options) noexcept {
+  return options.fall_back_to_classic && !options.send_operations.empty();
+}
+
+/// Whether a pair with extended calls was refused because the device lacks them. It lacks nothing
+/// where the transport does not carry what was asked for.
+[[nodiscard]] inline bool lacks_extended(transport service, const queue_pair_options& options,
+                                         const failure& why) noexcept {
+  return is_unsupported(why.code()) &&
+         operations_carried_by(service).contains(options.send_operations);
+}
+
+/// The same, without extended calls where these are only preferred and the device lacks them.
 template <error_policy Policy>
 [[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
                                                                  protection_domain_ref domain,
                                                                  const queue_pair_options& options,
                                                                  Policy&& policy) {
-  if (options.send_operations.empty() || !options.fall_back_to_classic)
+  if (!prefers_extended(options))
     return create_queue_pair_as_asked(service, domain, options, std::forward<Policy>(policy));
   failure why;
   unique_handle<queue_pair_traits> made = create_queue_pair_as_asked(service, domain, options, why);
-  if (is_unsupported(why.code()) &&
-      operations_carried_by(service).contains(options.send_operations)) {
+  if (lacks_extended(service, options, why)) {
     queue_pair_options classic = options;
     classic.send_operations = {};
     return create_queue_pair_as_asked(service, domain, classic, std::forward<Policy>(policy));

@@ -58,11 +58,9 @@ template <std::size_t Count>
 inline constexpr std::size_t held_pieces<inline_elements<Count>> = Count;
 
 template <class Payload>
-inline constexpr bool is_list = false;
+inline constexpr bool is_list = std::same_as<Payload, listed_inline_elements>;
 template <class Buffer>
 inline constexpr bool is_list<listed_elements<Buffer>> = true;
-template <>
-inline constexpr bool is_list<listed_inline_elements> = true;
 
 /// The C struct of a request and the elements that it points to, and what changes them. Each
 /// function stores the fields that it names, and no others, and returns `Self`.
@@ -167,7 +165,7 @@ class patchable_request {
   }
 
   /// The payload, of which it has the same kind and number of pieces as before: a buffer (a mutable
-  /// one where data arrives), inline data, or a list of buffers. `Index` counts its buffers, or its
+  /// one where data arrives), inline data, or a list of either. `Index` counts its buffers, or its
   /// pieces of inline data.
   template <std::size_t Index = 0, class Piece>
   Self& payload(const Piece& piece) & noexcept {
@@ -184,9 +182,13 @@ class patchable_request {
                   "the request was prepared with fewer pieces of payload");
     if constexpr (whole_list) {
       constexpr bool same = std::same_as<lowered_type, payload_type>;
-      static_assert(same,
-                    "the request was prepared with a list of buffers: give another such list, or "
-                    "change the elements of that one");
+      constexpr bool is_inline = payload_type::send_flags != 0;
+      static_assert(same || is_inline,
+                    "the request was prepared with a list of buffers: give another std::span of "
+                    "buffers of this type, or change the elements of that one");
+      static_assert(same || !is_inline,
+                    "the request was prepared with a list of inline data: give another std::span "
+                    "of inline_data, or change the elements of that one");
       if constexpr (same) {
         native_.sg_list = lowered.lower(elements_);
         native_.num_sge = lowered.count();
@@ -196,7 +198,7 @@ class patchable_request {
           payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
       static_assert(same,
                     "the payload has to be of the kind that the request was prepared with: a "
-                    "buffer, inline_data, or a std::span of buffers");
+                    "buffer, or inline_data");
       if constexpr (same) {
         elements_[Index].addr = lowered.elements[0].addr;
         elements_[Index].length = lowered.elements[0].length;

@@ -10,6 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/indexed_values.hpp>
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/core/thread_sanitizer.hpp>
 #include <adverb/queue/operations.hpp>
 #include <adverb/queue/post_result.hpp>
@@ -21,14 +22,13 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// How many requests were accepted by a post that failed. Providers differ: some make `*bad` null
-/// although they failed, and a call that the provider does not have (EOPNOTSUPP) does not write it:
-/// then it is not read, because it may hold no value. Every other failure writes it, as
-/// ibv_post_send(3) says.
+/// although they failed, and a call that the provider does not have does not write it: then it is
+/// not read, because it may hold no value. Every other failure writes it, as ibv_post_send(3) says.
 template <class Request>
 [[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t accepted_before(const Request* first,
                                                                       Request* const* bad,
                                                                       int error) noexcept {
-  if (error == EOPNOTSUPP) return 0;
+  if (is_unsupported(error)) return 0;
   std::uint32_t accepted = 0;
   for (; first != nullptr && first != *bad; first = first->next) ++accepted;
   return first == nullptr ? post_result::unknown : accepted;

@@ -2,9 +2,11 @@
 // What queue pairs are made with.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -40,14 +42,40 @@ using queue_pair_flags = flags<queue_pair_flag>;
   return {};
 }
 
+namespace detail {
+
+/// Accepts queues of XRC.
+template <class Storage>
+void accept_xrc_queue(const xrc_shared_receive_queue_operations<Storage>& queue);
+
+template <class Queue>
+concept xrc_queue = requires(const Queue& queue) { detail::accept_xrc_queue(queue); };
+
+/// Refers to a shared receive queue that a pair can take its receives from.
+class shared_queue_of_pair : public reference<ibv_srq> {
+ public:
+  constexpr shared_queue_of_pair() noexcept = default;
+  template <std::convertible_to<reference<ibv_srq>> Queue>
+  constexpr shared_queue_of_pair(Queue&& queue) noexcept
+      : reference<ibv_srq>{std::forward<Queue>(queue)} {
+    constexpr bool is_of_xrc = xrc_queue<Queue>;
+    static_assert(!is_of_xrc,
+                  "a shared receive queue of XRC belongs to no queue pair: requests name it, by "
+                  ".to(number)");
+  }
+};
+
+}  // namespace detail
+
 /// What a queue pair is made with.
 struct queue_pair_options {
   /// Where sends complete.
   completion_queue_ref send_cq{};
   /// Where receives complete.
   completion_queue_ref recv_cq{};
-  /// Where receives are taken from, instead of a receive queue of its own.
-  reference<ibv_srq> srq{};
+  /// Where receives are taken from, instead of a receive queue of its own: a shared_receive_queue
+  /// or a tag_matching_queue.
+  detail::shared_queue_of_pair srq{};
   /// How many requests each queue holds, at least.
   std::uint32_t max_send_wr = 1;
   std::uint32_t max_recv_wr = 1;

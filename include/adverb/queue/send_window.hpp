@@ -166,9 +166,11 @@ class [[nodiscard]] send_window {
                   "a prepared request, batch or list is posted by itself, and is not const: the "
                   "window may have to signal its last request");
     (detail::check_not_linked<Requests>(), ...);
+    constexpr bool single = !(detail::is_linked<Requests> || ...);
     constexpr bool all_sends = (detail::requests_of<Requests>::all_send && ...);
-    check_all_send<all_sends>();
-    if constexpr (count > 0 && plain && all_sends && !(detail::is_linked<Requests> || ...)) {
+    // Of what is not to be posted by itself it is not asked what it is.
+    check_all_send<all_sends || !single>();
+    if constexpr (count > 0 && plain && all_sends && single) {
       if ((requests.is_signaled() || ...) || !credits_.stays_in_stretch(count)) [[unlikely]]
         return post_signaled(requests.signaled(count == 1 || requests.is_signaled())...);
       const post_result posted = engine_.post(requests...);
@@ -303,7 +305,7 @@ class [[nodiscard]] send_window {
     const ibv_qp* const pair = detail::posting_pair(engine_);
     if (count > size() || !credits_.makes_room())
       return {pair, EINVAL, 0, detail::posted_to::send_window};
-    return send_window_result::full(pair, outstanding(), size());
+    return send_window_result::of_full(pair, outstanding(), size());
   }
 
   template <error_policy Policy>

@@ -22,12 +22,6 @@ class [[nodiscard]] send_window_result {
  public:
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 
-  /// Of a window of `size` requests, so many of which are in progress.
-  [[nodiscard]] static constexpr post_result full(const ibv_qp* pair, std::uint32_t outstanding,
-                                                  std::uint32_t size) noexcept {
-    return {pair, static_cast<int>(outstanding), size, detail::posted_to::full_send_window};
-  }
-
   /// True when all requests were accepted.
   [[nodiscard]] constexpr explicit operator bool() const noexcept {
     return static_cast<bool>(posted_);
@@ -56,6 +50,15 @@ class [[nodiscard]] send_window_result {
   }
 
  private:
+  template <class Engine>
+  friend class send_window;
+
+  /// Of a window of `size` requests, so many of which are in progress.
+  [[nodiscard]] static constexpr post_result of_full(const ibv_qp* pair, std::uint32_t outstanding,
+                                                     std::uint32_t size) noexcept {
+    return {pair, static_cast<int>(outstanding), size, detail::posted_to::full_send_window};
+  }
+
   // By value: so that the result never has to be in memory.
   template <error_policy Policy>
   [[gnu::cold, gnu::noinline]] static void report(send_window_result result, Policy&& policy) {

@@ -9,6 +9,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
+#include <adverb/queue/check_attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_plan.hpp>
@@ -198,8 +199,8 @@ class [[nodiscard]] transition {
   // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
   [[nodiscard]] auto with(const Set& set) const noexcept {
-    static_assert(Announced || (table.required | table.optional).contains(Attributes),
-                  "this transition of this transport does not take this attribute");
+    if constexpr (!Announced && !(table.required | table.optional).contains(Attributes))
+      detail::refuse_attribute<Attributes>();
     static_assert(!Given.intersects(Attributes), "this attribute is set already");
     // Copied once, into what is returned.
     transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};

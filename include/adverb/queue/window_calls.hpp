@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/queue/postable.hpp>
 #include <adverb/queue/queue_traits.hpp>
@@ -55,15 +55,14 @@ bool call_bind(Policy&& policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_
   const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
   ibv_mw_bind bind{options.id, options.send_flags(), info};
   const int result = fence_without_rc ? EINVAL : ibv_bind_mw(pair, window, &bind);
-  return check_returned(std::forward<Policy>(policy), "ibv_bind_mw", result,
-                        [&](failure_description& description) {
-                          on_object<memory_window_traits>(window)(description);
-                          if (fence_without_rc)
-                            description.explain("UC has no fences");
-                          else if (info.length > largest_window_of_mlx5 &&
-                                   description.code() == std::errc::operation_not_supported)
-                            description.explain("some devices bind 2 GiB at most (mlx5)");
-                        });
+  return check_returned(
+      std::forward<Policy>(policy), "ibv_bind_mw", result, [&](failure_description& description) {
+        on_object<memory_window_traits>(window)(description);
+        if (fence_without_rc)
+          description.explain("UC has no fences");
+        else if (info.length > largest_window_of_mlx5 && is_unsupported(description.code()))
+          description.explain("some devices bind 2 GiB at most (mlx5)");
+      });
 }
 
 template <class Binding, error_policy Policy>

@@ -12,6 +12,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/missing_feature.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/steering/flow.hpp>
 
@@ -97,7 +98,7 @@ class counters_operations : public Storage {
         std::forward<Policy>(policy), attach_verb, result, [&](failure_description& description) {
           detail::on_object<detail::counters_traits>(this->native_handle())(description);
           description.explain([&](text_writer& writer) {
-            if (description.code() == std::errc::operation_not_supported) {
+            if (detail::is_unsupported(description.code())) {
               writer.put("the device does not count the ").put(what).put(" of flows");
               if (flow != nullptr)
                 writer.put(", or takes that only before the flow is made: attach without a flow");
