@@ -144,7 +144,7 @@ class queue_pair_ref;
 template <class Storage, transport Transport, qp_state State>
 class queue_pair_operations;
 template <transport Transport>
-struct connect_options;
+struct connection_attributes;
 class queue_pair_attributes;
 struct alternate_path;
 struct announcement;

@@ -90,7 +90,7 @@ struct loopback_options {
                                   .max_recv_sge = 4,
                                   .max_inline_data = 64};
   adverb::access_rights far_grants = every_right;
-  adverb::connect_options<Transport> connect{};
+  adverb::connection_attributes<Transport> connect{};
   bool with_channels = false;
   adverb::completion_queue_options queue{};
 };

@@ -112,13 +112,13 @@ TEST_CASE("A C address is copied, but only a whole one of a known family") {
   // Garbage that the kernel may leave there.
   std::memset(native.sin_zero, 0x5a, sizeof native.sin_zero);
   const auto* const pointer = reinterpret_cast<const sockaddr*>(&native);
-  CHECK(socket_address{adopt, pointer, sizeof native} ==
+  CHECK(socket_address::from_native(pointer, sizeof native) ==
         socket_address{ipv4_address{10, 1, 0, 2}, 7471});
-  CHECK(socket_address{adopt, pointer, sizeof native - 1}.is_empty());
-  CHECK(socket_address{adopt, pointer, 1}.is_empty());
-  CHECK(socket_address{adopt, nullptr, sizeof native}.is_empty());
+  CHECK(socket_address::from_native(pointer, sizeof native - 1).is_empty());
+  CHECK(socket_address::from_native(pointer, 1).is_empty());
+  CHECK(socket_address::from_native(nullptr, sizeof native).is_empty());
   native.sin_family = AF_UNIX;
-  CHECK(socket_address{adopt, pointer, sizeof native}.is_empty());
+  CHECK(socket_address::from_native(pointer, sizeof native).is_empty());
 }
 
 TEST_CASE("Families have names") {

@@ -23,11 +23,11 @@ class address_info {
 
   /// Where to listen, or connect from; empty when it does not matter.
   [[nodiscard]] socket_address source() const noexcept {
-    return {adopt, native_->ai_src_addr, native_->ai_src_len};
+    return socket_address::from_native(native_->ai_src_addr, native_->ai_src_len);
   }
   /// Where to connect to; empty for listening.
   [[nodiscard]] socket_address destination() const noexcept {
-    return {adopt, native_->ai_dst_addr, native_->ai_dst_len};
+    return socket_address::from_native(native_->ai_dst_addr, native_->ai_dst_len);
   }
   [[nodiscard]] address_family family() const noexcept {
     return static_cast<address_family>(native_->ai_family);

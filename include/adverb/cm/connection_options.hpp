@@ -30,7 +30,7 @@ struct connection_options {
   bool flow_control = true;
   /// Only for a queue pair that the library did not make: its number, and whether it takes its
   /// receives from a shared receive queue.
-  qp_number queue_pair{};
+  qp_number queue_pair_number{};
   bool has_shared_receive_queue = false;
 
   /// For the C API. Points into this object.
@@ -44,7 +44,7 @@ struct connection_options {
     native.retry_count = retry_count;
     native.rnr_retry_count = receiver_not_ready_retry_count;
     native.srq = has_shared_receive_queue ? 1 : 0;
-    native.qp_num = static_cast<std::uint32_t>(queue_pair);
+    native.qp_num = static_cast<std::uint32_t>(queue_pair_number);
     return native;
   }
 };

@@ -22,17 +22,23 @@ struct connection_parameters {
   bool flow_control = false;
   bool has_shared_receive_queue = false;
   /// The peer's queue pair.
-  qp_number queue_pair{};
+  qp_number queue_pair_number{};
 
   connection_parameters() noexcept = default;
-  connection_parameters(adopt_t, const rdma_conn_param& native) noexcept
+  /// A copy of what the C API has.
+  [[nodiscard]] static connection_parameters from_native(const rdma_conn_param& native) noexcept {
+    return connection_parameters{native};
+  }
+
+ private:
+  explicit connection_parameters(const rdma_conn_param& native) noexcept
       : max_destination_read_atomic{native.responder_resources},
         max_initiator_read_atomic{native.initiator_depth},
         retry_count{native.retry_count},
         receiver_not_ready_retry_count{native.rnr_retry_count},
         flow_control{native.flow_control != 0},
         has_shared_receive_queue{native.srq != 0},
-        queue_pair{native.qp_num} {}
+        queue_pair_number{native.qp_num} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -158,7 +158,7 @@ class [[nodiscard]] connection_request {
       refuse_queue_key(std::forward<Policy>(policy), pair, attributes.queue_key());
       return;
     }
-    session_.id.accept({.private_data = data, .queue_pair = pair.number()},
+    session_.id.accept({.private_data = data, .queue_pair_number = pair.number()},
                        std::forward<Policy>(policy));
     if (!detail::failed(policy)) session_.id = {};
   }

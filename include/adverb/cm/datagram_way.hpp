@@ -32,7 +32,7 @@ class [[nodiscard]] datagram_way {
   operator datagram_destination() const&& = delete;
 
   [[nodiscard]] const adverb::address& address() const noexcept { return there_.address; }
-  [[nodiscard]] qp_number queue_pair() const noexcept { return there_.queue_pair; }
+  [[nodiscard]] qp_number queue_pair() const noexcept { return there_.queue_pair_number; }
   [[nodiscard]] adverb::queue_key queue_key() const noexcept { return there_.queue_key; }
 
  private:

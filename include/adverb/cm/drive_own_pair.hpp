@@ -100,7 +100,7 @@ bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
 /// What goes over the wire for a pair that the identifier does not know.
 [[nodiscard]] inline cm::connection_options options_for_own_pair(cm::connection_options options,
                                                                  const ibv_qp* pair) noexcept {
-  options.queue_pair = static_cast<qp_number>(pair->qp_num);
+  options.queue_pair_number = static_cast<qp_number>(pair->qp_num);
   options.has_shared_receive_queue = pair->srq != nullptr;
   return options;
 }

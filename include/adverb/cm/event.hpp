@@ -111,14 +111,14 @@ class [[nodiscard]] event {
   /// What a request for a connection asks for, or what its acceptance grants.
   [[nodiscard]] connection_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};
-    return {adopt, native_->param.conn};
+    return connection_parameters::from_native(native_->param.conn);
   }
 
   /// Where the queue pair of a peer is (datagrams: `event_type::established`), or the group that
   /// was joined.
   [[nodiscard]] cm::datagram_parameters datagram_parameters() const noexcept {
     if (native_ == nullptr) return {};
-    return {adopt, native_->param.ud};
+    return datagram_parameters::from_native(native_->param.ud);
   }
   /// What the group of the event was joined with; null when it is about no group.
   [[nodiscard]] const void* join_context() const noexcept {

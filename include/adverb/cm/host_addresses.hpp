@@ -53,7 +53,7 @@ class host_addresses {
   template <class Function>
   void for_each(const Function& function) const {
     for (const addrinfo* each = first_; each != nullptr; each = each->ai_next)
-      if (!function(cm::socket_address{adopt, each->ai_addr, each->ai_addrlen})) return;
+      if (!function(cm::socket_address::from_native(each->ai_addr, each->ai_addrlen))) return;
   }
 
  private:

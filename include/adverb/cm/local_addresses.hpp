@@ -22,7 +22,8 @@ void for_each_local_address(const Function& function) {
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return;
   for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    const cm::socket_address address{adopt, entry->ifa_addr, sizeof(sockaddr_in6)};
+    const cm::socket_address address =
+        cm::socket_address::from_native(entry->ifa_addr, sizeof(sockaddr_in6));
     if (!address.is_empty() && !function(address, *entry)) break;
   }
   ::freeifaddrs(first);

@@ -93,14 +93,17 @@ class socket_address {
   }
   /// A copy of one of the C API; empty when the family is none of these, or the length too short
   /// for it.
-  socket_address(adopt_t, const sockaddr* address, socklen_t length) noexcept {
-    if (address == nullptr || length < sizeof address->sa_family) return;
+  [[nodiscard]] static socket_address from_native(const sockaddr* address,
+                                                  socklen_t length) noexcept {
+    socket_address copied;
+    if (address == nullptr || length < sizeof address->sa_family) return copied;
     switch (address->sa_family) {
-      case AF_INET: copy<sockaddr_in>(address, length); break;
-      case AF_INET6: copy<sockaddr_in6>(address, length); break;
-      case AF_IB: copy<sockaddr_ib>(address, length); break;
+      case AF_INET: copied.copy<sockaddr_in>(address, length); break;
+      case AF_INET6: copied.copy<sockaddr_in6>(address, length); break;
+      case AF_IB: copied.copy<sockaddr_ib>(address, length); break;
       default: break;
     }
+    return copied;
   }
 
   /// Every address of this machine, IPv4 and IPv6: to listen on.
@@ -297,7 +300,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// The address of a side of an identifier, empty as long as there is none: the kernel then has
 /// zeros there, sometimes with a family.
 [[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
-  const cm::socket_address found{adopt, address, sizeof(sockaddr_storage)};
+  const cm::socket_address found =
+      cm::socket_address::from_native(address, sizeof(sockaddr_storage));
   return found.is_any() && found.port() == 0 ? cm::socket_address{} : found;
 }
 

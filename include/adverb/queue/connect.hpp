@@ -17,10 +17,10 @@ namespace adverb::inline ADVERB_ABI {
 /// The options of `connect` on a transport: what it has, and no more. What is left out has the
 /// defaults of `transition`. Transports without a connection have none.
 template <transport Transport>
-struct connect_options {};
+struct connection_attributes {};
 
 template <>
-struct connect_options<transport::rc> {
+struct connection_attributes<transport::rc> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_destination_read_atomic{};
@@ -32,13 +32,13 @@ struct connect_options<transport::rc> {
 };
 
 template <>
-struct connect_options<transport::uc> {
+struct connection_attributes<transport::uc> {
   path_options path{};
   std::optional<mtu> path_mtu{};
 };
 
 template <>
-struct connect_options<transport::xrc_send> {
+struct connection_attributes<transport::xrc_send> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_initiator_read_atomic{};
@@ -48,7 +48,7 @@ struct connect_options<transport::xrc_send> {
 };
 
 template <>
-struct connect_options<transport::xrc_recv> {
+struct connection_attributes<transport::xrc_recv> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_destination_read_atomic{};
@@ -60,7 +60,7 @@ namespace detail {
 
 template <transport Transport>
 [[nodiscard]] transition_plan plan_rtr(const announcement& announced, const endpoint& peer,
-                                       const connect_options<Transport>& options) noexcept {
+                                       const connection_attributes<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
   plan.set_peer(peer, options.path);
@@ -77,7 +77,7 @@ template <transport Transport>
 template <transport Transport>
 [[nodiscard]] transition_plan plan_rts(
     const announcement& announced,
-    [[maybe_unused]] const connect_options<Transport>& options) noexcept {
+    [[maybe_unused]] const connection_attributes<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
   if constexpr (requires { options.acknowledge_timeout; })

@@ -254,7 +254,7 @@ class [[nodiscard]] queue_pair
   /// before are forgotten: post them again. Wraps: ibv_modify_qp(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
-      const adverb::endpoint& peer, const connect_options<Transport>& options = {},
+      const adverb::endpoint& peer, const connection_attributes<Transport>& options = {},
       Policy&& policy = {});
 
  private:
@@ -323,7 +323,8 @@ class [[nodiscard]] queue_pair
 template <transport Transport, qp_state State>
 template <error_policy Policy>
 queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
-    const adverb::endpoint& peer, const connect_options<Transport>& options, Policy&& policy) {
+    const adverb::endpoint& peer, const connection_attributes<Transport>& options,
+    Policy&& policy) {
   static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
   static_assert(Transport != transport::ud && detail::announces(Transport),
                 "datagrams (UD) and raw packets have no connection: call rtr().apply() and "

@@ -321,7 +321,7 @@ TEST_CASE("Steps of an identifier that are taken twice",
         "it has the address " + to_string(id.local_address()) + " already");
   CHECK(why_not([&](failure& why) { id.listen(1, why); }) ==
         "it was made to connect to " + to_string(to));
-  CHECK(why_not([&](failure& why) { id.connect({.queue_pair = qp_number{1}}, why); }) ==
+  CHECK(why_not([&](failure& why) { id.connect({.queue_pair_number = qp_number{1}}, why); }) ==
         "the route is not resolved yet, or a connection was asked for already");
 
   id.resolve_route(timeout::seconds(2));

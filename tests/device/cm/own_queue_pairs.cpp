@@ -106,7 +106,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
     REQUIRE(number);
     // iWARP has no number of the peer's pair.
     if (!is_iwarp()) {
-      CHECK(connection.parameters().queue_pair == *number);
+      CHECK(connection.parameters().queue_pair_number == *number);
       CHECK(connection.queue_pair().query().remote_queue_pair() == *number);
     }
     talk_first(connection.queue_pair(), side);
@@ -278,7 +278,7 @@ TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_noti
   own_side side;
   auto far = route_to(listener.port());
   auto silent = far.use_queue_pair(side.make());
-  silent.id().connect({.queue_pair = silent.queue_pair().number()});
+  silent.id().connect({.queue_pair_number = silent.queue_pair().number()});
   auto request = listener.next_request(timeout::seconds(10));
   auto ready = request.create_queue_pair();
   ready.id().accept({});

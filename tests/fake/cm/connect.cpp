@@ -32,9 +32,10 @@ struct hosts : cm_bench {
   [[nodiscard]] std::vector<std::string> tried() {
     std::vector<std::string> all;
     for (const auto& call : machine.calls<called::rdma_resolve_addr>())
-      all.push_back(adverb::to_string(cm::socket_address{
-          adverb::adopt, reinterpret_cast<const sockaddr*>(&call.to), sizeof call.to}
-                                          .with_port(0)));
+      all.push_back(
+          adverb::to_string(cm::socket_address::from_native(
+                                reinterpret_cast<const sockaddr*>(&call.to), sizeof call.to)
+                                .with_port(0)));
     all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(seen_));
     seen_ += all.size();
     return all;

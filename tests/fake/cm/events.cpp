@@ -125,7 +125,7 @@ TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type 
     CHECK(event.reason() == cm::reject_reason::by_the_program);
     CHECK_FALSE(event.identifier());
     CHECK(event.private_data().empty());
-    CHECK(event.parameters().queue_pair == adverb::qp_number{0});
+    CHECK(event.parameters().queue_pair_number == adverb::qp_number{0});
     CHECK_FALSE(event.take_request());
   }
   CHECK(acknowledged() == 1);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
   CHECK(told.retry_count == 5);
   CHECK(told.receiver_not_ready_retry_count == 6);
   CHECK(told.has_shared_receive_queue);
-  CHECK(told.queue_pair == adverb::qp_number{0x77});
+  CHECK(told.queue_pair_number == adverb::qp_number{0x77});
 }
 
 TEST_CASE_METHOD(fixture, "the pointer of a multicast join is not taken for private data") {

@@ -211,7 +211,7 @@ TEST_CASE_METHOD(fixture, "a request to connect says what was asked for", "[rdma
               .retry_count = 5,
               .receiver_not_ready_retry_count = 2,
               .flow_control = false,
-              .queue_pair = adverb::qp_number{0x55},
+              .queue_pair_number = adverb::qp_number{0x55},
               .has_shared_receive_queue = true});
   const auto call = last<called::rdma_connect>();
   CHECK(call.id == id.native_handle());
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(fixture, "without options it asks for as much as there is", "[r
 
 TEST_CASE_METHOD(fixture, "an own queue pair is established by hand", "[rdma_establish]") {
   resolve();
-  id.connect({.queue_pair = adverb::qp_number{0x55}});
+  id.connect({.queue_pair_number = adverb::qp_number{0x55}});
   CHECK(channel.next_event()->type() == cm::event_type::connect_response);
   id.establish();
   CHECK(last<called::rdma_establish>().id == id.native_handle());
