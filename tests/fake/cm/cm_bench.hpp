@@ -73,7 +73,8 @@ void go_with_failure(std::size_t nth, const Go& go) {
 template <class Go>
 [[nodiscard]] std::size_t attempts_until_nothing_fails(const Go& go) {
   std::size_t nth = 0;
-  for (bool failed = true; failed;) {
+  bool failed = true;
+  while (failed) {
     REQUIRE(++nth < 50);
     go_with_failure(nth, [&](cm_bench& bench) {
       try {
