@@ -64,6 +64,9 @@ void answer(const queue_pair_ref<transport::rc>& pair, own_side& side) {
   next_success(side.queue);
 }
 
+constexpr auto rights_of_peer =
+    access_right::local_write | access_right::remote_read | access_right::remote_write;
+
 }  // namespace
 
 TEST_CASE("Both sides bring their own queue pairs, and use them for a second connection",
@@ -119,11 +122,9 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
 
 TEST_CASE("Each side may write to the other's memory, and read it",
           "[rdma_init_qp_attr][rdma_accept][rdma_connect]") {
-  constexpr auto rights =
-      access_right::local_write | access_right::remote_read | access_right::remote_write;
   struct open_side : own_side {
     std::array<std::uint32_t, 4> words{};
-    memory_region shared{domain, words, rights};
+    memory_region shared{domain, words, rights_of_peer};
 
     /// Adds to the first word of the peer.
     void change(const queue_pair_ref<transport::rc>& pair, const remote_buffer<>& peer) {
