@@ -49,7 +49,7 @@ void serve(examples::cm_request request) {
 
   const auto pair = connection.queue_pair();
   while (const auto arrived = examples::next_completion(
-             connection, connection.receive_completion_queue(), examples::for_ever)) {
+             connection, connection.receive_completion_queue(), adverb::timeout::endless())) {
     const std::size_t length = arrived->success().receive().length();
     std::copy_n(box.incoming.begin(), length, box.outgoing.begin());
     // First the room for the next message, which comes when this one is answered.
@@ -57,6 +57,7 @@ void serve(examples::cm_request request) {
     pair.post(send(box.from.slice(0, length)).signaled()).check();
     examples::needed_completion(connection, connection.send_completion_queue());
   }
+  connection.disconnect();
   std::printf("%s left\n", client.c_str());
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What sender and receiver tell each other.
 //
-// The sender connects with a `greeting`, and is accepted with a `welcome`, or rejected with
-// `words`. Then each file is a conversation:
+// The sender connects with a `greeting`, and is accepted with a `welcome`, or rejected in
+// words. Then each file is a conversation:
 //
 //     sender                          receiver
 //     announcement (name, size)  ->
@@ -94,8 +94,8 @@ struct text_field {
     return {characters.data(), ::strnlen(characters.data(), Size)};
   }
 };
-/// Why a connection is rejected.
-using words = text_field<144>;
+/// Of messages whose kind says everything.
+struct no_content {};
 /// Why a side gives up; longer than the longest name.
 using last_words = text_field<512>;
 

@@ -56,7 +56,7 @@ class receiver {
  private:
   static void check(request_to_send& request) {
     if (request.private_data().as<greeting>() == greeting{}) return;
-    request.reject(cm::private_data::of(words{"this file_transfer speaks another version"}));
+    request.reject(cm::private_data::of("this file_transfer speaks another version"));
     throw std::runtime_error{"refused a program that does not speak as this one does"};
   }
 
@@ -67,7 +67,7 @@ class receiver {
     give_back(first);
     const std::string name{file.name.view()};
     target_file target{folder_, name, file.size};
-    send_value(message_kind::go_ahead, words{});
+    send_value(message_kind::go_ahead, no_content{});
     try {
       receive_content(target, name, file.size);
     } catch (const peer_failed& failure) {
@@ -95,7 +95,7 @@ class receiver {
                                " is wrong: other bytes came than were sent"};
     give_back(last);
     target.store();
-    send_value(message_kind::stored, words{});
+    send_value(message_kind::stored, no_content{});
     shown.finish("received", to_hexadecimal(sum.value()));
   }
 

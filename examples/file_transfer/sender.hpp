@@ -63,8 +63,8 @@ class sender {
       link_.use(std::move(connection));
     } catch (const adverb::error&) {
       if (const auto& rejection = ready.rejection())
-        if (const auto why = rejection->private_data.as<words>())
-          throw std::runtime_error{"the receiver refused: " + printable(why->view())};
+        if (const auto why = rejection->private_data.text())
+          throw std::runtime_error{"the receiver refused: " + printable(*why)};
       throw;
     }
   }

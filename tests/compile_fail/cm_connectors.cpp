@@ -50,7 +50,8 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   // expect: a connector that was not connected was not rejected
   (void)far.rejection();
 #elif defined(ADVERB_EXPECT_SEND_BEFORE_CONNECT)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
+  // first
   waiting.queue_pair().post(send(mutable_buffer{})).check();
 #elif defined(ADVERB_EXPECT_OTHER_STEP)
   // expect(gcc): no match for 'operator='

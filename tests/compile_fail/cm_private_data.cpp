@@ -2,6 +2,8 @@
 // What cannot be sent as private data.
 #include <array>
 #include <cstddef>
+#include <span>
+#include <string_view>
 
 #include <adverb/cm.hpp>
 
@@ -13,10 +15,12 @@ struct with_copy {
 };
 using too_long = std::array<std::byte, 195>;
 using longest = std::array<std::byte, 194>;
+[[maybe_unused]] static longest longest_of_all{};
 
 [[maybe_unused]] static void use(const cm::private_data& data, const with_copy& copied) {
   (void)cm::private_data::of(longest{});
   (void)data.as<longest>();
+  (void)data.text();
   (void)copied;
 #if defined(ADVERB_EXPECT_OF_NOT_TRIVIALLY_COPYABLE)
   // expect: private data is copied byte by byte: the type has to be trivially copyable
@@ -27,6 +31,18 @@ using longest = std::array<std::byte, 194>;
 #elif defined(ADVERB_EXPECT_OF_TOO_LONG)
   // expect: private data is at most 56 bytes in a request and 196 in an acceptance, two of which
   (void)cm::private_data::of(too_long{});
+#elif defined(ADVERB_EXPECT_OF_POINTER)
+  // expect: a pointer, a span or a view means nothing to the peer
+  (void)cm::private_data::of(&longest_of_all);
+#elif defined(ADVERB_EXPECT_OF_SPAN)
+  // expect: a pointer, a span or a view means nothing to the peer
+  (void)cm::private_data::of(std::span{longest_of_all});
+#elif defined(ADVERB_EXPECT_AS_VIEW)
+  // expect: a pointer, a span or a view means nothing to the peer
+  (void)data.as<std::string_view>();
+#elif defined(ADVERB_EXPECT_TEXT_OF_TEMPORARY)
+  // expect: deleted
+  (void)cm::private_data{}.text();
 #elif defined(ADVERB_EXPECT_AS_TOO_LONG)
   // expect: private data is at most 56 bytes in a request and 196 in an acceptance, two of which
   (void)data.as<too_long>();

@@ -47,7 +47,8 @@ using namespace adverb;
   // expect: there is nothing to post
   sender.post().check();
 #elif defined(ADVERB_EXPECT_BEFORE_RTS)
-  // expect: requests can be sent when the queue pair is ready to send: finish rts() first
+  // expect: requests can be sent when the queue pair is ready to send: finish rts() or connect()
+  // first
   (void)waiting.extended();
 #elif defined(ADVERB_EXPECT_IN_ANY_STATE)
   // expect: say which state the queue pair is in: .as<qp_state::

@@ -72,7 +72,8 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   // expect: a UD queue pair can only send
   ud.post(bind_window(binding)).check();
 #elif defined(ADVERB_EXPECT_BIND_BEFORE_RTS)
-  // expect: windows can be bound when the queue pair is ready to send: finish rts() first
+  // expect: windows can be bound when the queue pair is ready to send: finish rts() or connect()
+  // first
   (void)init.bind(first, region, 0, 64);
 #elif defined(ADVERB_EXPECT_UNBIND_IN_ANY_STATE)
   // expect: say which state the queue pair is in

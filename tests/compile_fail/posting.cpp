@@ -34,13 +34,16 @@ using pair_in = const queue_pair<Transport, State>&;
   // expect: receives can be posted from INIT on: bring the queue pair up with init() first
   fresh.post(receive(buffer)).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_RESET)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
+  // first
   fresh.post(send(buffer)).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_INIT)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
+  // first
   waiting.post(send(buffer)).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_RTR)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
+  // first
   receiving.post(send(buffer)).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_ANY_STATE)
   // expect: say which state the queue pair is in: .as<qp_state::

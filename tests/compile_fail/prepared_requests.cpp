@@ -167,7 +167,8 @@ using namespace adverb;
   // expect: a datagram needs its destination: add .to(destination)
   ud.post(sent).check();
 #elif defined(ADVERB_EXPECT_SEND_IN_INIT)
-  // expect: sends can be posted when the queue pair is ready to send: finish rts() first
+  // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
+  // first
   waiting.post(sent).check();
 #elif defined(ADVERB_EXPECT_SEND_TO_SHARED)
   // expect: only receives can be posted here: receive(

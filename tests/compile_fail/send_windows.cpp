@@ -22,7 +22,8 @@ using namespace adverb;
   (void)any;
   (void)ud;
 #if defined(ADVERB_EXPECT_BEFORE_RTS)
-  // expect: a send window is made over a queue pair that is ready to send: finish rts() first
+  // expect: a send window is made over a queue pair that is ready to send: finish rts() or
+  // connect() first
   (void)send_window{waiting};
 #elif defined(ADVERB_EXPECT_IN_ANY_STATE)
   // expect: say which state the queue pair is in: .as<qp_state::

@@ -31,7 +31,8 @@ using namespace adverb;
   // expect: the function has to return the same type for both engines
   pair.with_sender([](auto sender) { return sender; });
 #elif defined(ADVERB_EXPECT_BEFORE_RTS)
-  // expect: requests can be sent when the queue pair is ready to send: finish rts() first
+  // expect: requests can be sent when the queue pair is ready to send: finish rts() or connect()
+  // first
   waiting.with_sender([](auto) {});
 #elif defined(ADVERB_EXPECT_IN_ANY_STATE)
   // expect: say which state the queue pair is in: .as<qp_state::

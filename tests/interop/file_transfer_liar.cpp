@@ -36,8 +36,8 @@ class liar {
       link_.use(ready.connect({.private_data = cm::private_data::of(hello)}));
     } catch (const adverb::error&) {
       if (!ready.rejection()) throw;
-      const auto why = ready.rejection()->private_data.as<words>();
-      throw std::runtime_error{why ? std::string{why->view()} : "rejected without a word"};
+      const auto why = ready.rejection()->private_data.text();
+      throw std::runtime_error{why ? std::string{*why} : "rejected without a word"};
     }
   }
 

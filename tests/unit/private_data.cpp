@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <adverb/cm/private_data.hpp>
@@ -59,6 +61,41 @@ TEST_CASE("Bytes that hold no such value give none") {
   // Cut short.
   CHECK_FALSE(private_data{data.bytes().first(5)}.as<std::uint32_t>());
   CHECK_FALSE(private_data{data.bytes().first(1)}.as<std::uint32_t>());
+}
+
+TEST_CASE("Words go as their characters, and come back from among padding") {
+  const std::string why = "too many clients";
+  for (const private_data& data :
+       {private_data::of("too many clients"), private_data::of(why),
+        private_data::of(std::string_view{why}), private_data::of(why.c_str())}) {
+    CHECK(data.size() == 2 + why.size());
+    CHECK(data.text() == why);
+    const private_data arrived{padded(data, cm::max_reject_data)};
+    CHECK(arrived.text() == why);
+  }
+  const auto nothing = private_data::of("");
+  CHECK_FALSE(nothing.empty());
+  CHECK(nothing.text() == "");
+}
+
+TEST_CASE("Bytes that hold no words give none") {
+  const private_data none;
+  CHECK_FALSE(none.text());
+  const auto data = private_data::of("words");
+  const private_data cut{data.bytes().first(6)};
+  CHECK_FALSE(cut.text());
+  const private_data one{data.bytes().first(1)};
+  CHECK_FALSE(one.text());
+}
+
+TEST_CASE("Words that are too long are remembered as such, and not read back") {
+  const std::string longest(private_data::capacity - 2, 'x');
+  const auto most = private_data::of(longest);
+  CHECK(most.size() == private_data::capacity);
+  CHECK(most.text() == longest);
+  const auto more = private_data::of(longest + "y");
+  CHECK(more.size() == private_data::capacity + 1);
+  CHECK_FALSE(more.text());
 }
 
 TEST_CASE("More than the C API carries is remembered as too long, and not kept") {

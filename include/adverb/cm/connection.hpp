@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <adverb/cm/connection_parameters.hpp>
@@ -30,7 +31,8 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// What had arrived is among the completions that `drain` hands out. Only `disconnect` moves this
 /// side's queue pair to ERR, and answers the peer, which waits for that.
 ///
-/// Events are taken by one thread at a time: `next_event`, `wait_disconnected`, `disconnect`.
+/// Events are taken by one thread at a time: `next_event`, `wait`, `wait_disconnected`,
+/// `disconnect`.
 template <transport Transport>
 class [[nodiscard]] connection {
  public:
@@ -83,6 +85,39 @@ class [[nodiscard]] connection {
   }
   /// Whether an event that was taken has told that the connection has ended, or its device is gone.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+
+  /// Waits, asleep, for completions on a queue of the connection, and for its end: on InfiniBand
+  /// and RoCE a peer that leaves completes nothing, so that who waits on the queue alone waits for
+  /// ever.
+  ///
+  ///     while (true) {
+  ///       const auto found = connection.wait(connection.receive_completion_queue(), batch);
+  ///       if (found.empty()) break;
+  ///       for (const completion& each : found) …
+  ///     }
+  ///
+  /// Returns none when the connection has ended (`has_ended`) and nothing is left of what came
+  /// before; when the time is up, and when a signal handler ran. iWARP flushes what is posted
+  /// before it tells of the end: these completions are returned as any other. The queue needs a
+  /// channel of its own, as those have that librdmacm makes. Takes events.
+  template <error_policy Policy = throwing>
+  [[nodiscard]] std::span<completion> wait(completion_queue_ref queue, std::span<completion> out,
+                                           timeout limit = timeout::endless(),
+                                           Policy&& policy = {}) {
+    if (!detail::check_present(std::forward<Policy>(policy), "connection::wait",
+                               session_.id.native_handle()))
+      return {};
+    const detail::deadline until{limit};
+    while (true) {
+      // Without waiting, but what comes next gives an event.
+      const auto found = queue.wait(out, timeout::seconds(0), std::forward<Policy>(policy));
+      if (!found.empty() || has_ended_ || detail::failed(policy) ||
+          !until.wait_either_readable(queue.channel().file_descriptor(), file_descriptor()))
+        return found;
+      static_cast<void>(next_event(std::forward<Policy>(policy)));
+      if (detail::failed(policy)) return {};
+    }
+  }
 
   /// Ends the connection: what is posted is flushed, and the peer is told. Waits until it has
   /// answered; when it does not (ETIMEDOUT, or EHOSTUNREACH when the kernel gives up before) or a

@@ -31,6 +31,7 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
   using base::parameters;
   using base::peer_address;
   using base::private_data;
+  using base::wait;
   using base::wait_disconnected;
 
   /// Ready to send; after a disconnect posting still flushes.

@@ -4,11 +4,13 @@
 
 #include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <adverb/core/byte_order.hpp>
@@ -32,8 +34,14 @@ inline constexpr std::size_t max_datagram_accept_data = 136;
 ///     …
 ///     if (auto hello = request.private_data().as<my_greeting>()) …
 ///
-/// Format of a value: two bytes, its size, little-endian; then its bytes as they are in memory, so
-/// both sides need the same layout.
+/// Words are sent alike, for instance why a request is rejected:
+///
+///     request.reject(cm::private_data::of("too many clients"));
+///     …
+///     if (const auto why = ready.rejection()->private_data.text()) log(*why);
+///
+/// Format: two bytes, the size of what follows, little-endian; then the bytes of the value as they
+/// are in memory, so both sides need the same layout, or the characters.
 class private_data {
  public:
   /// As much as the C API carries. More is refused when it is to be sent.
@@ -44,7 +52,16 @@ class private_data {
     if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), this->bytes().size());
   }
 
+  /// Words, without a zero at their end.
+  [[nodiscard]] static private_data of(std::string_view words) noexcept {
+    private_data result;
+    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(words.size()));
+    words.copy(reinterpret_cast<char*>(result.bytes_.data() + length_size), capacity - length_size);
+    result.size_ = length_size + words.size();
+    return result;
+  }
   template <class T>
+    requires(!std::convertible_to<const T&, std::string_view>)
   [[nodiscard]] static private_data of(const T& value) noexcept {
     check_type<T>();
     private_data result;
@@ -67,10 +84,7 @@ class private_data {
     check_type<T>();
     // What follows would confuse GCC 11 so much that it no longer says the sentence of the check.
     if constexpr (std::is_trivially_copyable_v<T>) {
-      if (size_ < sizeof(T) + length_size) return std::nullopt;
-      const auto length = detail::load_little_endian<0, std::uint16_t>(
-          std::span<const std::byte, capacity>{bytes_});
-      if (length != sizeof(T)) return std::nullopt;
+      if (length() != sizeof(T)) return std::nullopt;
       std::array<std::byte, sizeof(T)> copy{};
       std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
       return std::bit_cast<T>(copy);
@@ -79,13 +93,41 @@ class private_data {
     }
   }
 
+  /// The words that were sent by `of`, whatever their characters. Nothing when it is no such thing.
+  /// They are those of this object.
+  [[nodiscard]] std::optional<std::string_view> text() const& noexcept {
+    const std::optional<std::size_t> count = length();
+    if (!count) return std::nullopt;
+    return std::string_view{reinterpret_cast<const char*>(bytes_.data() + length_size), *count};
+  }
+  std::optional<std::string_view> text() const&& = delete;
+
  private:
   static constexpr std::size_t length_size = 2;
+
+  /// The length that `of` put before the rest; nothing when that is not there as a whole.
+  [[nodiscard]] std::optional<std::size_t> length() const noexcept {
+    if (size_ < length_size) return std::nullopt;
+    const std::size_t count =
+        detail::load_little_endian<0, std::uint16_t>(std::span<const std::byte, capacity>{bytes_});
+    if (count + length_size > bytes().size()) return std::nullopt;
+    return count;
+  }
+
+  /// What only says where something is, as far as its type shows that: arrays are aggregates.
+  template <class T>
+  static constexpr bool refers =
+      std::is_pointer_v<T> || std::is_member_pointer_v<T> ||
+      (!std::is_aggregate_v<T> && requires(const T& value) { value.data(); });
 
   template <class T>
   static constexpr void check_type() noexcept {
     static_assert(std::is_trivially_copyable_v<T>,
                   "private data is copied byte by byte: the type has to be trivially copyable");
+    static_assert(
+        !refers<T>,
+        "a pointer, a span or a view means nothing to the peer: give the value itself, or "
+        "the bytes: private_data{bytes}");
     static_assert(sizeof(T) + length_size <= max_accept_data,
                   "private data is at most 56 bytes in a request and 196 in an acceptance, two of "
                   "which are the length");

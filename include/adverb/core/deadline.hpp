@@ -38,16 +38,13 @@ class deadline {
   /// meanwhile. Without a deadline, reading itself is left to wait.
   [[nodiscard]] bool wait_readable(int file_descriptor) const noexcept {
     if (end_ == never) return true;
-    const std::int64_t left = end_ - now();
-    timespec timeout{};
-    if (left > 0) {
-      timeout.tv_sec = left / 1'000'000'000;
-      timeout.tv_nsec = left % 1'000'000'000;
-    }
     pollfd waited{file_descriptor, POLLIN, 0};
-    const int result = ::ppoll(&waited, 1, &timeout, nullptr);
-    // Any other failure shows again when the file is read.
-    return result > 0 || (result == -1 && errno != EINTR);
+    return wait_for(&waited, 1);
+  }
+  /// Waits for either of two, without a deadline too.
+  [[nodiscard]] bool wait_either_readable(int one, int other) const noexcept {
+    pollfd waited[]{{one, POLLIN, 0}, {other, POLLIN, 0}};
+    return wait_for(waited, 2);
   }
 
   /// A reading of the clock, in nanoseconds.
@@ -61,6 +58,17 @@ class deadline {
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   /// Who gave a timeout waits as one does with a timeout, however long it is.
   static constexpr std::int64_t centuries = never - 1;
+
+  [[nodiscard]] bool wait_for(pollfd* files, nfds_t count) const noexcept {
+    timespec timeout{};
+    if (end_ != never) {
+      const std::int64_t left = end_ - now();
+      if (left > 0) timeout = {left / 1'000'000'000, left % 1'000'000'000};
+    }
+    const int result = ::ppoll(files, count, end_ == never ? nullptr : &timeout, nullptr);
+    // Any other failure shows again when the file is read.
+    return result > 0 || (result == -1 && errno != EINTR);
+  }
 
   std::int64_t end_ = never;
 };

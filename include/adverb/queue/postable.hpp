@@ -105,8 +105,9 @@ constexpr void check_carried() noexcept {
 template <transport Transport, qp_state State, class Request>
 constexpr void check_sendable() noexcept {
   constexpr bool right_destination = has_right_destination<Transport, Request>;
-  static_assert(can_send_in(State),
-                "sends can be posted when the queue pair is ready to send: finish rts() first");
+  static_assert(
+      can_send_in(State),
+      "sends can be posted when the queue pair is ready to send: finish rts() or connect() first");
   check_carried<Transport, service_needed<Request>()>();
   static_assert(Transport != transport::ud || right_destination,
                 "a datagram needs its destination: add .to(destination)");

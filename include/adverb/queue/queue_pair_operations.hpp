@@ -165,9 +165,9 @@ class queue_pair_operations : public Storage {
             error_policy Policy = throwing>
   [[nodiscard]] extended_sender<Transport, Operations> extended(Policy&& policy = {}) const {
     if constexpr (detail::check_known<State>())
-      static_assert(
-          detail::can_send_in(State),
-          "requests can be sent when the queue pair is ready to send: finish rts() first");
+      static_assert(detail::can_send_in(State),
+                    "requests can be sent when the queue pair is ready to send: finish rts() or "
+                    "connect() first");
     return {adopt, this->native_handle(), std::forward<Policy>(policy)};
   }
 

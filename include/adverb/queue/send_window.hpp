@@ -53,7 +53,7 @@ consteval void check_window_engine() noexcept {
     if constexpr (check_known<Engine::state_of>())
       static_assert(can_send_in(Engine::state_of),
                     "a send window is made over a queue pair that is ready to send: finish rts() "
-                    "first");
+                    "or connect() first");
 }
 
 }  // namespace detail

@@ -41,7 +41,8 @@ template <transport Transport, qp_state State>
 constexpr void check_can_bind() noexcept {
   if constexpr (check_known<State>())
     static_assert(can_send_in(State),
-                  "windows can be bound when the queue pair is ready to send: finish rts() first");
+                  "windows can be bound when the queue pair is ready to send: finish rts() or "
+                  "connect() first");
   static_assert(carries(Transport, service_class::connection),
                 "memory windows need a connection: UC, RC or XRC");
 }

@@ -162,6 +162,55 @@ TEST_CASE("A side that only goes away ends the connection for the other", "[rdma
             });
 }
 
+TEST_CASE("Who waits for messages takes those that came, and hears that the peer has left",
+          "[rdma_get_cm_event][ibv_get_cq_event]") {
+  two_sides(
+      [](const rc_listener& listener) {
+        auto ready = next_ready(listener);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 1, 3);
+        auto connection = ready.accept();
+        // Over iWARP a message that comes too early would be lost: the peer waits for this one.
+        connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
+        drained seen;
+        std::array<completion, 1> one;
+        while (true) {
+          const auto found =
+              connection.wait(connection.receive_completion_queue(), one, timeout::seconds(10));
+          if (found.empty()) break;
+          seen(found[0]);
+        }
+        expect(connection.has_ended(), "the peer has left");
+        expect(seen.succeeded == ids{1, 2}, "both messages had arrived");
+        // Those of iWARP are flushed before the connection has ended.
+        connection.disconnect();
+        connection.drain([&](const completion& each) {
+          if (each.id() != 0) seen(each);
+        });
+        expect(seen.flushed == ids{3}, "the receive that was left came back");
+      },
+      [](const cm::socket_address& address) {
+        auto ready = ready_for(address);
+        std::array<std::byte, 8> bytes{};
+        memory_region region{ready.protection_domain(), bytes, access_right::local_write};
+        post_receives(ready, region, 1, 1);
+        auto connection = ready.connect();
+        std::array<completion, 1> one;
+        CHECK(connection.wait(connection.receive_completion_queue(), one, timeout::seconds(10))
+                  .size() == 1);
+        for (int sent = 0; sent < 2; ++sent) {
+          connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
+          next_success(connection.send_completion_queue());
+        }
+        CHECK(connection
+                  .wait(connection.receive_completion_queue(), one, std::chrono::milliseconds{1})
+                  .empty());
+        CHECK_FALSE(connection.has_ended());
+        connection.disconnect();
+      });
+}
+
 TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_get_cq_event]") {
   // Soft-iWARP (Linux 6.1) does not notice what comes between its answer to a request and the
   // connection, and loses it when the peer disconnects at once.

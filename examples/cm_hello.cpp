@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The smallest whole program over a connection: one message each way, and an orderly end. It needs
+// nothing but adverb: copy it to begin with.
+//
+//     cm_hello                # the server, of one client
+//     cm_hello 10.1.0.1       # the client
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string_view>
+
+#include <adverb/adverb.hpp>
+#include <adverb/cm.hpp>
+
+namespace {
+
+namespace cm = adverb::cm;
+using connection = cm::connection<adverb::transport::rc>;
+using listener = cm::listener<adverb::transport::rc>;
+
+constexpr std::uint16_t port = 7471;
+constexpr adverb::timeout patience = adverb::timeout::seconds(10);
+
+/// Memory for a message in each direction, registered on the device of a connection that is to be.
+/// It outlives the connection.
+struct mailbox {
+  explicit mailbox(adverb::context_ref device) : domain{device} {}
+
+  adverb::protection_domain domain;
+  std::array<char, 64> incoming{};
+  std::array<char, 64> outgoing{};
+  adverb::memory_region into{domain, incoming};
+  adverb::memory_region from{domain, outgoing};
+};
+
+/// The next completion of a queue. A peer that leaves would never complete anything, so the
+/// connection is asked as well.
+adverb::completion next(connection& with, adverb::completion_queue_ref queue) {
+  std::array<adverb::completion, 1> one;
+  if (with.wait(queue, one, patience).empty())
+    throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
+  one[0].check();
+  return one[0];
+}
+
+void say(connection& with, mailbox& box, std::string_view text) {
+  std::copy(text.begin(), text.end(), box.outgoing.begin());
+  with.queue_pair().post(send(box.from.slice(0, text.size())).signaled()).check();
+  static_cast<void>(next(with, with.send_completion_queue()));
+}
+
+void hear(connection& with, mailbox& box) {
+  const auto arrived = next(with, with.receive_completion_queue());
+  const std::size_t length = arrived.success().receive().length();
+  std::printf("%.*s\n", static_cast<int>(length), box.incoming.data());
+}
+
+void serve() {
+  const auto here = listener::create(port);
+  std::fprintf(stderr, "listening on port %d\n", port);
+  auto request = here.next_request();
+  mailbox box{request.context()};
+  auto ready = request.create_queue_pair({.max_send_wr = 1, .max_recv_wr = 1}, box.domain);
+  // Before the client can send.
+  ready.queue_pair().post(receive(box.into.buffer())).check();
+  auto client = ready.accept();
+  say(client, box, "hello, client");
+  hear(client, box);
+  // Whoever has requests left in the queues drains them afterwards.
+  client.wait_disconnected(patience);
+  client.disconnect();
+}
+
+void ask(const char* host) {
+  auto way = cm::resolve(host, port);
+  mailbox box{way.context()};
+  auto ready = way.create_queue_pair({.max_send_wr = 1, .max_recv_wr = 1}, box.domain);
+  ready.queue_pair().post(receive(box.into.buffer())).check();
+  auto server = ready.connect();
+  hear(server, box);
+  say(server, box, "hello, server");
+  server.disconnect();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
+    std::fprintf(stderr, "Usage: cm_hello [HOST]\nWithout a host it is the server.\n");
+    return argc == 2 && std::string_view{argv[1]} == "--help" ? 0 : 2;
+  }
+  try {
+    if (argc == 1)
+      serve();
+    else
+      ask(argv[1]);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "cm_hello: %s\n", failure.what());
+    return 1;
+  }
+}

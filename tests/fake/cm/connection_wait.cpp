@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Waiting for completions of a connection, which ends with it.
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <system_error>
+#include <vector>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+#include "interrupting.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using namespace std::chrono_literals;
+
+using ids = std::vector<std::uint64_t>;
+
+struct fixture : cm_bench {
+  cm::connection<adverb::transport::rc> connection = connected();
+  adverb::completion_queue_ref queue = connection.receive_completion_queue();
+  std::array<adverb::completion, 2> batch;
+
+  void raise(rdma_cm_event_type type) { manager.raise(connection.id().native_handle(), {type, 0}); }
+  void complete(std::uint64_t id) {
+    ibv_wc completion{};
+    completion.wr_id = id;
+    machine.complete(queue.native_handle(), completion);
+  }
+  template <class... Limit>
+  [[nodiscard]] ids waited(Limit... limit) {
+    ids found;
+    for (const adverb::completion& each : connection.wait(queue, batch, limit...))
+      found.push_back(each.id());
+    return found;
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "completions that are there are handed out, as many as there is room",
+                 "[ibv_poll_cq]") {
+  for (const std::uint64_t id : {1, 2, 3}) complete(id);
+  CHECK(waited() == ids{1, 2});
+  CHECK(waited() == ids{3});
+  CHECK(waited(0s).empty());
+  CHECK_FALSE(connection.has_ended());
+}
+
+TEST_CASE_METHOD(fixture, "a completion that comes meanwhile is not slept over",
+                 "[ibv_req_notify_cq]") {
+  machine.before<called::req_notify_cq>([&] { complete(7); });
+  CHECK(waited() == ids{7});
+}
+
+TEST_CASE_METHOD(fixture,
+                 "the end of the connection wakes who waits, but what came before is first",
+                 "[rdma_get_cm_event]") {
+  raise(RDMA_CM_EVENT_DISCONNECTED);
+  complete(1);
+  CHECK(waited() == ids{1});
+  CHECK(waited().empty());
+  CHECK(connection.has_ended());
+  complete(2);
+  CHECK(waited() == ids{2});
+  CHECK(waited().empty());
+}
+
+TEST_CASE_METHOD(fixture, "the end that comes meanwhile is heard of", "[rdma_get_cm_event]") {
+  machine.before<called::req_notify_cq>([&] { raise(RDMA_CM_EVENT_DEVICE_REMOVAL); });
+  CHECK(waited().empty());
+  CHECK(connection.has_ended());
+}
+
+TEST_CASE_METHOD(fixture, "events that end nothing do not end the wait") {
+  raise(RDMA_CM_EVENT_TIMEWAIT_EXIT);
+  raise(RDMA_CM_EVENT_ADDR_CHANGE);
+  CHECK(waited(20ms).empty());
+  CHECK_FALSE(connection.has_ended());
+  CHECK_FALSE(connection.next_event());
+}
+
+TEST_CASE_METHOD(fixture, "a signal handler ends the wait, and nothing is wrong") {
+  const interrupting signals;
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(connection.wait(queue, batch, adverb::timeout::endless(), code).empty());
+  CHECK_FALSE(code);
+  CHECK_FALSE(connection.has_ended());
+}
+
+TEST_CASE_METHOD(fixture, "what cannot be waited for is reported") {
+  const adverb::completion_queue silent{adverb::context_ref{manager.context()}, 4};
+  CHECK(reported([&](auto&&... policy) {
+          (void)connection.wait(silent, batch, 1s, policy...);
+        }).explanation() == "the queue was made without a channel");
+  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); },
+                 [&](auto&&... policy) { (void)connection.wait(queue, batch, 1s, policy...); })
+            .verb() == "ibv_poll_cq");
+  CHECK(reported(
+            [&] {
+              raise(RDMA_CM_EVENT_ADDR_CHANGE);
+              machine.fail<called::rdma_get_cm_event>(EIO);
+            },
+            [&](auto&&... policy) { (void)connection.wait(queue, batch, 1s, policy...); })
+            .verb() == "rdma_get_cm_event");
+  connection.close();
+  CHECK(reported([&](auto&&... policy) {
+          (void)connection.wait(queue, batch, 1s, policy...);
+        }).code() == std::errc::invalid_argument);
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# cm_hello talks to itself, and says what is wrong.
+source "$(dirname "$0")/support/cm.bash"
+
+works "hello" "$programs/cm_hello" -- "$programs/cm_hello"
+prints client '^hello, client$'
+prints server '^hello, server$'
+rm "$scratch"/*.out
+
+refuses "nobody listens" 1 'no one listens on that port' cm_hello "$host"
+refuses "no such host" 1 'no host is named|no name server answered' cm_hello nowhere.invalid
+problem=''
+"$programs/cm_hello" --help 2>&1 | grep -q '^Usage: cm_hello \[HOST\]$' || problem="it tells no usage"
+verdict "--help" "$problem"
+status=0
+"$programs/cm_hello" --loud 2>/dev/null || status=$?
+problem=''
+if [[ $status -ne 2 ]]; then problem="the exit status is $status, not 2"; fi
+verdict "no such option" "$problem"
+
+: >"$scratch/server.out"
+"$programs/cm_hello" >"$scratch/server.out" 2>&1 &
+server=$!
+wait_until_listening "$server"
+"${limit[@]}" "$programs/cm_echo" "$host" </dev/null >"$scratch/client.out" 2>&1 || true
+status=0
+wait "$server" || status=$?
+sed '/^listening on /d' "$scratch/server.out" >"$scratch/left.out"
+fails_with left 1 "$status" cm_hello 'the peer has left|flushed'
+verdict "a client that leaves at once" "$problem"
+finish
