@@ -67,8 +67,9 @@ void serve() {
   // Before the client can send.
   ready.queue_pair().post(receive(box.into.buffer())).check();
   auto client = ready.accept();
-  say(client, box, "hello, client");
+  // Over iWARP the client has to speak first.
   hear(client, box);
+  say(client, box, "hello, client");
   // Whoever has requests left in the queues drains them afterwards.
   client.wait_disconnected(patience);
   client.disconnect();
@@ -80,8 +81,8 @@ void ask(const char* host) {
   auto ready = way.create_queue_pair({.max_send_wr = 1, .max_recv_wr = 1}, box.domain);
   ready.queue_pair().post(receive(box.into.buffer())).check();
   auto server = ready.connect();
-  hear(server, box);
   say(server, box, "hello, server");
+  hear(server, box);
   server.disconnect();
 }
 

@@ -37,6 +37,12 @@ struct drained {
 
 using ids = std::vector<std::uint64_t>;
 
+/// Soft-iWARP (Linux 6.1) does not notice what comes between its answer to a request and the
+/// connection, and loses it when the peer disconnects at once.
+void wait_for_acceptance(std::promise<void>& accepted) {
+  if (on_iwarp() && !on_two_hosts()) accepted.get_future().wait_for(std::chrono::seconds{10});
+}
+
 template <class Ready>
 void post_receives(Ready& ready, const memory_region& region, std::uint64_t from, int count) {
   for (int posted = 0; posted < count; ++posted)
@@ -164,15 +170,15 @@ TEST_CASE("A side that only goes away ends the connection for the other", "[rdma
 
 TEST_CASE("Who waits for messages takes those that came, and hears that the peer has left",
           "[rdma_get_cm_event][ibv_get_cq_event]") {
+  std::promise<void> accepted;
   two_sides(
-      [](const rc_listener& listener) {
+      [&](const rc_listener& listener) {
         auto ready = next_ready(listener);
         std::array<std::byte, 8> bytes{};
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         post_receives(ready, region, 1, 3);
         auto connection = ready.accept();
-        // Over iWARP a message that comes too early would be lost: the peer waits for this one.
-        connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
+        accepted.set_value();
         drained seen;
         std::array<completion, 1> one;
         while (true) {
@@ -185,20 +191,17 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
         expect(seen.succeeded == ids{1, 2}, "both messages had arrived");
         // Those of iWARP are flushed before the connection has ended.
         connection.disconnect();
-        connection.drain([&](const completion& each) {
-          if (each.id() != 0) seen(each);
-        });
+        connection.drain(seen);
         expect(seen.flushed == ids{3}, "the receive that was left came back");
       },
-      [](const cm::socket_address& address) {
+      [&](const cm::socket_address& address) {
         auto ready = ready_for(address);
         std::array<std::byte, 8> bytes{};
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         post_receives(ready, region, 1, 1);
         auto connection = ready.connect();
+        wait_for_acceptance(accepted);
         std::array<completion, 1> one;
-        CHECK(connection.wait(connection.receive_completion_queue(), one, timeout::seconds(10))
-                  .size() == 1);
         for (int sent = 0; sent < 2; ++sent) {
           connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
           next_success(connection.send_completion_queue());
@@ -212,8 +215,6 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
 }
 
 TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_get_cq_event]") {
-  // Soft-iWARP (Linux 6.1) does not notice what comes between its answer to a request and the
-  // connection, and loses it when the peer disconnects at once.
   std::promise<void> accepted;
   two_sides(
       [&](const rc_listener& listener) {
@@ -251,7 +252,7 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
         std::array<std::byte, 8> bytes{};
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         auto connection = ready.connect();
-        if (on_iwarp() && !on_two_hosts()) accepted.get_future().wait_for(std::chrono::seconds{10});
+        wait_for_acceptance(accepted);
         for (int sent = 0; sent < 2; ++sent) {
           connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
           next_success(connection.send_completion_queue());
