@@ -44,7 +44,7 @@ struct fixture : cm_bench {
 
 TEST_CASE_METHOD(fixture, "completions that are there are handed out, as many as there is room",
                  "[ibv_poll_cq]") {
-  for (const std::uint64_t id : {1, 2, 3}) complete(id);
+  for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   CHECK(waited() == ids{1, 2});
   CHECK(waited() == ids{3});
   CHECK(waited(0s).empty());
