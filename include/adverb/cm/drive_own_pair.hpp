@@ -11,6 +11,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
