@@ -6,7 +6,6 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

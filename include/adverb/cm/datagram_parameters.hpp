@@ -4,7 +4,6 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/queue/address.hpp>
 

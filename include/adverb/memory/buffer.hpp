@@ -2,7 +2,6 @@
 // Local buffers: registered memory as the elements of scatter/gather lists.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,9 +11,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
+#include <adverb/memory/check_slice.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -31,16 +30,8 @@ template <error_policy Policy>
 [[nodiscard]] constexpr ibv_sge checked_part(const ibv_sge& whole, std::size_t offset,
                                              std::size_t length, std::string_view verb,
                                              Policy&& policy) {
-  if (offset > whole.length || length > whole.length - offset) [[unlikely]] {
-    report_errno(std::forward<Policy>(policy), ERANGE, verb, [&](failure_description& description) {
-      description.explain([&](text_writer& writer) {
-        writer.decimal(length).put(" bytes from ").decimal(offset);
-        writer.put(" are not inside ").decimal(whole.length);
-      });
-    });
+  if (!check_slice(std::forward<Policy>(policy), verb, offset, length, whole.length, "bytes"))
     return {};
-  }
-  clear(policy);
   return unchecked_part(whole, offset, static_cast<std::uint32_t>(length));
 }
 

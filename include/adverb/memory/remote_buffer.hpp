@@ -16,6 +16,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/access.hpp>
+#include <adverb/memory/check_slice.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -76,17 +77,9 @@ class remote_buffer {
   template <error_policy Policy = throwing>
   [[nodiscard]] constexpr remote_buffer slice(std::size_t offset, std::size_t count,
                                               Policy&& policy = {}) const {
-    if (offset > size_ || count > size_ - offset) [[unlikely]] {
-      detail::report_errno(std::forward<Policy>(policy), ERANGE, "remote_buffer::slice",
-                           [&](failure_description& description) {
-                             description.explain([&](text_writer& writer) {
-                               writer.decimal(count).put(" elements from ").decimal(offset);
-                               writer.put(" are not inside ").decimal(size_);
-                             });
-                           });
+    if (!detail::check_slice(std::forward<Policy>(policy), "remote_buffer::slice", offset, count,
+                             size_, "elements"))
       return {};
-    }
-    detail::clear(policy);
     return unchecked_slice(offset, count);
   }
 

@@ -49,6 +49,14 @@ void post_receives(Ready& ready, const memory_region& region, std::uint64_t from
     ready.queue_pair().post(receive(region.slice(0, 8)).id(from + unsigned(posted))).check();
 }
 
+/// Sends so many messages, one after another.
+void send_messages(rc_connection& connection, const memory_region& region, int count) {
+  for (int sent = 0; sent < count; ++sent) {
+    connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
+    next_success(connection.send_completion_queue());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("What had arrived and what was posted comes back on both sides",
@@ -202,10 +210,7 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
         auto connection = ready.connect();
         wait_for_acceptance(accepted);
         std::array<completion, 1> one;
-        for (int sent = 0; sent < 2; ++sent) {
-          connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
-          next_success(connection.send_completion_queue());
-        }
+        send_messages(connection, region, 2);
         CHECK(connection
                   .wait(connection.receive_completion_queue(), one, std::chrono::milliseconds{1})
                   .empty());
@@ -253,10 +258,7 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         auto connection = ready.connect();
         wait_for_acceptance(accepted);
-        for (int sent = 0; sent < 2; ++sent) {
-          connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
-          next_success(connection.send_completion_queue());
-        }
+        send_messages(connection, region, 2);
         connection.disconnect();
       });
 }
