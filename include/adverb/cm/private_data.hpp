@@ -93,11 +93,12 @@ class private_data {
     }
   }
 
-  /// The words that were sent by `of`, whatever their characters. Nothing when it is no such thing.
-  /// They are those of this object.
+  /// The words that were sent by `of`, whatever their characters. Nothing when it is no such thing,
+  /// or there are none: nothing at all arrives as zeros over InfiniBand and RoCE. They are those of
+  /// this object.
   [[nodiscard]] std::optional<std::string_view> text() const& noexcept {
     const std::optional<std::size_t> count = length();
-    if (!count) return std::nullopt;
+    if (!count || *count == 0) return std::nullopt;
     return std::string_view{reinterpret_cast<const char*>(bytes_.data() + length_size), *count};
   }
   std::optional<std::string_view> text() const&& = delete;
