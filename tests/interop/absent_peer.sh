@@ -56,8 +56,9 @@ collect() {
   rm "$scratch/survivor.out"
 }
 
-# The one when a message was on its way, the other when an answer was waited for.
-lost='transport retries exceeded|nothing came from the peer for'
+# When a message was on its way; when it arrived at a process whose memory was gone and whose queue
+# pair was not yet (the kernel destroys the newest first); when an answer was waited for.
+lost='transport retries exceeded|remote operation error|nothing came from the peer for'
 : >"$scratch/rows"
 measure 18602
 kill "$server"

@@ -117,7 +117,7 @@ struct completion_status_description {
     case remote_operation_error:
       return {"remote operation error", kind::remote,
               "the peer could not complete the operation, for instance because its receive is too "
-              "short"};
+              "short, or its memory is gone: the program there is ending"};
     case retries_exceeded:
       return {
           "transport retries exceeded", kind::transport,
