@@ -139,8 +139,8 @@ class [[nodiscard]] connection {
       detail::clear(policy);
       return;
     }
-    const auto event = session_.wait_for(event_type::disconnected, limit, "connection::disconnect",
-                                         std::forward<Policy>(policy),
+    const auto event = session_.wait_for({event_type::disconnected}, limit,
+                                         "connection::disconnect", std::forward<Policy>(policy),
                                          [this](const cm::event& other) { note_end(other); });
     if (event) note_end(*event);
   }
@@ -183,8 +183,11 @@ class [[nodiscard]] connection {
   friend class connection_of_own_pair;
 
   connection(detail::cm_session&& session, const cm::private_data& data,
-             const connection_parameters& parameters) noexcept
-      : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
+             const connection_parameters& parameters, bool over = false) noexcept
+      : session_{std::move(session)},
+        private_data_{data},
+        parameters_{parameters},
+        has_ended_{over} {}
 
   template <class Consume, error_policy Policy>
   static std::size_t drain_pair(ibv_qp* pair, Consume& consume, timeout limit, Policy&& policy) {

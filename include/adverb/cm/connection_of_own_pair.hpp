@@ -107,8 +107,9 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
 
   connection_of_own_pair(detail::cm_session&& session, const cm::private_data& data,
                          const connection_parameters& told,
-                         adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
-      : base{std::move(session), data, told}, pair_{std::move(pair)} {}
+                         adverb::queue_pair<Transport, qp_state::any>&& pair,
+                         bool over = false) noexcept
+      : base{std::move(session), data, told, over}, pair_{std::move(pair)} {}
 
   adverb::queue_pair<Transport, qp_state::any> pair_;
 };

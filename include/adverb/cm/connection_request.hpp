@@ -105,7 +105,8 @@ class [[nodiscard]] connection_request {
 
   /// Accepts, and waits until the connection is there; when its event did not come (ETIMEDOUT, or
   /// EINTR when a signal handler ran) it waits on when it is tried again. After any other failure
-  /// the request is of no more use. Wraps: rdma_accept(3).
+  /// the request can only be destroyed. A peer that has disconnected meanwhile gives a connection
+  /// that `has_ended`: what it sent is there. Wraps: rdma_accept(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> accept(const connection_options& options = {},
                                              timeout limit = timeout::seconds(10),
@@ -116,13 +117,14 @@ class [[nodiscard]] connection_request {
     static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
     const auto event = session_.take_step(
-        event_type::established, limit, "rdma_accept",
+        detail::accepted, limit, "rdma_accept",
         [&](auto&& start_policy) {
           session_.id.accept(options, std::forward<decltype(start_policy)>(start_policy));
         },
         std::forward<Policy>(policy));
     if (!event) return {};
-    return {std::move(session_), private_data_, parameters_};
+    return {std::move(session_), private_data_, parameters_,
+            event->type() == event_type::disconnected};
   }
 
   /// Accepts datagrams (UD) with the queue pair that was made for the request, and bytes for the

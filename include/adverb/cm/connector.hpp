@@ -123,7 +123,7 @@ class [[nodiscard]] connector {
       return {};
     }
     const auto event = session_.take_step(
-        event_type::address_resolved, options.timeout + margin, "rdma_resolve_addr",
+        {event_type::address_resolved}, options.timeout + margin, "rdma_resolve_addr",
         [&](auto&& start_policy) {
           session_.id.resolve_address(to, options.from, options.timeout,
                                       std::forward<decltype(start_policy)>(start_policy));
@@ -140,7 +140,7 @@ class [[nodiscard]] connector {
     static_assert(Step == step::address_resolved,
                   "the route is resolved after the address, once: resolve_address() first");
     const auto event = session_.take_step(
-        event_type::route_resolved, limit + margin, "rdma_resolve_route",
+        {event_type::route_resolved}, limit + margin, "rdma_resolve_route",
         [&](auto&& start_policy) {
           session_.id.resolve_route(limit, std::forward<decltype(start_policy)>(start_policy));
         },
@@ -222,12 +222,9 @@ class [[nodiscard]] connector {
         "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
     static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
-    auto event = established(options, limit, std::forward<Policy>(policy));
+    const auto event = established(options, limit, std::forward<Policy>(policy));
     if (!event) return {};
-    const cm::private_data data{event->private_data()};
-    const connection_parameters parameters = event->parameters();
-    event.reset();
-    return {std::move(session_), data, parameters};
+    return {std::move(session_), event->private_data(), event->parameters()};
   }
 
   /// Why the peer rejected, and what it sent along; nothing unless `connect` or `resolve_peer`
@@ -269,7 +266,7 @@ class [[nodiscard]] connector {
   [[nodiscard]] std::optional<event> established(const connection_options& options, timeout limit,
                                                  Policy&& policy) {
     return session_.take_step(
-        event_type::established, limit, "rdma_connect",
+        {event_type::established}, limit, "rdma_connect",
         [&](auto&& start_policy) {
           session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
         },

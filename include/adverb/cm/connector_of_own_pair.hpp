@@ -84,7 +84,7 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
   template <error_policy Policy>
   void ask(const connection_options& options, event_type wanted, timeout limit, Policy&& policy) {
     const auto event = session_.take_step(
-        wanted, limit, "rdma_connect",
+        {wanted}, limit, "rdma_connect",
         [&](auto&& start_policy) {
           session_.id.connect(detail::options_for_own_pair(options, pair_.native_handle()),
                               std::forward<decltype(start_policy)>(start_policy));

@@ -94,7 +94,7 @@ class [[nodiscard]] listener {
   template <error_policy Policy = throwing>
   [[nodiscard]] connection_request<Transport> next_request(timeout limit = timeout::endless(),
                                                            Policy&& policy = {}) const {
-    auto event = session_.wait_for(event_type::connect_request, limit, "listener::next_request",
+    auto event = session_.wait_for({event_type::connect_request}, limit, "listener::next_request",
                                    std::forward<Policy>(policy));
     if (!event) return {};
     return connection_request<Transport>::take(*event, std::forward<Policy>(policy));

@@ -118,7 +118,7 @@ class [[nodiscard]] multicast_membership : public datagram_way {
     id.join_multicast(group, options.role, nullptr, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     multicast_membership joined{adopt, id, group};
-    auto event = session.wait_for(event_type::multicast_join, options.timeout,
+    auto event = session.wait_for({event_type::multicast_join}, options.timeout,
                                   "rdma_join_multicast", std::forward<Policy>(policy));
     if (!event) return {};
     const datagram_parameters there = event->datagram_parameters();

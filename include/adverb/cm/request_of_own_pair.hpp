@@ -25,8 +25,9 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
   /// Puts the pair into RTR and RTS as the two sides agree, accepts, and waits until the connection
   /// is there. When its event did not come (ETIMEDOUT, or EINTR when a signal handler ran) it waits
   /// on when it is tried again; when a call failed it goes on from there. After any other failure
-  /// the request is of no more use, but for `take_queue_pair`. Wraps: rdma_init_qp_attr(3),
-  /// ibv_modify_qp(3), rdma_accept(3).
+  /// only `take_queue_pair` is left. A peer that has disconnected meanwhile gives a connection that
+  /// `has_ended`: what it sent is there. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3),
+  /// rdma_accept(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] connection_of_own_pair<Transport> accept(const connection_options& options = {},
                                                          timeout limit = timeout::seconds(10),
@@ -34,13 +35,14 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
     if (!detail::check_present(std::forward<Policy>(policy), "rdma_accept", pair_.native_handle()))
       return {};
     const auto event = session_.take_step(
-        event_type::established, limit, "rdma_accept",
+        detail::accepted, limit, "rdma_accept",
         [&](auto&& start_policy) {
           answer(options, std::forward<decltype(start_policy)>(start_policy));
         },
         std::forward<Policy>(policy));
     if (!event) return {};
-    return {std::move(session_), private_data_, parameters_, std::move(pair_)};
+    return {std::move(session_), private_data_, parameters_, std::move(pair_),
+            event->type() == event_type::disconnected};
   }
 
   /// Rejects, with bytes for the program at the other side, and gives the pair back, in RESET.

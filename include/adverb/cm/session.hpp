@@ -13,6 +13,21 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// The event that ends a step well, or either of two.
+struct wanted_events {
+  cm::event_type first;
+  cm::event_type second = first;
+
+  [[nodiscard]] bool include(const cm::event& event) const noexcept {
+    return event.status() == 0 && (event.type() == first || event.type() == second);
+  }
+};
+
+/// How an acceptance ends: a peer that disconnects has had its connection, although what tells of
+/// it is still to come, or is lost (the kernel handles messages on several processors, so that the
+/// end may overtake the beginning).
+inline constexpr wanted_events accepted{cm::event_type::established, cm::event_type::disconnected};
+
 /// What connectors, requests, listeners and connections consist of. The channel is destroyed after
 /// the identifier.
 struct cm_session {
@@ -93,14 +108,14 @@ struct cm_session {
   /// Waits for the event that ends a step; any other that ends it is reported as the failure of
   /// `verb`, after `failed_event` has seen it.
   template <error_policy Policy, class OnFailure>
-  [[nodiscard]] std::optional<cm::event> wait_for(cm::event_type wanted, timeout limit,
+  [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
                                                   std::string_view verb, Policy&& policy,
                                                   const OnFailure& failed_event) const {
     const deadline until{limit};
     while (true) {
       std::optional<cm::event> event = wait(until, limit, verb, std::forward<Policy>(policy));
       if (!event) return std::nullopt;
-      if (event->type() == wanted && event->status() == 0) return event;
+      if (wanted.include(*event)) return event;
       if (event->type() == cm::event_type::address_change ||
           event->type() == cm::event_type::timewait_exit)
         continue;
@@ -115,7 +130,7 @@ struct cm_session {
     }
   }
   template <error_policy Policy>
-  [[nodiscard]] std::optional<cm::event> wait_for(cm::event_type wanted, timeout limit,
+  [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
                                                   std::string_view verb, Policy&& policy) const {
     return wait_for(wanted, limit, verb, std::forward<Policy>(policy), [](const cm::event&) {});
   }
@@ -124,7 +139,7 @@ struct cm_session {
   /// event did not come, because the time was up or a signal handler ran, is under way: taken again
   /// it is not started again, which the kernel would refuse, but waited for.
   template <error_policy Policy, class Start, class OnFailure>
-  [[nodiscard]] std::optional<cm::event> take_step(cm::event_type wanted, timeout limit,
+  [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
                                                    std::string_view verb, const Start& start,
                                                    Policy&& policy, const OnFailure& failed_event) {
     if (!under_way) {
@@ -141,7 +156,7 @@ struct cm_session {
     return event;
   }
   template <error_policy Policy, class Start>
-  [[nodiscard]] std::optional<cm::event> take_step(cm::event_type wanted, timeout limit,
+  [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
                                                    std::string_view verb, const Start& start,
                                                    Policy&& policy) {
     return take_step(wanted, limit, verb, start, std::forward<Policy>(policy),
