@@ -86,7 +86,8 @@ TEST_CASE("Bytes that hold no words give none") {
   // What a rejection without words looks like over InfiniBand and RoCE.
   const private_data padding{padded({}, cm::max_reject_data)};
   CHECK_FALSE(padding.text());
-  CHECK_FALSE(private_data::of("").text());
+  const auto nothing = private_data::of("");
+  CHECK_FALSE(nothing.text());
 }
 
 TEST_CASE("Words that are too long are remembered as such, and not read back") {
