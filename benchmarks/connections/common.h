@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the C and the C++ program have in common: the job, the clock, the report. */
+/* What the C and the C++ program have in common: the job, the report. */
 #pragma once
 
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "../support/measuring.h"
 
 enum {
   message_size = 8,
@@ -23,12 +24,6 @@ struct job_size {
   size_t at_once;
 };
 
-static inline double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
 static inline int is_less(const void* left, const void* right) {
   const double difference = *(const double*)left - *(const double*)right;
   return difference < 0 ? -1 : difference > 0;
@@ -43,16 +38,6 @@ static inline void report(struct job_size size, double* set_ups, double start, d
       "{\"microseconds_per_connection\": %.4f, \"set_up_median\": %.4f, \"set_up_p99\": %.4f}\n",
       (end - start) / (double)count, (set_ups[(count - 1) / 2] + set_ups[count / 2]) / 2,
       set_ups[(count * 99 + 99) / 100 - 1]);
-}
-
-static inline size_t number_of(const char* text) {
-  char* end = NULL;
-  const unsigned long number = strtoul(text, &end, 10);
-  if (*end != '\0' || number == 0 || number > 1000000) {
-    fprintf(stderr, "'%s' is no number from 1 to 1,000,000\n", text);
-    exit(2);
-  }
-  return number;
 }
 
 struct arguments {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the C and the C++ program have in common: the job, the clock, the memory, the report. */
+/* What the C and the C++ program have in common: the job, the memory, the report. */
 #pragma once
 
 #include <malloc.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "../support/measuring.h"
 
 enum {
   message_size = 8,
@@ -23,12 +24,6 @@ struct job_size {
 static inline size_t peer_of(size_t index, size_t count) {
   const size_t neighbour = index ^ 1;
   return neighbour < count ? neighbour : index;
-}
-
-static inline double microseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
 /* Bytes that malloc gave out. */
@@ -85,16 +80,6 @@ static inline void report(struct job_size size, const struct marks* before,
       "\"heap_bytes_per_pair\": %.1f, \"resident_bytes_per_pair\": %.1f}\n",
       pairs * 1e6 / (ready->time - before->time), (double)size.messages * 1e6 / (end - start),
       (ready->heap - before->heap) / pairs, (ready->resident - before->resident) / pairs);
-}
-
-static inline size_t number_of(const char* text) {
-  char* end = NULL;
-  const unsigned long number = strtoul(text, &end, 10);
-  if (*end != '\0' || number == 0 || number > 10000000) {
-    fprintf(stderr, "'%s' is no number from 1 to 10,000,000\n", text);
-    exit(2);
-  }
-  return number;
 }
 
 struct arguments {
