@@ -2,6 +2,7 @@
 // Connections: an identifier with its queue pair, both ready.
 #pragma once
 
+#include <cerrno>
 #include <optional>
 #include <span>
 #include <utility>
@@ -159,10 +160,16 @@ class [[nodiscard]] connection {
   }
 
   /// Gives up the connection as an identifier, whose events come on a channel that it may share
-  /// with others: one loop serves many. Those that came already come there. Empty afterwards,
-  /// unless it fails. No event of the connection may be kept meanwhile. Wraps: rdma_migrate_id(3).
+  /// with others: one loop serves many. Those that came already come there; a connection that
+  /// `has_ended` is refused (ENOTCONN), because the loop would wait for that in vain. Empty
+  /// afterwards, unless it fails. No event of the connection may be kept meanwhile. Wraps:
+  /// rdma_migrate_id(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] identifier migrate(event_channel_ref channel, Policy&& policy = {}) {
+    if (has_ended_) {
+      report_ended(std::forward<Policy>(policy));
+      return {};
+    }
     session_.id.migrate(channel, std::forward<Policy>(policy));
     if (detail::failed(policy)) return {};
     return std::move(session_.id);
@@ -200,6 +207,16 @@ class [[nodiscard]] connection {
       return left.count();
     }
     return 0;
+  }
+
+  template <error_policy Policy>
+  void report_ended(Policy&& policy) const {
+    detail::report_errno(
+        std::forward<Policy>(policy), ENOTCONN, "rdma_migrate_id",
+        [&](failure_description& description) {
+          detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
+          description.explain("the connection has ended, which would not be told again");
+        });
   }
 
   void note_end(const event& happened) noexcept {

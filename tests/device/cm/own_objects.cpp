@@ -2,6 +2,7 @@
 // Queue pairs of librdmacm with the program's own domain, queues and operations, and what the
 // lifetime checker knows of them.
 #include <array>
+#include <chrono>
 #include <future>
 #include <string_view>
 #include <system_error>
@@ -178,15 +179,18 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
   const cm::event_channel shared = cm::event_channel::create();
   cm::event_channel last = cm::event_channel::create();
   std::array<cm::identifier, 2> moved;
+  std::promise<void> accepted;
   auto served = std::async(std::launch::async, [&] {
     for (auto& each : moved) {
       auto request = listener.next_request(timeout::seconds(10));
       auto ready = request.create_queue_pair();
       auto connection = ready.accept();
       // The first waits until the peer's disconnect is in its own channel.
-      if (&each == &moved[0])
+      if (&each == &moved[0]) {
+        accepted.set_value();
         while (!connection.id().channel().has_event()) {
         }
+      }
       each = connection.migrate(shared);
       CHECK_FALSE(connection);
     }
@@ -196,7 +200,9 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
     auto far = route_to(listener.port());
     auto ready = far.create_queue_pair();
     peer = ready.connect();
-    if (&peer == &peers[0]) peer.id().disconnect();
+    if (&peer != &peers[0]) continue;
+    accepted.get_future().wait_for(std::chrono::seconds{10});
+    peer.id().disconnect();
   }
   served.get();
   peers[1].id().disconnect();

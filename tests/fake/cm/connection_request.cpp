@@ -261,6 +261,12 @@ TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a 
   CHECK(connection.has_ended());
   CHECK(connection.private_data().size() == 5);
   connection.wait_disconnected(0s);
+  const auto channel = cm::event_channel::create();
+  const adverb::failure why =
+      reported([&](auto&&... policy) { (void)connection.migrate(channel, policy...); });
+  CHECK(why.code() == std::errc::not_connected);
+  CHECK(why.explanation() == "the connection has ended, which would not be told again");
+  REQUIRE(connection);
   connection.disconnect(0s);
   CHECK(machine.count<called::rdma_disconnect>() == 1);
 }
