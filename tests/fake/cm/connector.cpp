@@ -313,7 +313,7 @@ TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called")
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
   };
   connector start;
   cm::connector<rc, cm::step::address_resolved> at_address;

@@ -416,7 +416,7 @@ TEST_CASE_METHOD(fixture, "no empty identifier reaches the C API") {
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
   };
   refused([&](auto&&... policy) { empty.bind(here, policy...); });
   refused([&](auto&&... policy) { empty.resolve_address(peer, {}, 1s, policy...); });
