@@ -131,7 +131,7 @@ class [[nodiscard]] event {
   }
 
   /// Null once it is acknowledged.
-  [[nodiscard]] const rdma_cm_event* native() const noexcept { return native_; }
+  [[nodiscard]] const rdma_cm_event* native_handle() const noexcept { return native_; }
 
  private:
   /// Such an event has the pointer of its join where the others have private data.

@@ -99,7 +99,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to"
     cm::event second = std::move(first);
     CHECK(second.identifier() == id);
     CHECK_FALSE(first.identifier());
-    CHECK(first.native() == nullptr);
+    CHECK(first.native_handle() == nullptr);
     CHECK(acknowledged() == 0);
 
     cm::event third = taken({RDMA_CM_EVENT_TIMEWAIT_EXIT});
@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it
   {
     cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
     native = event.release();
-    CHECK(event.native() == nullptr);
+    CHECK(event.native_handle() == nullptr);
   }
   CHECK(acknowledged() == 0);
   {
