@@ -18,7 +18,9 @@ using namespace adverb;
                                   std::span<const const_buffer> constants,
                                   std::span<const inline_data> pieces, int number,
                                   const protection_domain& owner,
-                                  const datagram_destination& somebody) {
+                                  const datagram_destination& somebody,
+                                  const queue_pair<transport::rc, qp_state::rts>& pair) {
+  (void)pair;
   (void)read(readable, buffer);
   (void)write(writable, constant);
   (void)write_with_immediate(writable, immediate{1}, constants).solicited();
@@ -113,6 +115,50 @@ using namespace adverb;
 #elif defined(ADVERB_EXPECT_SOLICITED_READ)
   // expect: only requests that complete a receive of the peer can be solicited
   (void)read(readable, buffer).solicited();
+#elif defined(ADVERB_EXPECT_WRITE_WHAT_THEN_WHERE)
+  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(buffer, writable).signaled()).check();
+#elif defined(ADVERB_EXPECT_WRITE_INLINE_DATA_THEN_WHERE)
+  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(inline_data{number}, writable)).check();
+#elif defined(ADVERB_EXPECT_WRITE_LIST_THEN_WHERE)
+  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(constants, writable)).check();
+#elif defined(ADVERB_EXPECT_WRITE_MEMORY_THEN_WHERE)
+  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(std::span{&number, 1}, writable)).check();
+#elif defined(ADVERB_EXPECT_WRITE_NOWHERE)
+  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(constant)).check();
+#elif defined(ADVERB_EXPECT_WRITE_WITH_IMMEDIATE_WHAT_THEN_WHERE)
+  // expect: the peer's memory comes first, then the immediate, then what is here
+  // expect(not): no matching function
+  pair.post(write_with_immediate(buffer, immediate{1}, writable)).check();
+#elif defined(ADVERB_EXPECT_IMMEDIATE_THEN_WHERE)
+  // expect: the peer's memory comes first, then the immediate, then what is here
+  // expect(not): no matching function
+  pair.post(write_with_immediate(immediate{1}, writable, buffer)).check();
+#elif defined(ADVERB_EXPECT_READ_INTO_THEN_FROM)
+  // expect: the peer's memory comes first, then where it goes: read(remote, local...)
+  // expect(not): no matching function
+  pair.post(read(buffer, readable).fenced()).check();
+#elif defined(ADVERB_EXPECT_READ_FROM_NOWHERE)
+  // expect: the peer's memory comes first, then where it goes: read(remote, local...)
+  // expect(not): no matching function
+  pair.post(read(buffer)).check();
+#elif defined(ADVERB_EXPECT_COMPARE_AND_SWAP_RESULT_FIRST)
+  // expect: the peer's memory comes first, and where its old value goes last
+  // expect(not): no matching function
+  pair.post(compare_and_swap(buffer, {.expected = 1, .desired = 2}, counter)).check();
+#elif defined(ADVERB_EXPECT_FETCH_AND_ADD_RESULT_FIRST)
+  // expect: the peer's memory comes first, and where its old value goes last
+  // expect(not): no matching function
+  pair.post(fetch_and_add(buffer, 1, counter)).check();
 #elif defined(ADVERB_EXPECT_TWO_DESTINATIONS)
   // expect: the request has a destination already
   (void)send(buffer).to(somebody).to(somebody);

@@ -13,7 +13,11 @@ using namespace adverb;
 namespace {
 
 struct failing_bench : test_bench {
-  queue_pair<transport::rc> pair = ready<transport::rc>();
+  queue_pair<transport::rc> pair = ready<transport::rc>({.max_send_wr = 8,
+                                                         .max_recv_wr = 7,
+                                                         .max_send_sge = 3,
+                                                         .max_recv_sge = 2,
+                                                         .max_inline_data = 64});
 
   /// The outcome of three sends that are answered so.
   [[nodiscard]] post_result sent(const fake::post_answer& answer) {
@@ -95,15 +99,38 @@ TEST_CASE("A failed post explains itself") {
   const auto explained = [](const post_result& result) {
     return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
   };
+  const std::string of_sends =
+      "the queue is full (max_send_wr is 8), or the next request has too many elements "
+      "(max_send_sge is 3), too much inline data (max_inline_data is 64), or a length that its "
+      "operation cannot have";
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
-        "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; "
-        "the queue is full, or the next request has too many elements, too much inline data, or a "
-        "length that its operation cannot have");
+        "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; " +
+            of_sends);
   CHECK(explained(bench.received({.result = EIO})) ==
         "ibv_post_recv on fake0 qp 0x11: EIO (Input/output error); it is unknown how many requests "
         "were accepted");
-  CHECK(explained(bench.sent({.result = ENOMEM, .bad_request = 1})) ==
-        "ibv_post_send on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
-        "the queue is full, or the next request has too many elements, too much inline data, or a "
-        "length that its operation cannot have");
+  CHECK(
+      explained(bench.sent({.result = ENOMEM, .bad_request = 1})) ==
+      "ibv_post_send on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; " +
+          of_sends);
+  CHECK(explained(bench.received({.result = ENOMEM, .bad_request = 1})) ==
+        "ibv_post_recv on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
+        "the queue is full (max_recv_wr is 7), or the next request has too many elements "
+        "(max_recv_sge is 2)");
+}
+
+TEST_CASE("What a queue holds is asked of it only when a failure is told") {
+  failing_bench bench;
+  bench.machine.forget_calls();
+  const post_result result = bench.received({.result = ENOMEM, .bad_request = 1});
+  std::error_code code;
+  result.check(code);
+  CHECK(code == std::errc::not_enough_memory);
+  CHECK(bench.machine.count<fake::called::query_qp>() == 0);
+  failure why;
+  bench.machine.fail<fake::called::query_qp>(EIO);
+  result.check(why);
+  CHECK(why.explanation() ==
+        "1 request was accepted; the queue is full (max_recv_wr), or the next request has too many "
+        "elements (max_recv_sge)");
 }

@@ -37,13 +37,15 @@ class [[nodiscard]] event {
       : native_{native},
         type_{static_cast<event_type>(native->event)},
         status_{native->status},
-        holds_request_{type_ == event_type::connect_request} {}
+        holds_request_{type_ == event_type::connect_request},
+        carries_data_{!private_data().empty()} {}
 
   event(event&& other) noexcept
       : native_{std::exchange(other.native_, nullptr)},
         type_{other.type_},
         status_{other.status_},
-        holds_request_{std::exchange(other.holds_request_, false)} {}
+        holds_request_{std::exchange(other.holds_request_, false)},
+        carries_data_{other.carries_data_} {}
   event& operator=(event&& other) noexcept {
     if (this != &other) {
       acknowledge();
@@ -51,6 +53,7 @@ class [[nodiscard]] event {
       type_ = other.type_;
       status_ = other.status_;
       holds_request_ = std::exchange(other.holds_request_, false);
+      carries_data_ = other.carries_data_;
     }
     return *this;
   }
@@ -82,7 +85,9 @@ class [[nodiscard]] event {
   /// Why it did.
   [[nodiscard]] reject_reason reason() const noexcept {
     if (type_ == event_type::unreachable) return detail::reason_of_datagrams(status_);
-    return status_ > 0 ? static_cast<reject_reason>(status_) : reject_reason::unspecified;
+    if (status_ > 0) return static_cast<reject_reason>(status_);
+    // iWARP has no reasons, and adds nothing to what was sent.
+    return carries_data_ ? reject_reason::by_the_program : reject_reason::unspecified;
   }
 
   // What it is about; empty once it is acknowledged.
@@ -126,7 +131,7 @@ class [[nodiscard]] event {
   }
 
   /// Null once it is acknowledged.
-  [[nodiscard]] const rdma_cm_event* native() const noexcept { return native_; }
+  [[nodiscard]] const rdma_cm_event* native_handle() const noexcept { return native_; }
 
  private:
   /// Such an event has the pointer of its join where the others have private data.
@@ -138,6 +143,7 @@ class [[nodiscard]] event {
   event_type type_;
   int status_;
   bool holds_request_;
+  bool carries_data_;
 };
 
 template <class Storage>

@@ -13,22 +13,52 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// What was looked for.
 struct lookup {
-  std::string_view host;
-  std::string_view service;
+  std::string_view host{};
+  std::string_view service{};
   cm::address_family family = cm::address_family::unspecified;
   bool numeric_host = false;
 };
 
+/// Whether something was meant as an IP address: such names are none of hosts.
+[[nodiscard]] constexpr bool looks_like_address(std::string_view host) noexcept {
+  return host.find(':') != std::string_view::npos ||
+         (!host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+/// "10.1.0.999 is no IP address".
+inline void explain_no_address(text_writer& writer, const lookup& wanted) {
+  writer.put(wanted.host).put(" is no ");
+  if (wanted.family == cm::address_family::unspecified)
+    writer.put("IP");
+  else
+    writer.put(wanted.family);
+  writer.put(" address");
+}
+
 inline void explain_host_not_found(text_writer& writer, const lookup& wanted) {
   using enum cm::address_family;
-  if (wanted.numeric_host && wanted.family == infiniband)
+  if (wanted.numeric_host && wanted.family == infiniband) {
     writer.put(wanted.host).put(" is no GID: one is written as an IPv6 address");
-  else if (wanted.numeric_host)
-    writer.put(wanted.host).put(" is no address in numbers");
-  else
-    writer.put("no host is named ").put(wanted.host);
-  if (wanted.family == ipv4 || wanted.family == ipv6)
-    writer.put(", or it has no ").put(wanted.family).put(" address");
+  } else if (looks_like_address(wanted.host)) {
+    explain_no_address(writer, wanted);
+    if (!wanted.numeric_host) writer.put(", and no host is named so");
+  } else {
+    if (wanted.numeric_host)
+      writer.put(wanted.host).put(" is no address in numbers");
+    else
+      writer.put("no host is named ").put(wanted.host);
+    if (wanted.family == ipv4 || wanted.family == ipv6)
+      writer.put(", or it has no ").put(wanted.family).put(" address");
+  }
+}
+
+/// Where an address is written wrongly it is looked up as a name.
+inline void explain_no_name_server(text_writer& writer, const lookup& wanted) {
+  if (looks_like_address(wanted.host)) {
+    explain_no_address(writer, wanted);
+    writer.put(", and ");
+  }
+  writer.put("no name server answered");
 }
 
 /// Says in words why a lookup failed.
@@ -40,7 +70,7 @@ inline void explain_lookup(failure_description& description, const lookup& wante
     else if (code == cm::lookup_error::service_not_found)
       writer.put("no service of that transport is named ").put(wanted.service);
     else if (code == cm::lookup_error::try_again)
-      writer.put("no name server answered");
+      explain_no_name_server(writer, wanted);
     else if (code.category() == cm::lookup_category())
       explain_host_not_found(writer, wanted);
   });

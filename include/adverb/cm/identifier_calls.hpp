@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <concepts>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <rdma/rdma_cma.h>
@@ -82,6 +83,11 @@ struct identifier_traits {
   }
 };
 
+/// Explains nothing.
+struct nothing_to_say {
+  void operator()(text_writer&, const std::error_code&) const noexcept {}
+};
+
 }  // namespace detail
 
 namespace cm {
@@ -100,23 +106,27 @@ class identifier_calls : public Storage {
   }
 
   /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
-  /// True on success.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
+  /// `explain` says why it failed where the addresses do not. True on success.
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
+            class Explain = detail::nothing_to_say>
   bool call(Policy&& policy, std::string_view verb, const Call& function,
-            const socket_address& to = {}, const socket_address& from = {}) const {
+            const socket_address& to = {}, const socket_address& from = {},
+            const Explain& explain = {}) const {
     rdma_cm_id* const id = this->native_handle();
     return present(std::forward<Policy>(policy), verb) &&
            detail::check_minus_one(
                std::forward<Policy>(policy), verb, [&] { return function(id); },
-               describe(verb, to, from));
+               describe(verb, to, from, explain));
   }
   /// The same for what is only done once a device is known: librdmacm does not check it, and some
   /// of its calls crash without.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  bool call_on_device(Policy&& policy, std::string_view verb, const Call& function) const {
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
+            class Explain = detail::nothing_to_say>
+  bool call_on_device(Policy&& policy, std::string_view verb, const Call& function,
+                      const Explain& explain = {}) const {
     if (!present(std::forward<Policy>(policy), verb)) return false;
     if (this->native_handle()->verbs != nullptr)
-      return call(std::forward<Policy>(policy), verb, function);
+      return call(std::forward<Policy>(policy), verb, function, {}, {}, explain);
     detail::report_errno(
         std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
           detail::on_object<detail::identifier_traits>(this->native_handle())(description);
@@ -125,11 +135,17 @@ class identifier_calls : public Storage {
     return false;
   }
   /// The same for what changes the objects that the identifier stands on.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  bool call_with_new_parents(Policy&& policy, std::string_view verb, const Call& function) const {
-    return call_on_device(std::forward<Policy>(policy), verb, [&](rdma_cm_id* id) {
-      return detail::with_new_parents<detail::identifier_traits>(id, [&] { return function(id); });
-    });
+  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
+            class Explain = detail::nothing_to_say>
+  bool call_with_new_parents(Policy&& policy, std::string_view verb, const Call& function,
+                             const Explain& explain = {}) const {
+    return call_on_device(
+        std::forward<Policy>(policy), verb,
+        [&](rdma_cm_id* id) {
+          return detail::with_new_parents<detail::identifier_traits>(id,
+                                                                     [&] { return function(id); });
+        },
+        explain);
   }
 
   /// Destroys parts of the identifier, unless others use any of them: `for_each_part` calls its
@@ -172,15 +188,18 @@ class identifier_calls : public Storage {
 
  private:
   /// Refers to the addresses, which every call would else copy, also those that succeed.
+  template <class Explain>
   [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
-                              const socket_address& from) const noexcept {
-    return [id = this->native_handle(), verb, &to, &from](failure_description& description) {
-      if (!to.is_empty()) description.detail(to_text(to));
-      detail::on_object<detail::identifier_traits>(id)(description);
-      description.explain([&](text_writer& writer) {
-        detail::explain_call(writer, {verb, description.code(), id, to, from});
-      });
-    };
+                              const socket_address& from, const Explain& explain) const noexcept {
+    return
+        [id = this->native_handle(), verb, &to, &from, &explain](failure_description& description) {
+          if (!to.is_empty()) description.detail(to_text(to));
+          detail::on_object<detail::identifier_traits>(id)(description);
+          description.explain([&](text_writer& writer) {
+            detail::explain_call(writer, {verb, description.code(), id, to, from});
+            if (writer.size() == 0) explain(writer, description.code());
+          });
+        };
   }
 };
 

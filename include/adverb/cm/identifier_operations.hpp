@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -20,11 +21,14 @@
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/socket_address.hpp>
+#include <adverb/core/problem_list.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/create_queue_pair.hpp>
+#include <adverb/queue/explain_other_device.hpp>
+#include <adverb/queue/explain_shared_receive_queue.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
@@ -136,21 +140,33 @@ class identifier_operations : public identifier_settings<Storage> {
         detail::clear(policy);
       return;
     }
+    const auto explain = [&](text_writer& writer, const std::error_code& code) {
+      const context_ref device{this->native_handle()->verbs};
+      detail::problem_list problems{writer};
+      detail::explain_other_device(problems, "domain", domain.native_handle(), device);
+      if (problems.empty()) detail::explain_creation(writer, code, device, Transport, options);
+    };
     if (options.needs_extended_creation()) {
-      call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp_ex", [&](rdma_cm_id* id) {
-        ibv_qp_init_attr_ex native =
-            options.native_extended(Transport, or_default(domain).native_handle());
-        if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
-        return rdma_create_qp_ex(id, &native);
-      });
+      call_with_new_parents(
+          std::forward<Policy>(policy), "rdma_create_qp_ex",
+          [&](rdma_cm_id* id) {
+            ibv_qp_init_attr_ex native =
+                options.native_extended(Transport, or_default(domain).native_handle());
+            if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
+            return rdma_create_qp_ex(id, &native);
+          },
+          explain);
       return;
     }
-    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_qp", [&](rdma_cm_id* id) {
-      ibv_qp_init_attr native = options.native(Transport);
-      // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
-      if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
-      return rdma_create_qp(id, or_default(domain).native_handle(), &native);
-    });
+    call_with_new_parents(
+        std::forward<Policy>(policy), "rdma_create_qp",
+        [&](rdma_cm_id* id) {
+          ibv_qp_init_attr native = options.native(Transport);
+          // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
+          if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
+          return rdma_create_qp(id, or_default(domain).native_handle(), &native);
+        },
+        explain);
   }
   /// Destroys its queue pair, and the completion queues that were made with it; refuses (EBUSY) as
   /// long as others use one of them, such as a multicast attachment. Without one it does nothing.
@@ -176,10 +192,18 @@ class identifier_operations : public identifier_settings<Storage> {
   template <error_policy Policy = throwing>
   void create_shared_receive_queue(const shared_receive_queue_options& options,
                                    protection_domain_ref domain = {}, Policy&& policy = {}) const {
-    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq", [&](rdma_cm_id* id) {
-      ibv_srq_init_attr native{options.user_context, options.native()};
-      return rdma_create_srq(id, or_default(domain).native_handle(), &native);
-    });
+    call_with_new_parents(
+        std::forward<Policy>(policy), "rdma_create_srq",
+        [&](rdma_cm_id* id) {
+          ibv_srq_init_attr native{options.user_context, options.native()};
+          return rdma_create_srq(id, or_default(domain).native_handle(), &native);
+        },
+        [&](text_writer& writer, const std::error_code&) {
+          const context_ref device{this->native_handle()->verbs};
+          detail::problem_list problems{writer};
+          detail::explain_other_device(problems, "domain", domain.native_handle(), device);
+          if (problems.empty()) detail::explain_creation(problems, device, options);
+        });
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
   /// has one of its own, and those of librdmacm. Wraps: rdma_create_srq_ex(3).

@@ -27,12 +27,14 @@ struct private_data_limit {
   constexpr std::size_t ip_addresses = 36;
   if (id->verbs == nullptr || id->verbs->device->transport_type != IBV_TRANSPORT_IB)
     return {cm::private_data::capacity, "this link"};
-  const std::size_t taken = id->route.addr.src_addr.sa_family == AF_IB ? 0 : ip_addresses;
+  const std::size_t spared = id->route.addr.src_addr.sa_family == AF_IB ? ip_addresses : 0;
   const std::string_view link = "InfiniBand and RoCE";
   if (id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB)
-    return {message == cm_message::request ? 216 - taken : 136, link};
+    return {message == cm_message::request ? cm::max_datagram_request_data + spared
+                                           : cm::max_datagram_accept_data,
+            link};
   switch (message) {
-    case cm_message::request: return {cm::max_request_data + ip_addresses - taken, link};
+    case cm_message::request: return {cm::max_request_data + spared, link};
     case cm_message::acceptance: return {cm::max_accept_data, link};
     case cm_message::rejection: return {cm::max_reject_data, link};
   }

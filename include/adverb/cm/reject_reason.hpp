@@ -10,8 +10,8 @@
 namespace adverb::inline ADVERB_ABI::cm {
 
 /// The reason that came with a rejection, by the codes of the InfiniBand specification
-/// (communication management, "REJ reason codes"). iWARP has none: there a rejection has the
-/// reason `unspecified`.
+/// (communication management, "REJ reason codes"). iWARP has none: there a rejection is
+/// `by_the_program` when it brings private data, which only a program sends, else `unspecified`.
 enum class reject_reason : std::uint16_t {
   unspecified = 0,
   no_queue_pair = 1,

@@ -13,6 +13,17 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// "1 queue pair", "2 queue pairs".
+constexpr void put_count(text_writer& writer, std::uint32_t count, object_kind kind) noexcept {
+  writer.decimal(count).put(" ");
+  if (count == 1)
+    writer.put(name_of(kind));
+  else if (kind == object_kind::identifier)
+    writer.put("connections or other rdma_cm identifiers");
+  else
+    writer.put(name_of(kind)).put("s");
+}
+
 /// How many live children an object has, by kind.
 struct child_counts {
   std::array<std::uint32_t, object_kinds> of{};
@@ -29,8 +40,8 @@ struct child_counts {
     std::string_view separator;
     for (std::size_t kind = 0; kind < object_kinds; ++kind) {
       if (of[kind] == 0) continue;
-      writer.put(separator).decimal(of[kind]).put(" ").put(name_of(static_cast<object_kind>(kind)));
-      writer.put(of[kind] == 1 ? "" : "s");
+      writer.put(separator);
+      put_count(writer, of[kind], static_cast<object_kind>(kind));
       separator = ", ";
     }
   }

@@ -65,7 +65,7 @@ inline constexpr std::size_t object_kinds =
     case object_kind::queue_pair: return "queue pair";
     case object_kind::multicast_attachment: return "multicast attachment";
     case object_kind::event_channel: return "event channel";
-    case object_kind::identifier: return "rdma_cm identifier";
+    case object_kind::identifier: return "connection or other rdma_cm identifier";
     case object_kind::multicast_membership: return "multicast membership";
   }
   return "object";

@@ -36,40 +36,38 @@ inline void put_beyond_plain(text_writer& writer, const queue_pair_options& opti
 }
 
 /// Says why a queue pair could not be made.
-inline void explain_creation(failure_description& description, context_ref context,
+inline void explain_creation(text_writer& writer, const std::error_code& code, context_ref context,
                              transport service, const queue_pair_options& options) {
-  description.explain([&](text_writer& writer) {
-    const send_operations others = options.send_operations - operations_carried_by(service);
-    if (!others.empty()) {
-      writer.put(service).put(" queue pairs do not carry ").put(others);
-      writer.put(", which send_operations names");
-      return;
-    }
-    if (is_unsupported(description.code())) {
-      put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
-      put_beyond_plain(writer, options);
-      return;
-    }
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    problem_list problems{writer};
-    add_exceeded(problems, device,
-                 {limit<&device_attributes::max_work_requests>("max_send_wr", options.max_send_wr),
-                  limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
-                  limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
-                  limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
-    explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
-    explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
-    explain_other_device(problems, "srq", options.srq.native_handle(), context);
-    if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
-      problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
-    if (problems.empty() && options.max_inline_data > 0)
-      problems.add([&](text_writer& out) {
-        out.put("max_inline_data is ").decimal(options.max_inline_data);
-        out.put(", which may be more than the device allows");
-      });
-  });
+  const send_operations others = options.send_operations - operations_carried_by(service);
+  if (!others.empty()) {
+    writer.put(service).put(" queue pairs do not carry ").put(others);
+    writer.put(", which send_operations names");
+    return;
+  }
+  if (is_unsupported(code)) {
+    put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
+    put_beyond_plain(writer, options);
+    return;
+  }
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  problem_list problems{writer};
+  add_exceeded(problems, device,
+               {limit<&device_attributes::max_work_requests>("max_send_wr", options.max_send_wr),
+                limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
+                limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
+                limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
+  explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
+  explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
+  explain_other_device(problems, "srq", options.srq.native_handle(), context);
+  if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
+    problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
+  if (problems.empty() && options.max_inline_data > 0)
+    problems.add([&](text_writer& out) {
+      out.put("max_inline_data is ").decimal(options.max_inline_data);
+      out.put(", which may be more than the device allows");
+    });
 }
 
 /// Reports (EINVAL) a completion queue that is not there, by its name in the options.
@@ -108,7 +106,9 @@ template <error_policy Policy>
       },
       [&](failure_description& description) {
         on_device(domain.native_handle()->context)(description);
-        explain_creation(description, domain.context(), service, options);
+        description.explain([&](text_writer& writer) {
+          explain_creation(writer, description.code(), domain.context(), service, options);
+        });
       },
       domain);
 }

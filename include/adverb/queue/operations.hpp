@@ -13,6 +13,7 @@
 #include <adverb/core/byte_order.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
+#include <adverb/queue/argument_order.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/work_request.hpp>
 
@@ -269,12 +270,38 @@ template <class T, access_rights Rights, class... Payload>
       detail::gather(payload...)};
 }
 
+// Each of these operations has an overload that says which argument comes first. It is only for
+// what a one-sided operation is made of: write(2) and read(2) of POSIX stay themselves.
+template <class First, class... Rest>
+  requires detail::lacks_remote_first<First, Rest...>
+[[nodiscard]] constexpr auto write(const First&, const Rest&...) noexcept {
+  static_assert(detail::is_remote_memory<First>,
+                "the peer's memory comes first, then what is here: write(remote, local...)");
+  return send_request{detail::plain_write{}, detail::no_payload{}};
+}
+template <class First, class... Rest>
+  requires detail::lacks_remote_first<First, Rest...>
+[[nodiscard]] constexpr auto write_with_immediate(const First&, const Rest&...) noexcept {
+  static_assert(detail::is_remote_memory<First>,
+                "the peer's memory comes first, then the immediate, then what is here: "
+                "write_with_immediate(remote, immediate{...}, local...)");
+  return send_request{detail::immediate_write{}, detail::no_payload{}};
+}
+
 /// Reads from the start of the peer's memory into local buffers, as much as they hold.
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto read(const remote_buffer<T, Rights>& remote,
                                   const Payload&... payload) noexcept {
   detail::check_readable<Rights>();
   return send_request{detail::plain_read{detail::fields_of(remote)}, detail::scatter(payload...)};
+}
+
+template <class First, class... Rest>
+  requires detail::lacks_remote_first<First, Rest...>
+[[nodiscard]] constexpr auto read(const First&, const Rest&...) noexcept {
+  static_assert(detail::is_remote_memory<First>,
+                "the peer's memory comes first, then where it goes: read(remote, local...)");
+  return send_request{detail::plain_read{}, detail::no_payload{}};
 }
 
 /// The two values of a compare-and-swap.
@@ -296,6 +323,16 @@ template <class T, access_rights Rights, class Result>
       detail::scatter(result)};
 }
 
+template <class First, class Last>
+  requires detail::lacks_remote_first<First, Last>
+[[nodiscard]] constexpr auto compare_and_swap(const First&, const compare_and_swap_values&,
+                                              const Last&) noexcept {
+  static_assert(detail::is_remote_memory<First>,
+                "the peer's memory comes first, and where its old value goes last: "
+                "compare_and_swap(remote, values, result)");
+  return send_request{detail::plain_compare_and_swap{}, detail::no_payload{}};
+}
+
 /// Adds to the first 64-bit number of the peer's memory; what was there before arrives in
 /// `result`, 8 bytes, in host byte order.
 template <class T, access_rights Rights, class Result>
@@ -305,6 +342,15 @@ template <class T, access_rights Rights, class Result>
   return send_request{
       detail::plain_fetch_and_add{detail::fields_of<detail::atomic_fields>(remote), {addend}},
       detail::scatter(result)};
+}
+
+template <class First, class Last>
+  requires detail::lacks_remote_first<First, Last>
+[[nodiscard]] constexpr auto fetch_and_add(const First&, std::uint64_t, const Last&) noexcept {
+  static_assert(detail::is_remote_memory<First>,
+                "the peer's memory comes first, and where its old value goes last: "
+                "fetch_and_add(remote, addend, result)");
+  return send_request{detail::plain_fetch_and_add{}, detail::no_payload{}};
 }
 
 /// Writes the first 64-bit number of the peer's memory, so that nobody sees a part of it. Only

@@ -7,82 +7,14 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <infiniband/verbs.h>
-
 #include <adverb/core/check.hpp>
-#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/explain_post.hpp>
+#include <adverb/queue/posted_to.hpp>
 
 namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
-
-/// The queues that something can be posted to.
-enum class posted_to : std::uint32_t {
-  send_queue,
-  extended_send_queue,
-  receive_queue,
-  shared_receive_queue,
-  work_queue,
-  tag_list,
-  send_window,
-  /// Such a result has the requests in progress in place of the errno, and the size of the window
-  /// in place of the accepted ones.
-  full_send_window,
-};
-inline constexpr unsigned posted_to_bits = 3;
-static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_to_bits);
-
-[[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
-  switch (queue) {
-    case posted_to::send_queue: return "ibv_post_send";
-    case posted_to::extended_send_queue: return "ibv_wr_complete";
-    case posted_to::receive_queue: return "ibv_post_recv";
-    case posted_to::shared_receive_queue: return "ibv_post_srq_recv";
-    case posted_to::work_queue: return "ibv_post_wq_recv";
-    case posted_to::tag_list: return "ibv_post_srq_ops";
-    case posted_to::send_window:
-    case posted_to::full_send_window: return "send_window::post";
-  }
-  return "post";
-}
-
-/// Names the object that has the queue.
-inline void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept {
-  switch (queue) {
-    case posted_to::send_queue:
-    case posted_to::extended_send_queue:
-    case posted_to::receive_queue:
-    case posted_to::send_window:
-    case posted_to::full_send_window:
-      return queue_pair_traits::describe(static_cast<const ibv_qp*>(object), writer);
-    case posted_to::shared_receive_queue:
-    case posted_to::tag_list:
-      return shared_receive_queue_traits::describe(static_cast<const ibv_srq*>(object), writer);
-    case posted_to::work_queue:
-      return work_queue_traits::describe(static_cast<const ibv_wq*>(object), writer);
-  }
-}
-
-/// Why providers refuse a request with ENOMEM, EINVAL or ENOSPC; they do not say which of these it
-/// was.
-[[nodiscard]] inline std::string_view usual_cause(posted_to queue, const void* object) noexcept {
-  if (queue == posted_to::tag_list)
-    return "the list is full, or too many operations are in progress, or the next one has too many "
-           "elements";
-  if (queue == posted_to::send_window)
-    return "no completion will make room for it: the chain is longer than the window, or nothing "
-           "that is in progress is signaled";
-  if (queue == posted_to::receive_queue && static_cast<const ibv_qp*>(object)->srq != nullptr)
-    return "the pair has no receive queue of its own: post to its shared receive queue";
-  return "the queue is full, or the next request has too many elements, too much inline data, or a "
-         "length that its operation cannot have";
-}
-
-}  // namespace detail
 
 /// What became of a post: everything was accepted, or not.
 class [[nodiscard]] post_result {
@@ -158,7 +90,7 @@ class [[nodiscard]] post_result {
             writer.decimal(*accepted())
                 .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
           if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
-            writer.put("; ").put(detail::usual_cause(queue(), object_));
+            detail::explain_refusal(writer.put("; "), queue(), object_);
         });
   }
 

@@ -29,7 +29,8 @@ void check_in_use(Owner& owner) {
   failure why;
   owner.close(why);
   CHECK(why.code() == std::errc::device_or_resource_busy);
-  CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+  CHECK(std::string_view{why.what()}.find("1 connection or other rdma_cm identifier") !=
+        std::string_view::npos);
 }
 
 }  // namespace
@@ -146,7 +147,8 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
     request.id().create_shared_receive_queue({.max_wr = 8}, domain);
     failure why;
     domain.close(why);
-    CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+    CHECK(std::string_view{why.what()}.find("1 connection or other rdma_cm identifier") !=
+          std::string_view::npos);
     request.id().shared_receive_queue().post(receive(region.buffer())).check();
     auto ready = request.create_queue_pair({}, domain);
     CHECK(ready.queue_pair().shared_receive_queue() == ready.id().shared_receive_queue());
@@ -215,7 +217,8 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
   failure why;
   moved[0].migrate(last);
   last.close(why);
-  CHECK(std::string_view{why.what()}.find("1 rdma_cm identifier") != std::string_view::npos);
+  CHECK(std::string_view{why.what()}.find("1 connection or other rdma_cm identifier") !=
+        std::string_view::npos);
   moved[0].close();
   last.close();
 }

@@ -268,7 +268,7 @@ TEST_CASE("Enhancements travel with a request and are refused by name",
   auto none = ready.connect({}, timeout::seconds(10), why);
   CHECK_FALSE(none);
   REQUIRE(ready.rejection());
-  CHECK(ready.rejection()->reason == (is_iwarp() ? cm::reject_reason::unspecified
+  CHECK(ready.rejection()->reason == (is_iwarp() ? cm::reject_reason::by_the_program
                                                  : cm::reject_reason::enhancements_not_supported));
   CHECK(ready.rejection()->private_data.as<std::uint8_t>() == 3);
   served.get();

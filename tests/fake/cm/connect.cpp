@@ -176,6 +176,33 @@ TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
   CHECK(why.explanation() == "no host is named host-with-a-name");
 }
 
+TEST_CASE_METHOD(hosts, "an address of another family is told as that") {
+  adverb::failure why;
+  CHECK_FALSE(cm::connect("10.1.0.2", 7471, {.family = cm::address_family::ipv6}, why));
+  CHECK(why.explanation() == "10.1.0.2 is no IPv6 address, and no host is named so");
+}
+
+TEST_CASE("a lookup that failed tells what was looked for") {
+  const auto explained = [](cm::lookup_error error, const adverb::detail::lookup& wanted) {
+    const adverb::failure why{error, "getaddrinfo", [&](adverb::failure_description& description) {
+                                adverb::detail::explain_lookup(description, wanted);
+                              }};
+    return std::string{why.explanation()};
+  };
+  using enum cm::lookup_error;
+  CHECK(explained(host_not_found, {.host = "10.1.0.999"}) ==
+        "10.1.0.999 is no IP address, and no host is named so");
+  CHECK(explained(try_again, {.host = "10.1.0.999"}) ==
+        "10.1.0.999 is no IP address, and no name server answered");
+  CHECK(explained(host_not_found, {.host = "10.1.0.999", .numeric_host = true}) ==
+        "10.1.0.999 is no IP address");
+  CHECK(explained(host_not_found, {.host = "storage-1"}) == "no host is named storage-1");
+  CHECK(explained(host_not_found, {.host = "storage-1", .family = cm::address_family::ipv6}) ==
+        "no host is named storage-1, or it has no IPv6 address");
+  CHECK(explained(try_again, {.host = "storage-1"}) == "no name server answered");
+  CHECK(explained(try_again, {.host = ""}) == "no name server answered");
+}
+
 TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has one") {
   const named_host host{{"10.0.0.2", "10.0.0.3"}};
   is_far_from_every_device();

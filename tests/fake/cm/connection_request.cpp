@@ -295,7 +295,7 @@ TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing 
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
   };
   const listener at;
   cm::connection_request<rc> request;

@@ -276,6 +276,16 @@ TEST_CASE_METHOD(steps, "iWARP rejects without a reason") {
   CHECK(waiting.rejection()->reason == cm::reject_reason::unspecified);
 }
 
+TEST_CASE_METHOD(steps, "iWARP's rejection with private data is the program's") {
+  auto waiting = ready();
+  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, -ECONNRESET, "no room"}});
+  adverb::failure why;
+  (void)waiting.connect({}, 1s, why);
+  CHECK(why.code() == std::errc::connection_reset);
+  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
+  CHECK(waiting.rejection()->reason == cm::reject_reason::by_the_program);
+}
+
 TEST_CASE_METHOD(steps, "what else ends an attempt to connect is explained", "[rdma_connect]") {
   const auto answered = [&](rdma_cm_event_type type, int status) {
     auto waiting = ready();
@@ -313,7 +323,7 @@ TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called")
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
   };
   connector start;
   cm::connector<rc, cm::step::address_resolved> at_address;

@@ -66,7 +66,12 @@ TEST_CASE_METHOD(fixture, "a channel with identifiers on it is not closed",
   const adverb::failure why = reported([&](auto&&... policy) { channel.close(policy...); });
   CHECK(std::string{why.what()} == "rdma_destroy_event_channel on " + named(channel) +
                                        ": EBUSY (Device or resource busy); still in use by 1 "
-                                       "rdma_cm identifier; destroy these first");
+                                       "connection or other rdma_cm identifier; destroy these "
+                                       "first");
+  cm::identifier another = cm::identifier::create(channel, cm::port_space::tcp);
+  CHECK(reported([&](auto&&... policy) { channel.close(policy...); }).explanation() ==
+        "still in use by 2 connections or other rdma_cm identifiers; destroy these first");
+  another.close();
   id.close();
   channel.close();
   CHECK(manager.live_objects() == 0);

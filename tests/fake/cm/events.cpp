@@ -99,7 +99,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to"
     cm::event second = std::move(first);
     CHECK(second.identifier() == id);
     CHECK_FALSE(first.identifier());
-    CHECK(first.native() == nullptr);
+    CHECK(first.native_handle() == nullptr);
     CHECK(acknowledged() == 0);
 
     cm::event third = taken({RDMA_CM_EVENT_TIMEWAIT_EXIT});
@@ -131,12 +131,24 @@ TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type 
   CHECK(acknowledged() == 1);
 }
 
+TEST_CASE_METHOD(fixture, "why iWARP rejected is known after the event was moved or acknowledged") {
+  cm::event moved = taken({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, "no"});
+  cm::event event = std::move(moved);
+  CHECK(event.reason() == cm::reject_reason::by_the_program);
+  event.acknowledge();
+  CHECK(event.reason() == cm::reject_reason::by_the_program);
+  event = taken({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED});
+  CHECK(event.reason() == cm::reject_reason::unspecified);
+  event = taken({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, "no"});
+  CHECK(event.reason() == cm::reject_reason::by_the_program);
+}
+
 TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it") {
   rdma_cm_event* native = nullptr;
   {
     cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
     native = event.release();
-    CHECK(event.native() == nullptr);
+    CHECK(event.native_handle() == nullptr);
   }
   CHECK(acknowledged() == 0);
   {

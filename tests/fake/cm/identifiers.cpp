@@ -202,6 +202,47 @@ TEST_CASE_METHOD(fixture, "a queue pair of the extended call is in the domain th
   id.destroy_queue_pair();
 }
 
+TEST_CASE_METHOD(fixture, "a queue pair that is refused says what the device does not allow",
+                 "[rdma_create_qp][rdma_create_qp_ex]") {
+  resolve();
+  adverb::queue_pair_options options{.max_recv_wr = 100'000};
+  adverb::protection_domain_ref domain;
+  const auto refused = [&]<class Call>(std::in_place_type_t<Call>, int error) {
+    return std::string{
+        reported([&] { machine.fail<Call>(error); },
+                 [&](auto&&... policy) { id.create_queue_pair<rc>(options, domain, policy...); })
+            .explanation()};
+  };
+  constexpr std::in_place_type_t<called::rdma_create_qp> plain;
+  constexpr std::in_place_type_t<called::rdma_create_qp_ex> extended;
+  const std::string too_many = "max_recv_wr is 100000, the device allows 4096";
+  for (const int error : {EINVAL, ENOMEM}) CHECK(refused(plain, error) == too_many);
+  options = {.max_inline_data = 4096};
+  CHECK(refused(plain, EINVAL) ==
+        "max_inline_data is 4096, which may be more than the device allows");
+
+  options = {.send_operations = adverb::send_operation::send};
+  CHECK(refused(extended, EOPNOTSUPP) ==
+        "fake0 has no RC queue pairs, or not with extended calls for send; fall_back_to_classic "
+        "makes a pair without extended calls, which sends by post(...)");
+
+  const adverb::context another = adverb::open_device();
+  const adverb::protection_domain elsewhere{another};
+  domain = elsewhere;
+  options = {};
+  CHECK(refused(plain, EINVAL) == "domain was made on fake0, or by another opening of it");
+}
+
+TEST_CASE_METHOD(fixture, "a shared receive queue that is refused says what is too large",
+                 "[rdma_create_srq]") {
+  resolve();
+  CHECK(reported([&] { machine.fail<called::rdma_create_srq>(EINVAL); },
+                 [&](auto&&... policy) {
+                   id.create_shared_receive_queue({.max_wr = 100'000}, {}, policy...);
+                 })
+            .explanation() == "max_wr is 100000, the device allows 2048");
+}
+
 TEST_CASE_METHOD(fixture, "a request to connect says what was asked for", "[rdma_connect]") {
   make_pair();
   const std::array bytes{std::byte{'h'}, std::byte{'i'}};
@@ -416,7 +457,7 @@ TEST_CASE_METHOD(fixture, "no empty identifier reaches the C API") {
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
   };
   refused([&](auto&&... policy) { empty.bind(here, policy...); });
   refused([&](auto&&... policy) { empty.resolve_address(peer, {}, 1s, policy...); });

@@ -113,13 +113,14 @@ TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destro
     const cm::identifier other = cm::identifier::create(channel, cm::port_space::tcp);
     other.bind(here.with_port(0));
     other.create_queue_pair<rc>({.srq = id.shared_receive_queue()}, {});
-    check_receive_queue_refused(name, "1 queue pair, 1 rdma_cm identifier");
+    check_receive_queue_refused(name, "1 queue pair, 1 connection or other rdma_cm identifier");
     check_refused("rdma_destroy_id on " + name +
-                      ": EBUSY (Device or resource busy); still in use by 1 rdma_cm identifier"
+                      ": EBUSY (Device or resource busy); still in use by 1 connection or other "
+                      "rdma_cm identifier"
                       "; destroy these first",
                   [&](auto&&... policy) { id.close(policy...); });
     id.destroy_queue_pair();
-    check_receive_queue_refused(name, "1 rdma_cm identifier");
+    check_receive_queue_refused(name, "1 connection or other rdma_cm identifier");
   }
   if (id.queue_pair<rc>()) id.destroy_queue_pair();
   id.destroy_shared_receive_queue();

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <support/catch.hpp>
@@ -138,6 +140,25 @@ TEST_CASE_METHOD(cm_bench, "datagrams carry more in a request, and less in what 
   CHECK(longest_of(
             [&](const cm::private_data& data, auto&&... policy) { id.reject(data, policy...); }) ==
         too_long + "a rejection carries " + std::to_string(cm::max_datagram_accept_data) + link);
+}
+
+TEST_CASE_METHOD(cm_bench,
+                 "a request between native addresses carries what IP addresses would take") {
+  using adverb::detail::cm_message;
+  const auto channel = cm::event_channel::create();
+  for (const auto& [space, request, acceptance] :
+       {std::tuple{cm::port_space::tcp, 92U, 196U}, std::tuple{cm::port_space::udp, 216U, 136U}}) {
+    const auto id = cm::identifier::create(channel, space);
+    id.bind(here);
+    sockaddr& from = id.native_handle()->route.addr.src_addr;
+    const sa_family_t family = std::exchange(from.sa_family, AF_IB);
+    const auto limit = [&](cm_message message) {
+      return adverb::detail::limit_of(id.native_handle(), message).bytes;
+    };
+    CHECK(limit(cm_message::request) == request);
+    CHECK(limit(cm_message::acceptance) == acceptance);
+    from.sa_family = family;
+  }
 }
 
 TEST_CASE_METHOD(cm_bench, "an identifier without a device sends none, and does not crash") {
