@@ -151,6 +151,14 @@ TEST_CASE_METHOD(member, "a membership is a destination until it is left",
   CHECK(left() == 1);
 }
 
+TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of its pair",
+                 "[ibv_create_ah]") {
+  const adverb::protection_domain own{id.context()};
+  const auto endpoint = cm::datagram_endpoint::create(here.with_port(0), {}, own);
+  const auto joined = endpoint.join(group);
+  CHECK(last<called::create_ah>().domain == own.native_handle());
+}
+
 TEST_CASE_METHOD(member, "who only sends is not attached", "[rdma_join_multicast_ex]") {
   const auto joined = endpoint.join(group, {.role = cm::multicast_role::send_only});
   REQUIRE(joined);
