@@ -215,6 +215,30 @@ TEST_CASE_METHOD(steps, "an event that cannot be taken is reported, and the step
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 
+TEST_CASE_METHOD(steps, "an event that another thread has taken is not waited for in vain") {
+  auto start = connector::create();
+  machine.fail<called::rdma_get_cm_event>(EAGAIN);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(start.resolve_address(peer, {}, code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_get_cm_event>() == 2);
+}
+
+TEST_CASE_METHOD(steps, "a step that is under way goes along when the connector is moved") {
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  std::error_code code;
+  (void)start.resolve_address(peer, {.timeout = 0s}, code);
+  CHECK(code == std::errc::timed_out);
+  auto moved = std::move(start);
+  // The one whose place it takes goes, the identifier before its channel.
+  auto other = connector::create();
+  other = std::move(moved);
+  manager.raise(other.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  CHECK(other.resolve_address(peer));
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+}
+
 TEST_CASE_METHOD(steps, "events that end nothing are passed over") {
   for (const auto type : {RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_TIMEWAIT_EXIT}) {
     manager.answer<called::rdma_connect>({{type}, {RDMA_CM_EVENT_CONNECT_RESPONSE}});

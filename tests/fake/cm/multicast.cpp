@@ -92,12 +92,15 @@ TEST_CASE_METHOD(by_hand, "a call about a group that fails names the group",
 }
 
 TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_join_multicast]") {
-  const auto why = [&](const cm::identifier& who, const char* to, int error) {
+  const auto why_not = [&](const cm::identifier& who, const cm::socket_address& to, int error) {
     machine.fail<called::rdma_join_multicast>(error);
     adverb::failure failed;
-    who.join_multicast(*cm::socket_address::parse(to, 0), cm::multicast_role::full_member, nullptr,
-                       failed);
+    who.join_multicast(to, cm::multicast_role::full_member, nullptr, failed);
+    CHECK(failed.code().value() == error);
     return std::string{failed.explanation()};
+  };
+  const auto why = [&](const cm::identifier& who, const char* to, int error) {
+    return why_not(who, *cm::socket_address::parse(to, 0), error);
   };
   constexpr int not_supported = 524;
   const std::string no_group =
@@ -112,6 +115,9 @@ TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_jo
   CHECK(why(id, "fe80::1", EINVAL) == no_group);
   CHECK(why(id, "ff0e::1", EINVAL).empty());
   CHECK(why(id, "ff0e::1", not_supported) == no_ipv6);
+  // Of what is no IP address nothing is known.
+  CHECK(why_not(id, {adverb::gid{}, cm::service_id{1}}, EINVAL).empty());
+  CHECK(why_not(id, {}, EINVAL).empty());
   const cm::identifier nowhere = cm::identifier::create(channel, cm::port_space::udp);
   CHECK(why(nowhere, "239.7.7.1", EINVAL) == no_device);
   CHECK(why(nowhere, "10.0.0.2", EINVAL) == no_device + "; " + no_group);
