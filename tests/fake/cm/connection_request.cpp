@@ -209,7 +209,10 @@ TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
                  "[rdma_create_event_channel][rdma_migrate_id]") {
   const auto at = listener::create(here);
   const auto arrives = [&] { manager.request(at.id().native_handle()); };
-  const auto take = [&](auto&&... policy) { (void)at.next_request(1s, policy...); };
+  const auto take = [&](auto&&... policy) {
+    const auto none = at.next_request(1s, policy...);
+    CHECK_FALSE(none);
+  };
   CHECK(reported(
             [&] {
               arrives();
@@ -294,6 +297,9 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
         "the peer rejected the connection: the peer gave up waiting");
   CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
+  // What would be good news is none with a status.
+  CHECK(answered(RDMA_CM_EVENT_ESTABLISHED, -EPROTO).code() == std::errc::protocol_error);
+  CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT).code() == std::errc::host_unreachable);
 }
 
 TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a connection",

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
@@ -34,6 +36,7 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
   auto start = connector::create(code);
   REQUIRE_FALSE(code);
   CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
+  CHECK((::fcntl(start.id().channel().file_descriptor(), F_GETFL) & O_NONBLOCK) != 0);
 
   auto at_address = start.resolve_address(peer, {.from = here, .timeout = 300ms}, code);
   REQUIRE_FALSE(code);
