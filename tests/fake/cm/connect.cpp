@@ -227,6 +227,12 @@ TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
   CHECK(std::string{why.what()}.find("getaddrinfo on host-with-a-name:7471: ") == 0);
   CHECK(why.code() == cm::lookup_error::host_not_found);
   CHECK(why.explanation() == "no host is named host-with-a-name");
+
+  // What the system lacks is told as what it is.
+  const named_host unknown{EMFILE};
+  std::error_code code;
+  CHECK_FALSE(cm::connect(named_host::name, 7471, {}, code));
+  CHECK(code == std::errc::too_many_files_open);
 }
 
 TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has one") {
