@@ -102,6 +102,7 @@ TEST_CASE_METHOD(steps, "a listener says that it reuses an address before it is 
   };
   refused({.reuse_address = true});
   refused({.address_family_only = true});
+  refused({.reuse_address = true, .address_family_only = true});
   CHECK(machine.count<called::rdma_bind_addr>() == 0);
 }
 
