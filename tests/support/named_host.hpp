@@ -3,6 +3,7 @@
 // the one source file of a test program, whose getaddrinfo this is.
 #pragma once
 
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -20,7 +21,12 @@ class named_host {
   explicit named_host(std::vector<std::string> addresses) {
     known_addresses() = std::move(addresses);
   }
-  ~named_host() { known_addresses().clear(); }
+  /// Its name cannot be looked up: EAI_SYSTEM, with this errno.
+  explicit named_host(int error) { system_error = error; }
+  ~named_host() {
+    known_addresses().clear();
+    system_error = 0;
+  }
   named_host(const named_host&) = delete;
   named_host& operator=(const named_host&) = delete;
 
@@ -28,6 +34,7 @@ class named_host {
     static std::vector<std::string> addresses;
     return addresses;
   }
+  static inline int system_error = 0;
 };
 
 /// The C library frees a list entry by entry, so lists of one make one of many.
@@ -37,6 +44,10 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
       reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   if (host == nullptr || std::strcmp(host, named_host::name) != 0)
     return real(host, service, hints, result);
+  if (named_host::system_error != 0) {
+    errno = named_host::system_error;
+    return EAI_SYSTEM;
+  }
   int error = EAI_NONAME;
   addrinfo** last = result;
   *last = nullptr;

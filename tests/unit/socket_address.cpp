@@ -88,9 +88,11 @@ TEST_CASE("What is written in numbers is read") {
   CHECK(socket_address::parse("fe80::1", 5) == socket_address{link_local, 5});
   CHECK(socket_address::parse("fe80::1%lo", 5) == socket_address{link_local, 5, 1});
   CHECK(socket_address::parse("fe80::1%23", 5) == socket_address{link_local, 5, 23});
+  CHECK(socket_address::parse("fe80::1%999999999", 5) == socket_address{link_local, 5, 999999999});
   CHECK(socket_address::parse("fe80::ffff:ffff:255.255.255.255", 1));
   for (const char* wrong :
-       {"", "host", "10.1.0", "10.1.0.2%lo", "fe80::1%", "fe80::1%no-such-interface",
+       {"", "host", "10.1.0", "10.1.0.2%lo", "fe80::1%", "fe80::1%no-such-interface", "fe80::1%0",
+        "fe80::1%4294967297", "fe80::1%42949672970", "fe80::1%12x",
         "fe80::1%a-name-that-no-interface-can-have", "fe80::12345",
         "0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000:0000"})
     CHECK_FALSE(socket_address::parse(wrong, 5));
@@ -119,6 +121,26 @@ TEST_CASE("A C address is copied, but only a whole one of a known family") {
   CHECK(socket_address::from_native(nullptr, sizeof native).is_empty());
   native.sin_family = AF_UNIX;
   CHECK(socket_address::from_native(pointer, sizeof native).is_empty());
+}
+
+TEST_CASE("Zeros where an identifier has its address are none, unless there is a port") {
+  const auto in = [](const socket_address& address) {
+    sockaddr_storage there{};
+    if (!address.is_empty()) std::memcpy(&there, address.native(), address.length());
+    return detail::address_in(reinterpret_cast<const sockaddr*>(&there));
+  };
+  CHECK(in({}).is_empty());
+  CHECK(in(socket_address::any(0)).is_empty());
+  CHECK(in(socket_address::any_ipv4(0)).is_empty());
+  CHECK(in({gid{}, cm::service_id{}}).is_empty());
+
+  const socket_address known[]{socket_address::any(7471),
+                               socket_address::any_ipv4(7471),
+                               {gid{}, cm::service_id_of(cm::port_space::tcp, 7471)},
+                               {ipv4_address{10, 1, 0, 2}, 0},
+                               {link_local, 0, 1},
+                               {native_gid, cm::service_id{}}};
+  for (const socket_address& address : known) CHECK(in(address) == address);
 }
 
 TEST_CASE("Families have names") {

@@ -81,6 +81,59 @@ TEST_CASE_METHOD(hosts, "the limits of time are those of each address") {
   CHECK(last<called::rdma_resolve_route>().milliseconds == 300);
 }
 
+TEST_CASE_METHOD(hosts, "each option goes to the step that it is for",
+                 "[rdma_resolve_addr][rdma_create_qp][rdma_connect]") {
+  const adverb::context device = adverb::open_device();
+  const adverb::protection_domain own{device};
+  const auto connection =
+      cm::connect("10.0.0.2", 7471,
+                  {.queue_pair = {.max_recv_wr = 6},
+                   .domain = own,
+                   .connection = {.private_data = cm::private_data::of("hello")},
+                   .from = here});
+  REQUIRE(connection);
+  const auto address = [](const sockaddr_storage& native) {
+    return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native),
+                                           sizeof native);
+  };
+  CHECK(address(last<called::rdma_resolve_addr>().from) == here);
+  CHECK(address(last<called::rdma_resolve_addr>().to) == peer);
+  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
+  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 6);
+  CHECK(last<called::rdma_connect>().peer.private_data.size() == 7);
+}
+
+TEST_CASE_METHOD(hosts, "an address in numbers is tried once, and no name is this machine") {
+  is_silent();
+  adverb::failure why;
+  CHECK_FALSE(cm::connect("10.0.0.2", 7471, {.connect_timeout = 5ms}, why));
+  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(cm::connect("", 7471, {.family = cm::address_family::ipv4}));
+  CHECK(tried() == texts{"127.0.0.1"});
+}
+
+TEST_CASE_METHOD(hosts, "a failure to make a queue pair tells more than one to find a way") {
+  const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
+  const auto told = [&] {
+    adverb::failure why;
+    CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
+    CHECK(tried().size() == 3);
+    return std::string{why.verb()};
+  };
+  is_far_from_every_device();
+  is_near();
+  machine.fail<called::rdma_create_qp>(ENOMEM);
+  is_far_from_every_device();
+  CHECK(told() == "rdma_create_qp");
+  // And less than one of a peer that does not answer.
+  machine.fail<called::rdma_create_qp>(ENOMEM);
+  is_silent();
+  is_near();
+  is_near();
+  is_far_from_every_device();
+  CHECK(told() == "rdma_connect");
+}
+
 TEST_CASE_METHOD(hosts, "of several failures the one that came furthest is told") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}};
   is_far_from_every_device();
@@ -174,6 +227,12 @@ TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
   CHECK(std::string{why.what()}.find("getaddrinfo on host-with-a-name:7471: ") == 0);
   CHECK(why.code() == cm::lookup_error::host_not_found);
   CHECK(why.explanation() == "no host is named host-with-a-name");
+
+  // What the system lacks is told as what it is.
+  const named_host unknown{EMFILE};
+  std::error_code code;
+  CHECK_FALSE(cm::connect(named_host::name, 7471, {}, code));
+  CHECK(code == std::errc::too_many_files_open);
 }
 
 TEST_CASE_METHOD(hosts, "an address of another family is told as that") {

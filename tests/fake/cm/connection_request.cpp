@@ -64,9 +64,55 @@ TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken")
                [](auto&&... policy) { (void)listener::create(7471, {}, policy...); });
   CHECK(std::string{why.what()}.find("rdma_bind_addr 0.0.0.0:7471 on ") == 0);
 
+  CHECK(machine.count<called::rdma_bind_addr>() == 6);
+
   // Where the kernel chooses, it is asked again.
-  machine.fail<called::rdma_bind_addr>(EADDRNOTAVAIL, 2);
-  CHECK(listener::create(0));
+  for (const int taken : {EADDRNOTAVAIL, EADDRINUSE}) {
+    machine.fail<called::rdma_bind_addr>(taken, 2);
+    std::error_code code = std::make_error_code(std::errc::io_error);
+    CHECK(listener::create(0, {}, code));
+    CHECK_FALSE(code);
+  }
+  // But not where another port is no better, and not for ever.
+  std::error_code code;
+  machine.fail<called::rdma_bind_addr>(ENOMEM, 2);
+  CHECK_FALSE(listener::create(0, {}, code));
+  CHECK(code == std::errc::not_enough_memory);
+  machine.before<called::rdma_bind_addr>(
+      [&] { machine.fail<called::rdma_bind_addr>(EADDRNOTAVAIL); });
+  machine.forget_calls();
+  CHECK_FALSE(listener::create(0, {}, code));
+  CHECK(code == std::errc::address_not_available);
+  CHECK(machine.count<called::rdma_bind_addr>() == 8);
+}
+
+TEST_CASE_METHOD(steps, "a listener says that it reuses an address before it is bound",
+                 "[rdma_set_option]") {
+  const auto first = listener::create(here, {.reuse_address = true});
+  const auto option = last<called::rdma_set_option>();
+  CHECK(option.id == first.id().native_handle());
+  CHECK(option.name == RDMA_OPTION_ID_REUSEADDR);
+  CHECK(listener::create(here, {.reuse_address = true}));
+
+  machine.forget_calls();
+  const auto refused = [&](const cm::listener_options& options) {
+    CHECK(reported([&] { machine.fail<called::rdma_set_option>(ENOSYS); },
+                   [&](auto&&... policy) { (void)listener::create(here, options, policy...); })
+              .verb() == "rdma_set_option");
+  };
+  refused({.reuse_address = true});
+  refused({.address_family_only = true});
+  refused({.reuse_address = true, .address_family_only = true});
+  CHECK(machine.count<called::rdma_bind_addr>() == 0);
+}
+
+TEST_CASE_METHOD(steps, "a listener on every IPv4 address is one identifier") {
+  const auto at = listener::create(cm::socket_address::any_ipv4(7471));
+  CHECK(at.local_address() == cm::socket_address::any_ipv4(7471));
+  CHECK(machine.count<called::rdma_bind_addr>() == 1);
+  const auto six = listener::create(*cm::socket_address::parse("fe80::1%1", 7472));
+  CHECK(six.port() == 7472);
+  CHECK(machine.count<called::rdma_bind_addr>() == 2);
 }
 
 TEST_CASE_METHOD(steps, "on a machine without IPv6 a listener on a port alone is one of IPv4") {
@@ -164,7 +210,10 @@ TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
                  "[rdma_create_event_channel][rdma_migrate_id]") {
   const auto at = listener::create(here);
   const auto arrives = [&] { manager.request(at.id().native_handle()); };
-  const auto take = [&](auto&&... policy) { (void)at.next_request(1s, policy...); };
+  const auto take = [&](auto&&... policy) {
+    const auto none = at.next_request(1s, policy...);
+    CHECK_FALSE(none);
+  };
   CHECK(reported(
             [&] {
               arrives();
@@ -249,6 +298,9 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
         "the peer rejected the connection: the peer gave up waiting");
   CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
+  // What would be good news is none with a status.
+  CHECK(answered(RDMA_CM_EVENT_ESTABLISHED, -EPROTO).code() == std::errc::protocol_error);
+  CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT).code() == std::errc::host_unreachable);
 }
 
 TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a connection",
@@ -269,6 +321,52 @@ TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a 
   REQUIRE(connection);
   connection.disconnect(0s);
   CHECK(machine.count<called::rdma_disconnect>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "a listener accepts with what its options say, once all is prepared",
+                 "[rdma_create_qp][rdma_accept]") {
+  const adverb::context device = adverb::open_device();
+  const adverb::protection_domain own{device};
+  const auto at = listener::create(here);
+  manager.request(at.id().native_handle(), "hello");
+  const cm::accept_options options{
+      .queue_pair = {.max_recv_wr = 6},
+      .domain = own,
+      .connection = {.private_data = cm::private_data{std::as_bytes(std::span{"ok", 2})}}};
+  const auto connection = at.accept(options, [&](auto& ready) {
+    CHECK(ready.private_data().size() == 5);
+    CHECK(ready.queue_pair());
+    CHECK(machine.count<called::rdma_accept>() == 0);
+  });
+  REQUIRE(connection);
+  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 6);
+  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
+  CHECK(last<called::rdma_accept>().peer->private_data == "ok");
+
+  // What cannot be prepared is turned down.
+  manager.request(at.id().native_handle());
+  std::error_code code;
+  CHECK_FALSE(at.accept(options, [](auto&) { return false; }, code));
+  CHECK(code == std::errc::operation_canceled);
+  CHECK(machine.count<called::rdma_accept>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection by limits apart",
+                 "[rdma_accept]") {
+  const auto at = listener::create(here);
+  const cm::accept_options options{.request_timeout = 20ms, .accept_timeout = 30ms};
+  adverb::failure why;
+  CHECK_FALSE(at.accept(options, why));
+  CHECK(why.verb() == "listener::next_request");
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() == "nothing came within 20 ms");
+
+  manager.request(at.id().native_handle());
+  manager.answer<called::rdma_accept>({});
+  CHECK_FALSE(at.accept(options, why));
+  CHECK(why.verb() == "rdma_accept");
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() == "10.0.0.2:4711 did not confirm the connection within 30 ms");
 }
 
 TEST_CASE_METHOD(steps, "a request is rejected with bytes, and is empty then", "[rdma_reject]") {

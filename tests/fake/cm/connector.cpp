@@ -6,6 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
@@ -34,6 +36,7 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
   auto start = connector::create(code);
   REQUIRE_FALSE(code);
   CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
+  CHECK((::fcntl(start.id().channel().file_descriptor(), F_GETFL) & O_NONBLOCK) != 0);
 
   auto at_address = start.resolve_address(peer, {.from = here, .timeout = 300ms}, code);
   REQUIRE_FALSE(code);
@@ -212,6 +215,30 @@ TEST_CASE_METHOD(steps, "an event that cannot be taken is reported, and the step
   CHECK(code == std::errc::io_error);
   CHECK(start.resolve_address(peer, {}, code));
   CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_resolve_addr>() == 1);
+}
+
+TEST_CASE_METHOD(steps, "an event that another thread has taken is not waited for in vain") {
+  auto start = connector::create();
+  machine.fail<called::rdma_get_cm_event>(EAGAIN);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK(start.resolve_address(peer, {}, code));
+  CHECK_FALSE(code);
+  CHECK(machine.count<called::rdma_get_cm_event>() == 2);
+}
+
+TEST_CASE_METHOD(steps, "a step that is under way goes along when the connector is moved") {
+  auto start = connector::create();
+  manager.answer<called::rdma_resolve_addr>({});
+  std::error_code code;
+  (void)start.resolve_address(peer, {.timeout = 0s}, code);
+  CHECK(code == std::errc::timed_out);
+  auto moved = std::move(start);
+  // The one whose place it takes goes, the identifier before its channel.
+  auto other = connector::create();
+  other = std::move(moved);
+  manager.raise(other.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  CHECK(other.resolve_address(peer));
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 

@@ -112,3 +112,31 @@ TEST_CASE_METHOD(fixture, "an endpoint that cannot be made says why", "[rdma_cre
   CHECK(fails(EADDRINUSE, listen) == "port 80 is taken: something listens on it already");
   CHECK(fails(EACCES, listen) == "ports below 1024 are for privileged programs");
 }
+
+TEST_CASE_METHOD(fixture, "an endpoint that cannot have a channel of its own is none",
+                 "[rdma_migrate_id][rdma_create_event_channel]") {
+  const auto fails = [&]<class Call>(std::in_place_type_t<Call>, const auto& make) {
+    std::error_code code;
+    machine.fail<Call>(ENOMEM);
+    CHECK_FALSE(make(code));
+    CHECK(code == std::errc::not_enough_memory);
+  };
+  const auto connect = [](std::error_code& code) {
+    return cm::connector<initiator>::resolve(peer, {}, code);
+  };
+  const auto listen = [](std::error_code& code) {
+    return cm::listener<target>::create(here, {}, code);
+  };
+  fails(std::in_place_type<called::rdma_migrate_id>, connect);
+  fails(std::in_place_type<called::rdma_migrate_id>, listen);
+  fails(std::in_place_type<called::rdma_create_event_channel>, connect);
+  fails(std::in_place_type<called::rdma_create_event_channel>, listen);
+  CHECK(machine.count<called::rdma_listen>() == 0);
+}
+
+TEST_CASE_METHOD(fixture, "a listener that librdmacm binds has the backlog of its options",
+                 "[rdma_listen]") {
+  const auto at = cm::listener<target>::create(here, {.backlog = 7});
+  CHECK(last<called::rdma_listen>().id == at.id().native_handle());
+  CHECK(last<called::rdma_listen>().backlog == 7);
+}

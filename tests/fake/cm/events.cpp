@@ -185,8 +185,11 @@ TEST_CASE_METHOD(fixture, "the pointer of a multicast join is not taken for priv
     joined.datagram.private_data = &joined;
     joined.datagram.private_data_len = 9;
     joined.datagram.qp_num = 0xffffff;
-    CHECK(taken(joined).private_data().empty());
+    const cm::event event = taken(joined);
+    CHECK(event.private_data().empty());
+    CHECK(event.join_context() == &joined);
   }
+  CHECK(taken({RDMA_CM_EVENT_REJECTED, 28, "no"}).join_context() == nullptr);
 }
 
 TEST_CASE_METHOD(listening, "a request names its new identifier and the listener",

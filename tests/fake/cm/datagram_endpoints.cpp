@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Datagram endpoints: what they are made of, whom they ask, and what is left when that fails.
+#include <cerrno>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+
+cm::socket_address address(const sockaddr_storage& native) {
+  return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native), sizeof native);
+}
+
+struct fixture : cm_bench {
+  ~fixture() { CHECK(manager.live_objects() == 0); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(fixture, "an endpoint has a pair on the device of its address",
+                 "[rdma_create_id][rdma_bind_addr][rdma_create_qp]") {
+  auto made = cm::datagram_endpoint::create(here, {.max_send_wr = 5, .max_recv_wr = 6});
+  REQUIRE(made);
+  CHECK(last<called::rdma_create_id>().space == RDMA_PS_UDP);
+  CHECK(last<called::rdma_create_id>().channel == made.id().channel().native_handle());
+  CHECK(address(last<called::rdma_bind_addr>().address) == here);
+  const auto call = last<called::rdma_create_qp>();
+  CHECK(call.id == made.id().native_handle());
+  CHECK(call.domain == manager.domain());
+  CHECK(call.attributes.qp_type == IBV_QPT_UD);
+  CHECK(call.attributes.cap.max_send_wr == 5);
+  CHECK(call.attributes.cap.max_recv_wr == 6);
+  CHECK(made.queue_pair().native_handle() == made.id().native_handle()->qp);
+  CHECK(made.queue_pair().native_handle()->state == IBV_QPS_RTS);
+  CHECK(made.context().native_handle() == manager.context());
+  CHECK(made.port() == adverb::port_number{1});
+  CHECK(made.protection_domain().native_handle() == manager.domain());
+  CHECK(made.send_completion_queue().native_handle() == made.id().native_handle()->send_cq);
+  CHECK(made.receive_completion_queue().native_handle() == made.id().native_handle()->recv_cq);
+  CHECK(made.local_address() == here);
+  CHECK(made.file_descriptor() == made.id().channel().file_descriptor());
+
+  const cm::datagram_endpoint moved = std::move(made);
+  CHECK_FALSE(made);
+  CHECK(moved);
+}
+
+TEST_CASE_METHOD(fixture, "an endpoint has its pair in the domain that is given",
+                 "[rdma_create_qp]") {
+  const adverb::context device = adverb::open_device();
+  const adverb::protection_domain own{device};
+  const auto made = cm::datagram_endpoint::create(here, {}, own);
+  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
+  CHECK(made.protection_domain() == own);
+}
+
+TEST_CASE_METHOD(fixture, "an address of every interface has no device for an endpoint",
+                 "[rdma_bind_addr]") {
+  const adverb::failure why = reported([](auto&&... policy) {
+    const auto none =
+        cm::datagram_endpoint::create(cm::socket_address::any_ipv4(7471), {}, {}, policy...);
+    CHECK_FALSE(none);
+  });
+  CHECK(std::string{why.what()} ==
+        "rdma_create_qp on 0.0.0.0:7471: EADDRNOTAVAIL (Cannot assign requested address); the "
+        "address stands for every interface: a queue pair needs that of one");
+  CHECK(machine.count<called::rdma_create_qp>() == 0);
+}
+
+TEST_CASE("whatever fails on the way to an endpoint, nothing is leaked") {
+  const std::size_t attempts = attempts_until_nothing_fails([](cm_bench& bench) {
+    const auto endpoint = cm::datagram_endpoint::create(bench.here);
+    CHECK(endpoint);
+    bench.machine.fail_nothing();
+  });
+  // The channel, the identifier, its address and its pair.
+  CHECK(attempts > 4);
+  for (std::size_t nth = 1; nth < attempts; ++nth)
+    go_with_failure(nth, [](cm_bench& bench) {
+      std::error_code code;
+      const auto endpoint = cm::datagram_endpoint::create(bench.here, {}, {}, code);
+      bench.machine.fail_nothing();
+      CHECK(code == std::errc::not_enough_memory);
+      CHECK_FALSE(endpoint);
+    });
+}
+
+TEST_CASE_METHOD(fixture, "an endpoint asks from its own address, for its own domain",
+                 "[rdma_connect][ibv_create_ah]") {
+  const adverb::context device = adverb::open_device();
+  const adverb::protection_domain own{device};
+  const auto endpoint = cm::datagram_endpoint::create(here, {}, own);
+  rdma_ud_param there{};
+  there.qp_num = 0x77;
+  there.qkey = RDMA_UDP_QKEY;
+  there.ah_attr.port_num = 1;
+  there.ah_attr.is_global = 1;
+  there.ah_attr.grh.sgid_index = 2;
+  there.ah_attr.dlid = 3;
+  manager.answer<called::rdma_connect>(
+      {{.type = RDMA_CM_EVENT_ESTABLISHED, .private_data = "yes", .datagram = there}});
+  const std::array bytes{std::byte{'h'}, std::byte{'i'}};
+  const auto found = endpoint.resolve_peer(
+      peer, {.private_data = cm::private_data{bytes}, .timeout = adverb::timeout::seconds(3)});
+  REQUIRE(found);
+  CHECK(last<called::rdma_create_id>().space == RDMA_PS_UDP);
+  const auto asked = last<called::rdma_resolve_addr>();
+  CHECK(address(asked.to) == peer);
+  CHECK(address(asked.from) == here.with_port(0));
+  CHECK(asked.milliseconds == 3000);
+  CHECK(last<called::rdma_resolve_route>().milliseconds == 3000);
+  CHECK(last<called::rdma_connect>().peer.private_data == "hi");
+  CHECK(last<called::create_ah>().domain == own.native_handle());
+  CHECK(found.queue_pair() == adverb::qp_number{0x77});
+  CHECK(found.queue_key() == cm::datagram_queue_key);
+  CHECK(found.address().destination == adverb::lid{3});
+  CHECK(found.private_data().size() == 3);
+}
+
+TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are there",
+                 "[rdma_get_cm_event]") {
+  const auto endpoint = cm::datagram_endpoint::create(here);
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  CHECK_FALSE(endpoint.next_event(code));
+  CHECK_FALSE(code);
+  manager.raise(endpoint.id().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN});
+  const auto event = endpoint.next_event();
+  REQUIRE(event);
+  CHECK(event->type() == cm::event_type::multicast_error);
+  CHECK(event->status() == -ENETDOWN);
+}
+
+TEST_CASE_METHOD(fixture, "an endpoint that cannot be closed can be closed again",
+                 "[rdma_destroy_id]") {
+  auto endpoint = cm::datagram_endpoint::create(here);
+  CHECK(reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
+                 [&](auto&&... policy) { endpoint.close(policy...); })
+            .verb() == "rdma_destroy_id");
+  CHECK(endpoint);
+  endpoint.close();
+  CHECK_FALSE(endpoint);
+}

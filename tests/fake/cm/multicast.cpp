@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: MIT
+// Multicast groups: how they are joined and left, and what fails between the two.
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <support/catch.hpp>
+#include <support/reported.hpp>
+#include <support/told_failures.hpp>
+
+#include "cm_bench.hpp"
+
+namespace {
+
+namespace cm = adverb::cm;
+using adverb::timeout;
+
+const cm::socket_address group = *cm::socket_address::parse("239.7.7.1", 0);
+const cm::socket_address other_group = *cm::socket_address::parse("239.7.7.2", 0);
+
+cm::socket_address address(const sockaddr_storage& native) {
+  return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native), sizeof native);
+}
+
+/// An identifier that is bound, without a queue pair.
+struct by_hand : cm_bench {
+  cm::event_channel channel = cm::event_channel::create();
+  cm::identifier id = cm::identifier::create(channel, cm::port_space::udp);
+
+  by_hand() { id.bind(here); }
+  /// Begins to join, and takes the event.
+  [[nodiscard]] cm::event joined(cm::multicast_role role = cm::multicast_role::full_member,
+                                 void* context = nullptr) {
+    id.join_multicast(group, role, context);
+    return *channel.next_event();
+  }
+};
+
+struct member : cm_bench {
+  cm::datagram_endpoint endpoint = cm::datagram_endpoint::create(here);
+
+  [[nodiscard]] std::size_t left() const { return machine.count<called::rdma_leave_multicast>(); }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(by_hand, "a full member and one that only sends are joined with their pointers",
+                 "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
+  int mine = 0;
+  CHECK(joined(cm::multicast_role::full_member, &mine).join_context() == &mine);
+  const auto full = last<called::rdma_join_multicast>();
+  CHECK(full.id == id.native_handle());
+  CHECK(address(full.group) == group);
+  CHECK(full.context == &mine);
+  CHECK(machine.count<called::rdma_join_multicast_ex>() == 0);
+  id.leave_multicast(group);
+  CHECK(last<called::rdma_leave_multicast>().id == id.native_handle());
+  CHECK(address(last<called::rdma_leave_multicast>().group) == group);
+
+  int another = 0;
+  CHECK(joined(cm::multicast_role::send_only, &another).join_context() == &another);
+  const auto sender = last<called::rdma_join_multicast_ex>();
+  CHECK(sender.id == id.native_handle());
+  CHECK(sender.mask == (RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS));
+  CHECK(sender.flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
+  CHECK(address(sender.group) == group);
+  CHECK(sender.context == &another);
+  CHECK(machine.count<called::rdma_join_multicast>() == 1);
+  id.leave_multicast(group);
+}
+
+TEST_CASE_METHOD(by_hand, "a call about a group that fails names the group",
+                 "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
+  const std::string rest = " 239.7.7.1 on fake0 10.0.0.1:7471: EIO (Input/output error)";
+  CHECK(std::string{reported([&] { machine.fail<called::rdma_join_multicast>(EIO); },
+                             [&](auto&&... policy) {
+                               id.join_multicast(group, cm::multicast_role::full_member, nullptr,
+                                                 policy...);
+                             })
+                        .what()} == "rdma_join_multicast" + rest);
+  CHECK(std::string{reported([&] { machine.fail<called::rdma_join_multicast_ex>(EIO); },
+                             [&](auto&&... policy) {
+                               id.join_multicast(group, cm::multicast_role::send_only, nullptr,
+                                                 policy...);
+                             })
+                        .what()} == "rdma_join_multicast_ex" + rest);
+  CHECK(std::string{reported([&] { machine.fail<called::rdma_leave_multicast>(EIO); },
+                             [&](auto&&... policy) { id.leave_multicast(group, policy...); })
+                        .what()} == "rdma_leave_multicast" + rest);
+}
+
+TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_join_multicast]") {
+  const auto why_not = [&](const cm::identifier& who, const cm::socket_address& to, int error) {
+    machine.fail<called::rdma_join_multicast>(error);
+    adverb::failure failed;
+    who.join_multicast(to, cm::multicast_role::full_member, nullptr, failed);
+    CHECK(failed.code().value() == error);
+    return std::string{failed.explanation()};
+  };
+  const auto why = [&](const cm::identifier& who, const char* to, int error) {
+    return why_not(who, *cm::socket_address::parse(to, 0), error);
+  };
+  constexpr int not_supported = 524;
+  const std::string no_group =
+      "it is no multicast address: these are 224.0.0.0 to 239.255.255.255, and ff00::/8";
+  const std::string no_device =
+      "the identifier has no device yet: bind() or resolve_address() first";
+  const std::string no_ipv6 =
+      "Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2";
+  CHECK(why(id, "239.7.7.1", EINVAL).empty());
+  CHECK(why(id, "239.7.7.1", not_supported).empty());
+  CHECK(why(id, "10.0.0.2", EINVAL) == no_group);
+  CHECK(why(id, "fe80::1", EINVAL) == no_group);
+  CHECK(why(id, "ff0e::1", EINVAL).empty());
+  CHECK(why(id, "ff0e::1", not_supported) == no_ipv6);
+  // Of what is no IP address nothing is known.
+  CHECK(why_not(id, {adverb::gid{}, cm::service_id{1}}, EINVAL).empty());
+  CHECK(why_not(id, {}, EINVAL).empty());
+  const cm::identifier nowhere = cm::identifier::create(channel, cm::port_space::udp);
+  CHECK(why(nowhere, "239.7.7.1", EINVAL) == no_device);
+  CHECK(why(nowhere, "10.0.0.2", EINVAL) == no_device + "; " + no_group);
+}
+
+TEST_CASE_METHOD(member, "a membership is a destination until it is left",
+                 "[rdma_join_multicast][rdma_leave_multicast]") {
+  auto joined = endpoint.join(group);
+  REQUIRE(joined);
+  const auto call = last<called::rdma_join_multicast>();
+  CHECK(call.id == endpoint.id().native_handle());
+  CHECK(address(call.group) == group);
+  CHECK(machine.count<called::attach_mcast>() == 1);
+  CHECK(joined.group() == group);
+  CHECK(joined.id() == endpoint.id());
+  CHECK(joined.queue_pair() == adverb::multicast_qp_number);
+  CHECK(joined.queue_key() == cm::datagram_queue_key);
+  REQUIRE(joined.address().route);
+  CHECK(joined.address().route->source == adverb::gid_index{2});
+  CHECK(last<called::create_ah>().domain == endpoint.protection_domain().native_handle());
+  const adverb::datagram_destination there = joined;
+  CHECK(there.address);
+
+  std::error_code code = std::make_error_code(std::errc::io_error);
+  joined.close(code);
+  CHECK_FALSE(code);
+  CHECK_FALSE(joined);
+  CHECK(joined.group().is_empty());
+  CHECK_FALSE(joined.id());
+  CHECK(left() == 1);
+  CHECK(last<called::rdma_leave_multicast>().id == endpoint.id().native_handle());
+  CHECK(address(last<called::rdma_leave_multicast>().group) == group);
+  CHECK(machine.count<called::destroy_ah>() == 1);
+  code = std::make_error_code(std::errc::io_error);
+  joined.close(code);
+  CHECK_FALSE(code);
+  CHECK(left() == 1);
+}
+
+TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of its pair",
+                 "[ibv_create_ah]") {
+  const adverb::protection_domain own{id.context()};
+  const auto endpoint = cm::datagram_endpoint::create(here.with_port(0), {}, own);
+  const auto joined = endpoint.join(group);
+  CHECK(last<called::create_ah>().domain == own.native_handle());
+}
+
+TEST_CASE_METHOD(member, "who only sends is not attached", "[rdma_join_multicast_ex]") {
+  const auto joined = endpoint.join(group, {.role = cm::multicast_role::send_only});
+  REQUIRE(joined);
+  CHECK(last<called::rdma_join_multicast_ex>().flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
+  CHECK(machine.count<called::rdma_join_multicast>() == 0);
+  CHECK(machine.count<called::attach_mcast>() == 0);
+}
+
+TEST_CASE_METHOD(member, "a membership is left once, where it was moved to",
+                 "[rdma_leave_multicast]") {
+  auto first = endpoint.join(group);
+  {
+    auto second = std::move(first);
+    CHECK_FALSE(first);
+    CHECK(first.group().is_empty());
+    CHECK(second.group() == group);
+    CHECK(left() == 0);
+
+    second = endpoint.join(other_group);
+    REQUIRE(left() == 1);
+    CHECK(address(last<called::rdma_leave_multicast>().group) == group);
+    CHECK(second.group() == other_group);
+    cm::multicast_membership& itself = second;
+    second = std::move(itself);
+    CHECK(second);
+    CHECK(left() == 1);
+  }
+  REQUIRE(left() == 2);
+  CHECK(address(last<called::rdma_leave_multicast>().group) == other_group);
+  CHECK(machine.count<called::destroy_ah>() == 2);
+}
+
+TEST_CASE_METHOD(member, "an endpoint that is in a group is not closed") {
+  auto joined = endpoint.join(group);
+  adverb::failure why;
+  endpoint.close(why);
+  CHECK(why.code() == std::errc::device_or_resource_busy);
+  CHECK(std::string{why.what()}.find("1 multicast membership") != std::string::npos);
+  CHECK(endpoint);
+  joined.close();
+  endpoint.close();
+  CHECK_FALSE(endpoint);
+}
+
+TEST_CASE_METHOD(member, "what is no group is refused before any call", "[rdma_join_multicast]") {
+  machine.forget_calls();
+  const adverb::failure why = reported([&](auto&&... policy) {
+    const auto none = endpoint.join(peer, {}, policy...);
+    CHECK_FALSE(none);
+  });
+  CHECK(why.verb() == "rdma_join_multicast");
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(std::string{why.what()}.find("rdma_join_multicast 10.0.0.2:7471 on fake0 10.0.0.1:") == 0);
+  CHECK(why.explanation().find("it is no multicast address") == 0);
+  CHECK(machine.log().empty());
+
+  const cm::datagram_endpoint empty;
+  CHECK(reported([&](auto&&... policy) { (void)empty.join(group, {}, policy...); }).explanation() ==
+        "the rdma_cm identifier is empty: moved from, closed, or never made");
+}
+
+TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_multicast]") {
+  CHECK(reported([&] { machine.fail<called::rdma_join_multicast>(ENOMEM); },
+                 [&](auto&&... policy) { (void)endpoint.join(group, {}, policy...); })
+            .code() == std::errc::not_enough_memory);
+  CHECK(left() == 0);
+  endpoint.close();
+}
+
+TEST_CASE_METHOD(member, "what librdmacm keeps of a join that failed is released",
+                 "[rdma_join_multicast][rdma_leave_multicast]") {
+  const auto answered = [&](int status) {
+    const adverb::failure why = reported(
+        [&] {
+          manager.answer<called::rdma_join_multicast>({{RDMA_CM_EVENT_MULTICAST_ERROR, status}});
+        },
+        [&](auto&&... policy) {
+          const auto none = endpoint.join(group, {}, policy...);
+          CHECK_FALSE(none);
+        });
+    CHECK(why.verb() == "rdma_join_multicast");
+    return why;
+  };
+  adverb::failure why = answered(-1);
+  CHECK(why.code() == std::errc::io_error);
+  CHECK(why.explanation() == "librdmacm could not attach the queue pair to the group");
+  CHECK(left() == 3);
+  why = answered(-ENETUNREACH);
+  CHECK(why.code() == std::errc::network_unreachable);
+  CHECK(why.explanation() == "the group was not joined, or one that was joined before is lost");
+  CHECK(left() == 6);
+
+  manager.answer<called::rdma_join_multicast>({});
+  CHECK_FALSE(endpoint.join(group, {.timeout = timeout::seconds(0)}, why));
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.explanation() == "nothing came within 0 us");
+  CHECK(left() == 7);
+  endpoint.close();
+}
+
+TEST_CASE_METHOD(member, "a group to which there is no way is left", "[ibv_create_ah]") {
+  CHECK(reported([&] { machine.fail<called::create_ah>(ENOMEM); },
+                 [&](auto&&... policy) {
+                   const auto none = endpoint.join(group, {}, policy...);
+                   CHECK_FALSE(none);
+                 })
+            .verb() == "ibv_create_ah");
+  CHECK(left() == 3);
+}
+
+TEST_CASE_METHOD(member, "a group that cannot be left is told, and forgotten",
+                 "[rdma_leave_multicast]") {
+  auto joined = endpoint.join(group);
+  adverb::failure why;
+  machine.fail<called::rdma_leave_multicast>(EIO);
+  joined.close(why);
+  CHECK(std::string{why.what()}.find("rdma_leave_multicast 239.7.7.1 on fake0 10.0.0.1:") == 0);
+  CHECK_FALSE(joined);
+
+  const told_failures told;
+  {
+    const auto again = endpoint.join(group);
+    machine.fail<called::rdma_leave_multicast>(EIO);
+  }
+  REQUIRE(told.messages().size() == 1);
+  CHECK(told.messages()[0].find("rdma_leave_multicast 239.7.7.1 on fake0 10.0.0.1:") == 0);
+  endpoint.close();
+}
+
+TEST_CASE_METHOD(by_hand, "a membership takes over what its event tells",
+                 "[rdma_join_multicast][rdma_leave_multicast]") {
+  const adverb::protection_domain own{id.context()};
+  cm::event event = joined();
+  {
+    // Else the fake would find fault with leaving.
+    const cm::multicast_membership group_of_own{adverb::adopt, id, group, event, own};
+    REQUIRE(group_of_own);
+    CHECK(event.native() == nullptr);
+    CHECK(group_of_own.queue_pair() == adverb::multicast_qp_number);
+    CHECK(last<called::create_ah>().domain == own.native_handle());
+    std::error_code code;
+    id.close(code);
+    CHECK(code == std::errc::device_or_resource_busy);
+  }
+  CHECK(machine.count<called::rdma_leave_multicast>() == 1);
+
+  event = joined();
+  const cm::multicast_membership in_default{adverb::adopt, id, group, event};
+  CHECK(last<called::create_ah>().domain == manager.domain());
+}
+
+TEST_CASE_METHOD(by_hand, "a membership to which there is no way is left", "[ibv_create_ah]") {
+  std::optional<cm::event> event;
+  CHECK(reported(
+            [&] {
+              event = joined();
+              machine.fail<called::create_ah>(ENOMEM);
+            },
+            [&](auto&&... policy) {
+              const cm::multicast_membership none{adverb::adopt, id, group, *event, {}, policy...};
+              CHECK_FALSE(none);
+            })
+            .verb() == "ibv_create_ah");
+  CHECK(machine.count<called::rdma_leave_multicast>() == 3);
+  id.close();
+}
