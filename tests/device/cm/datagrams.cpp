@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Datagrams whose peers librdmacm finds: who asks, who answers, and what goes wrong.
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <future>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,11 +16,16 @@
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 
+#include "cm/datagram_end.hpp"
 #include "cm/support.hpp"
 
 using namespace adverb;
+using namespace cm_test;
 
 namespace {
+
+using ud_listener = cm::listener<transport::ud>;
+using route = cm::connector<transport::ud, cm::step::route_resolved>;
 
 /// A request that is answered elsewhere, while the test asks.
 template <class Serve>
@@ -27,202 +33,202 @@ template <class Serve>
   return std::async(std::launch::async, function);
 }
 
-[[nodiscard]] std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span{text});
+/// Goes as far as one does without asking.
+[[nodiscard]] route route_to(const cm::socket_address& address) {
+  auto start = cm::connector<transport::ud>::create();
+  auto near = start.resolve_address(address);
+  return near.resolve_route();
 }
 
-/// An endpoint with a buffer for what it receives.
-struct datagram_end {
-  explicit datagram_end(cm::datagram_endpoint&& from) : endpoint{std::move(from)} {}
-  datagram_end()
-      : datagram_end{cm::datagram_endpoint::create(cm_test::device_address(), options)} {}
+[[nodiscard]] bool says(const failure& why, std::string_view words) {
+  return std::string_view{why.what()}.find(words) != std::string_view::npos;
+}
 
-  static constexpr queue_pair_options options{
-      .max_send_wr = 4, .max_recv_wr = 4, .max_inline_data = 16};
-
-  void expect() { endpoint.queue_pair().post(receive(region.buffer())).check(); }
-  void send_to(const datagram_destination& there, std::string_view text) const {
-    endpoint.queue_pair().post(send(inline_data{bytes_of(text)}).signaled().to(there)).check();
-    next_success(endpoint.send_completion_queue());
-  }
-  /// What came, after `expect`.
-  [[nodiscard]] std::string received() {
-    const auto done = next_success(endpoint.receive_completion_queue());
-    const auto payload = datagram_payload(bytes, done.success().receive());
-    return {reinterpret_cast<const char*>(payload.data()), payload.size()};
-  }
-
-  cm::datagram_endpoint endpoint;
-  std::array<std::byte, grh_size + 64> bytes{};
-  memory_region region{endpoint.protection_domain(), bytes, access_right::local_write};
+/// What one of many pairs answers with.
+struct one_of_many {
+  std::uint32_t question;
+  qp_number queue_pair;
 };
 
 }  // namespace
 
 TEST_CASE("Who listens tells a pair of its own, and both sides send",
           "[rdma_connect][rdma_accept][rdma_create_qp][rdma_bind_addr][rdma_listen]") {
-  cm_test::need_datagrams();
-  auto listener = cm::listener<transport::ud>::create(cm::socket_address::any(0));
-  REQUIRE(listener.port() != 0);
-  auto served = serve([&] {
-    auto request = listener.next_request(timeout::seconds(10));
-    CHECK(request.private_data().as<std::uint32_t>() == 42U);
-    CHECK(request.peer_address().ipv4() == cm_test::device_address().ipv4());
-    auto ready = request.create_queue_pair(datagram_end::options);
-    std::array<std::byte, grh_size + 64> bytes{};
-    const memory_region region{ready.protection_domain(), bytes, access_right::local_write};
-    ready.queue_pair().post(receive(region.buffer())).check();
-    const auto here = ready.accept_datagrams(cm::private_data::of(std::uint64_t{7}));
-    const auto done = next_success(here.receive_completion_queue());
-    const auto message = done.success().receive();
-    CHECK(datagram_payload(bytes, message).size() == 5);
-    const global_route_header header{std::span{bytes}.first<grh_size>()};
-    const address_handle way{here.protection_domain(), here.port(), done, header};
-    here.queue_pair()
-        .post(send(inline_data{bytes_of("and back")})
-                  .signaled()
-                  .to({.address = way,
-                       .queue_pair = message.source_queue_pair(),
-                       .queue_key = cm::datagram_queue_key}))
-        .check();
-    next_success(here.send_completion_queue());
-  });
-
-  datagram_end here;
-  here.expect();
-  const cm::datagram_peer peer =
-      here.endpoint.resolve_peer(cm_test::device_address(listener.port()),
-                                 {.private_data = cm::private_data::of(std::uint32_t{42})});
-  CHECK(peer.private_data().as<std::uint64_t>() == 7U);
-  CHECK(peer.queue_key() == cm::datagram_queue_key);
-  CHECK(peer.queue_pair() != qp_number{});
-  here.send_to(peer, "there");
-  CHECK(here.received() == "and back");
-  served.get();
+  need_datagrams();
+  constexpr int rounds = 6;
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        expect(listener.port() != 0, "the port is known");
+        auto request = listener.next_request(timeout::seconds(10));
+        expect(request.private_data().as<std::uint32_t>() == 42U, "the private data came along");
+        expect(request.peer_address().ipv4() == other_side().ipv4(), "the address of who asks");
+        auto ready = request.create_queue_pair(datagram_options);
+        inbox mail{ready.protection_domain(), ready.queue_pair()};
+        const auto here = ready.accept_datagrams(cm::private_data::of(std::uint64_t{7}));
+        for (int round = 0; round < rounds; ++round) {
+          const letter question = mail.next(here.receive_completion_queue());
+          answer(here, question, "no " + question.text);
+        }
+      },
+      [](const cm::socket_address& address) {
+        datagram_end here;
+        const cm::datagram_peer peer = here.endpoint.resolve_peer(
+            address, {.private_data = cm::private_data::of(std::uint32_t{42})});
+        CHECK(peer.private_data().as<std::uint64_t>() == 7U);
+        CHECK(peer.queue_key() == cm::datagram_queue_key);
+        CHECK(peer.queue_pair() != qp_number{});
+        for (int round = 0; round < rounds; ++round) {
+          const std::string question = "round " + std::to_string(round);
+          here.send_to(peer, question);
+          const letter answered = here.received();
+          CHECK(answered.text == "no " + question);
+          CHECK(answered.done.success().receive().source_queue_pair() == peer.queue_pair());
+        }
+      });
 }
 
 TEST_CASE("A pair of one's own serves many requests, and one pair sends to many peers",
           "[rdma_connect][rdma_accept]") {
-  cm_test::need_datagrams();
+  need_datagrams();
   constexpr std::uint32_t peers = 3;
-  std::array<datagram_end, peers> servers;
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
-  auto served = serve([&] {
-    for (std::uint32_t count = 0; count < 2 * peers; ++count) {
-      auto request = listener.next_request(timeout::seconds(10));
-      const auto which = request.private_data().as<std::uint32_t>();
-      REQUIRE(which);
-      request.accept_datagrams(servers[*which].endpoint.queue_pair(),
-                               cm::private_data::of(*which + 100));
-      CHECK(!request);
-    }
-  });
-
-  const datagram_end here;
-  for (std::uint32_t round = 0; round < 2; ++round)
-    for (std::uint32_t which = 0; which < peers; ++which) {
-      servers[which].expect();
-      const auto peer = here.endpoint.resolve_peer(cm_test::device_address(listener.port()),
-                                                   {.private_data = cm::private_data::of(which)});
-      CHECK(peer.queue_pair() == servers[which].endpoint.queue_pair().number());
-      CHECK(peer.private_data().as<std::uint32_t>() == which + 100);
-      here.send_to(peer, "to number " + std::to_string(which));
-      CHECK(servers[which].received() == "to number " + std::to_string(which));
-    }
-  served.get();
+  constexpr std::uint32_t questions = 2 * peers;
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        std::array<datagram_end, peers> servers;
+        // Who asks asks again when the answer is late.
+        std::set<std::uint32_t> asked;
+        while (asked.size() < questions) {
+          auto request = listener.next_request(timeout::seconds(10));
+          const auto question = request.private_data().as<std::uint32_t>();
+          expect(question.has_value(), "the question came along");
+          const auto pair = servers[*question % peers].endpoint.queue_pair();
+          request.accept_datagrams(pair,
+                                   cm::private_data::of(one_of_many{*question, pair.number()}));
+          expect(!request, "the request is answered");
+          asked.insert(*question);
+        }
+        for (std::uint32_t question = 0; question < questions; ++question)
+          expect(servers[question % peers].received().text == "no " + std::to_string(question),
+                 "the message came to its pair");
+      },
+      [](const cm::socket_address& address) {
+        const datagram_end here;
+        for (std::uint32_t question = 0; question < questions; ++question) {
+          const auto peer =
+              here.endpoint.resolve_peer(address, {.private_data = cm::private_data::of(question)});
+          const auto answer = peer.private_data().as<one_of_many>();
+          REQUIRE(answer);
+          CHECK(answer->question == question);
+          CHECK(answer->queue_pair == peer.queue_pair());
+          here.send_to(peer, "no " + std::to_string(question));
+        }
+      });
 }
 
 TEST_CASE("Step by step, on the device that leads to the peer",
           "[rdma_resolve_addr][rdma_resolve_route][rdma_connect]") {
-  cm_test::need_datagrams();
-  datagram_end server;
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
-  auto served = serve([&] {
-    listener.next_request(timeout::seconds(10)).accept_datagrams(server.endpoint.queue_pair());
-  });
-
-  const auto to = cm_test::device_address(listener.port());
-  auto start = cm::connector<transport::ud>::create();
-  auto near = start.resolve_address(to);
-  const datagram_end here{near.create_queue_pair(datagram_end::options)};
-  CHECK(here.endpoint.local_address().ipv4() == cm_test::device_address().ipv4());
-
-  auto another = cm::connector<transport::ud>::create();
-  auto other_near = another.resolve_address(to);
-  auto far = other_near.resolve_route();
-  const auto peer = far.resolve_peer(here.endpoint.protection_domain());
-  served.get();
-  server.expect();
-  here.send_to(peer, "hello");
-  CHECK(server.received() == "hello");
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        datagram_end server;
+        listener.next_request(timeout::seconds(10)).accept_datagrams(server.endpoint.queue_pair());
+        expect(server.received().text == "hello", "the message came");
+      },
+      [](const cm::socket_address& address) {
+        auto start = cm::connector<transport::ud>::create();
+        auto near = start.resolve_address(address);
+        const datagram_end here{near.create_queue_pair(datagram_options)};
+        CHECK(here.endpoint.local_address().ipv4() == device_address().ipv4());
+        const auto peer = route_to(address).resolve_peer(here.endpoint.protection_domain());
+        here.send_to(peer, "hello");
+      });
 }
 
-TEST_CASE("A peer that is not there, and one that says no, are told in words", "[rdma_reject]") {
-  cm_test::need_datagrams();
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
-  const datagram_end here;
-  failure why;
-  SECTION("nobody listens") {
-    auto to = cm_test::device_address(listener.port());
-    listener = {};
-    CHECK(!here.endpoint.resolve_peer(to, {}, why));
-    CHECK(why.code() == std::errc::connection_refused);
-    CHECK(why.verb() == "rdma_connect");
-    INFO(why.what());
-    CHECK(std::string_view{why.what()}.find("no one listens on that port") != std::string::npos);
-  }
-  SECTION("the program rejects") {
-    auto served = serve([&] {
-      auto request = listener.next_request(timeout::seconds(10));
-      request.reject(cm::private_data::of(std::uint32_t{13}));
-      CHECK(!request);
-    });
-    auto start = cm::connector<transport::ud>::create();
-    auto near = start.resolve_address(cm_test::device_address(listener.port()));
-    auto far = near.resolve_route();
-    CHECK(!far.resolve_peer(here.endpoint.protection_domain(), {}, why));
-    served.get();
-    CHECK(why.code() == std::errc::connection_refused);
-    INFO(why.what());
-    CHECK(std::string_view{why.what()}.find("the program there refused") != std::string::npos);
-    REQUIRE(far.rejection());
-    CHECK(far.rejection()->reason == cm::reject_reason::by_the_program);
-    CHECK(far.rejection()->private_data.as<std::uint32_t>() == 13U);
-  }
-  SECTION("nobody answers") {
-    CHECK(!here.endpoint.resolve_peer(cm_test::device_address(listener.port()),
-                                      {.timeout = std::chrono::milliseconds{200}}, why));
-    CHECK(why.code() == std::errc::timed_out);
-    INFO(why.what());
-    CHECK(std::string_view{why.what()}.find("did not answer within 200 ms") != std::string::npos);
-  }
+TEST_CASE("A peer that is not there is told in words", "[rdma_connect]") {
+  need_datagrams();
+  two_sides<transport::ud>([](const ud_listener&) {},
+                           [](const cm::socket_address& address) {
+                             const datagram_end here;
+                             failure why;
+                             CHECK(!here.endpoint.resolve_peer(address.with_port(1), {}, why));
+                             INFO(why.what());
+                             CHECK(why.code() == std::errc::connection_refused);
+                             CHECK(why.verb() == "rdma_connect");
+                             CHECK(says(why, "no one listens on that port"));
+                           });
 }
 
-TEST_CASE("As much private data as there is room for") {
-  cm_test::need_datagrams();
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
+TEST_CASE("A peer that says no is told in words, and the identifier tells what it sent along",
+          "[rdma_reject]") {
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        auto request = listener.next_request(timeout::seconds(10));
+        request.reject(cm::private_data::of(std::uint32_t{13}));
+        expect(!request, "the request is answered");
+      },
+      [](const cm::socket_address& address) {
+        const datagram_end here;
+        auto far = route_to(address);
+        failure why;
+        CHECK(!far.resolve_peer(here.endpoint.protection_domain(), {}, why));
+        INFO(why.what());
+        CHECK(why.code() == std::errc::connection_refused);
+        CHECK(says(why, "the program there refused"));
+        REQUIRE(far.rejection());
+        CHECK(far.rejection()->reason == cm::reject_reason::by_the_program);
+        CHECK(far.rejection()->private_data.as<std::uint32_t>() == 13U);
+      });
+}
+
+TEST_CASE("A peer that does not answer is told in words", "[rdma_connect]") {
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener&) {},
+      [](const cm::socket_address& address) {
+        const datagram_end here;
+        failure why;
+        CHECK(!route_to(address).resolve_peer(here.endpoint.protection_domain(),
+                                              {.timeout = std::chrono::milliseconds{200}}, why));
+        INFO(why.what());
+        CHECK(why.code() == std::errc::timed_out);
+        CHECK(says(why, "did not answer within 200 ms"));
+      });
+}
+
+TEST_CASE("As much private data as there is room for is carried both ways") {
+  need_datagrams();
+  static constexpr std::byte last{0xab};
+  const std::vector<std::byte> bytes(cm::max_datagram_request_data, last);
+  const std::span<const std::byte> data{bytes};
+  two_sides<transport::ud>(
+      [&](const ud_listener& listener) {
+        const datagram_end here;
+        auto request = listener.next_request(timeout::seconds(10));
+        const auto came = request.private_data().bytes();
+        expect(came.size() == cm::max_datagram_request_data, "all of it came");
+        expect(came.back() == last, "the last byte came");
+        request.accept_datagrams(here.endpoint.queue_pair(),
+                                 data.first(cm::max_datagram_accept_data));
+      },
+      [&](const cm::socket_address& address) {
+        const datagram_end here;
+        const auto peer = here.endpoint.resolve_peer(address, {.private_data = data});
+        const auto came = peer.private_data().bytes();
+        REQUIRE(came.size() == cm::max_datagram_accept_data);
+        CHECK(came.back() == last);
+      });
+}
+
+TEST_CASE("A byte of private data more is refused") {
+  need_datagrams();
+  auto listener = ud_listener::create(device_address());
   const datagram_end here;
-  const auto to = cm_test::device_address(listener.port());
-  const std::vector<std::byte> bytes(cm::max_datagram_request_data + 1, std::byte{0xab});
+  const auto to = device_address(listener.port());
+  const std::vector<std::byte> bytes(cm::max_datagram_request_data + 1);
   const std::span<const std::byte> data{bytes};
   failure why;
-  SECTION("is carried both ways") {
-    auto served = serve([&] {
-      auto request = listener.next_request(timeout::seconds(10));
-      const auto came = request.private_data().bytes();
-      REQUIRE(came.size() == cm::max_datagram_request_data);
-      CHECK(came.back() == std::byte{0xab});
-      request.accept_datagrams(here.endpoint.queue_pair(),
-                               data.first(cm::max_datagram_accept_data));
-    });
-    const auto peer =
-        here.endpoint.resolve_peer(to, {.private_data = data.first(cm::max_datagram_request_data)});
-    served.get();
-    const auto came = peer.private_data().bytes();
-    REQUIRE(came.size() == cm::max_datagram_accept_data);
-    CHECK(came.back() == std::byte{0xab});
-  }
-  SECTION("a byte more is refused to who asks") {
+  SECTION("to who asks") {
     CHECK(!here.endpoint.resolve_peer(to, {.private_data = data}, why));
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.verb() == "rdma_connect");
@@ -243,8 +249,8 @@ TEST_CASE("As much private data as there is room for") {
 }
 
 TEST_CASE("A pair whose queue key peers are not told is refused") {
-  cm_test::need_datagrams();
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
+  need_datagrams();
+  auto listener = ud_listener::create(device_address());
   const datagram_end here;
   completion_queue queue{here.endpoint.context(), 1};
   auto fresh = queue_pair<transport::ud>::create(here.endpoint.protection_domain(),
@@ -252,7 +258,7 @@ TEST_CASE("A pair whose queue key peers are not told is refused") {
   const auto other = fresh.init().port(here.endpoint.port()).queue_key(queue_key{0x77}).apply();
   auto asked = serve([&] {
     failure late;
-    CHECK(!here.endpoint.resolve_peer(cm_test::device_address(listener.port()),
+    CHECK(!here.endpoint.resolve_peer(device_address(listener.port()),
                                       {.timeout = timeout::seconds(5)}, late));
     CHECK(late.code() == std::errc::connection_refused);
   });
@@ -268,24 +274,26 @@ TEST_CASE("A pair whose queue key peers are not told is refused") {
 }
 
 TEST_CASE("An endpoint needs the address of a device", "[rdma_bind_addr]") {
-  cm_test::need_datagrams();
+  need_datagrams();
   failure why;
   CHECK(!cm::datagram_endpoint::create(cm::socket_address::any_ipv4(0), {}, {}, why));
   CHECK(why.code() == std::errc::address_not_available);
   CHECK(std::string_view{why.what()}.find("stands for every interface") != std::string::npos);
-  const auto endpoint = cm::datagram_endpoint::create(cm_test::device_address());
+  const auto endpoint = cm::datagram_endpoint::create(device_address());
   CHECK(!cm::datagram_endpoint::create(endpoint.local_address(), {}, {}, why));
   CHECK(why.code() == std::errc::address_in_use);
 }
 
 TEST_CASE("A request that nobody answers is rejected as it dies") {
-  cm_test::need_datagrams();
-  auto listener = cm::listener<transport::ud>::create(cm_test::device_address());
-  const datagram_end here;
-  auto dropped = serve([&] { (void)listener.next_request(timeout::seconds(10)); });
-  failure why;
-  CHECK(!here.endpoint.resolve_peer(cm_test::device_address(listener.port()),
-                                    {.timeout = timeout::seconds(5)}, why));
-  dropped.get();
-  CHECK(why.code() == std::errc::connection_refused);
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        expect(static_cast<bool>(listener.next_request(timeout::seconds(10))), "it came");
+      },
+      [](const cm::socket_address& address) {
+        const datagram_end here;
+        failure why;
+        CHECK(!here.endpoint.resolve_peer(address, {}, why));
+        CHECK(why.code() == std::errc::connection_refused);
+      });
 }

@@ -1,183 +1,229 @@
 // SPDX-License-Identifier: MIT
 // Multicast groups that librdmacm joins.
-#include <array>
-#include <cstddef>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 
+#include "cm/datagram_end.hpp"
 #include "cm/support.hpp"
 
 using namespace adverb;
+using namespace cm_test;
 
 namespace {
+
+using ud_listener = cm::listener<transport::ud>;
 
 [[nodiscard]] cm::socket_address group_address(const char* text = "239.7.7.1") {
   return *cm::socket_address::parse(text, 0);
 }
 
-/// An endpoint that has posted receives.
-struct member {
-  member() {
-    for (int count = 0; count < 4; ++count)
-      endpoint.queue_pair().post(receive(region.buffer())).check();
-  }
+/// Asks the receiver where to send to. It answers when it has come as far as `stage`, so that who
+/// has the answer knows which groups the receiver is in.
+[[nodiscard]] cm::datagram_peer receiver_at(const datagram_end& here,
+                                            const cm::socket_address& address,
+                                            std::uint32_t stage) {
+  return here.endpoint.resolve_peer(address, {.private_data = cm::private_data::of(stage)});
+}
 
-  void send_to(const datagram_destination& there) const {
-    endpoint.queue_pair().post(send(inline_data{text}).signaled().to(there)).check();
-    next_success(endpoint.send_completion_queue());
+/// The other side of it. The kernel asks again when an answer is late: such questions are answered
+/// again, too.
+void reached(std::uint32_t stage, const ud_listener& listener, const datagram_end& here) {
+  std::optional<std::uint32_t> asked;
+  while (asked != stage) {
+    auto request = listener.next_request(timeout::seconds(10));
+    asked = request.private_data().as<std::uint32_t>();
+    request.accept_datagrams(here.endpoint.queue_pair());
   }
-  [[nodiscard]] bool hears() const {
-    std::array<completion, 1> batch;
-    const spin_until until{std::chrono::milliseconds{300}};
-    while (!until.passed())
-      if (!endpoint.receive_completion_queue().poll(batch).empty()) return true;
-    return false;
-  }
+}
 
-  struct spin_until {
-    explicit spin_until(std::chrono::milliseconds time)
-        : end{std::chrono::steady_clock::now() + time} {}
-    [[nodiscard]] bool passed() const { return std::chrono::steady_clock::now() > end; }
-    std::chrono::steady_clock::time_point end;
-  };
-
-  static constexpr std::array<std::byte, 5> text{};
-  cm::datagram_endpoint endpoint = cm::datagram_endpoint::create(
-      cm_test::device_address(), {.max_send_wr = 4, .max_recv_wr = 4, .max_inline_data = 16});
-  std::array<std::byte, grh_size + 64> bytes{};
-  memory_region region{endpoint.protection_domain(), bytes, access_right::local_write};
-};
+/// Fails the receiver if anything else came before.
+void expect_next(datagram_end& here, std::string_view text) {
+  const letter came = here.received();
+  expect(came.text == text, std::string{text} + " is what comes next; it was " + came.text);
+}
 
 }  // namespace
 
 TEST_CASE("Members receive what is sent to a group until they leave",
           "[rdma_join_multicast][rdma_leave_multicast]") {
-  cm_test::need_datagrams();
-  const member sender;
-  const member receiver;
-  auto sending = sender.endpoint.join(group_address());
-  REQUIRE(sending);
-  CHECK(sending.group() == group_address());
-  CHECK(sending.queue_pair() == multicast_qp_number);
-  CHECK(sending.queue_key() == cm::datagram_queue_key);
-  REQUIRE(sending.address().route);
-  CHECK(sending.address().route->destination ==
-        gid{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 7, 7, 1}});
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        datagram_end here;
+        auto receiving = here.endpoint.join(group_address());
+        reached(1, listener, here);
+        const letter came = here.received();
+        expect(came.text == "to members", "the message to the group came");
+        expect(came.header().destination() == receiving.address().route->destination,
+               "it came by way of the group");
+        receiving.close();
+        expect(!receiving, "it is no member any more");
+        expect(receiving.group().is_empty(), "it is in no group");
+        reached(2, listener, here);
+        expect_next(here, "to the pair");
+        receiving = here.endpoint.join(group_address());
+        reached(3, listener, here);
+        expect_next(here, "to members again");
+      },
+      [](const cm::socket_address& address) {
+        datagram_end here;
+        const auto group = here.endpoint.join(group_address());
+        REQUIRE(group);
+        CHECK(group.group() == group_address());
+        CHECK(group.queue_pair() == multicast_qp_number);
+        CHECK(group.queue_key() == cm::datagram_queue_key);
+        REQUIRE(group.address().route);
+        CHECK(group.address().route->destination ==
+              gid{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 7, 7, 1}});
 
-  auto receiving = receiver.endpoint.join(group_address());
-  sender.send_to(sending);
-  CHECK(receiver.hears());
-  receiving.close();
-  CHECK(!receiving);
-  CHECK(receiving.group().is_empty());
-  sender.send_to(sending);
-  CHECK(!receiver.hears());
-  receiving = receiver.endpoint.join(group_address());
-  sender.send_to(sending);
-  CHECK(receiver.hears());
+        // Who sends is a member, too.
+        (void)receiver_at(here, address, 1);
+        here.send_to(group, "to members");
+        CHECK(here.received().text == "to members");
+        const auto receiver = receiver_at(here, address, 2);
+        here.send_to(group, "to those who stay");
+        CHECK(here.received().text == "to those who stay");
+        here.send_to(receiver, "to the pair");
+        (void)receiver_at(here, address, 3);
+        here.send_to(group, "to members again");
+        CHECK(here.received().text == "to members again");
+      });
 }
 
 TEST_CASE("Who only sends hears nothing", "[rdma_join_multicast_ex]") {
-  cm_test::need_datagrams();
-  const member sender;
-  const member receiver;
-  failure why;
-  const auto sending =
-      sender.endpoint.join(group_address(), {.role = cm::multicast_role::send_only}, why);
-  INFO(why.what());
-  REQUIRE(sending);
-  const auto receiving = receiver.endpoint.join(group_address());
-  sender.send_to(sending);
-  CHECK(receiver.hears());
-  CHECK(!sender.hears());
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        datagram_end here;
+        const auto receiving = here.endpoint.join(group_address());
+        reached(1, listener, here);
+        const letter came = here.received();
+        expect(came.text == "to members", "the message to the group came");
+        answer(here.endpoint, came, "it came");
+      },
+      [](const cm::socket_address& address) {
+        datagram_end here;
+        failure why;
+        const auto sending =
+            here.endpoint.join(group_address(), {.role = cm::multicast_role::send_only}, why);
+        INFO(why.what());
+        REQUIRE(sending);
+        (void)receiver_at(here, address, 1);
+        here.send_to(sending, "to members");
+        CHECK(here.received().text == "it came");
+      });
 }
 
 TEST_CASE("An endpoint is in several groups", "[rdma_join_multicast]") {
-  cm_test::need_datagrams();
-  const member sender;
-  const member receiver;
-  const auto first = receiver.endpoint.join(group_address("239.7.7.2"));
-  const auto first_way = sender.endpoint.join(group_address("239.7.7.2"));
-  const auto second_way = sender.endpoint.join(group_address("239.7.7.3"));
-  {
-    auto second = receiver.endpoint.join(group_address("239.7.7.3"));
-    const auto moved = std::move(second);
-    CHECK(!second);
-    sender.send_to(second_way);
-    CHECK(receiver.hears());
-  }
-  sender.send_to(second_way);
-  CHECK(!receiver.hears());
-  sender.send_to(first_way);
-  CHECK(receiver.hears());
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        datagram_end here;
+        const auto first = here.endpoint.join(group_address("239.7.7.2"));
+        {
+          auto second = here.endpoint.join(group_address("239.7.7.3"));
+          const auto moved = std::move(second);
+          expect(!second, "the membership moved");
+          reached(1, listener, here);
+          expect_next(here, "to the second");
+          expect_next(here, "to the first");
+        }
+        reached(2, listener, here);
+        expect_next(here, "to the first again");
+      },
+      [](const cm::socket_address& address) {
+        const datagram_end here;
+        const auto first =
+            here.endpoint.join(group_address("239.7.7.2"), {.role = cm::multicast_role::send_only});
+        const auto second =
+            here.endpoint.join(group_address("239.7.7.3"), {.role = cm::multicast_role::send_only});
+        (void)receiver_at(here, address, 1);
+        here.send_to(second, "to the second");
+        here.send_to(first, "to the first");
+        (void)receiver_at(here, address, 2);
+        here.send_to(second, "to the second again");
+        here.send_to(first, "to the first again");
+      });
 }
 
 TEST_CASE("A group that was joined twice is received until it is left once",
           "[rdma_join_multicast]") {
-  cm_test::need_datagrams();
-  const member sender;
-  const member receiver;
-  const auto way = sender.endpoint.join(group_address());
-  auto first = receiver.endpoint.join(group_address());
-  const auto second = receiver.endpoint.join(group_address());
-  sender.send_to(way);
-  CHECK(receiver.hears());
-  first.close();
-  sender.send_to(way);
-  CHECK(!receiver.hears());
+  need_datagrams();
+  two_sides<transport::ud>(
+      [](const ud_listener& listener) {
+        datagram_end here;
+        auto first = here.endpoint.join(group_address());
+        const auto second = here.endpoint.join(group_address());
+        reached(1, listener, here);
+        expect_next(here, "to members");
+        first.close();
+        reached(2, listener, here);
+        expect_next(here, "to the pair");
+      },
+      [](const cm::socket_address& address) {
+        datagram_end here;
+        const auto group = here.endpoint.join(group_address());
+        (void)receiver_at(here, address, 1);
+        here.send_to(group, "to members");
+        const auto receiver = receiver_at(here, address, 2);
+        here.send_to(group, "to no one");
+        here.send_to(receiver, "to the pair");
+      });
 }
 
 TEST_CASE("An identifier joins by hand, without a queue pair",
           "[rdma_join_multicast][rdma_leave_multicast]") {
-  cm_test::need_datagrams();
+  need_datagrams();
+  const auto by_hand = group_address("239.7.7.4");
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::udp);
-  id.bind(cm_test::device_address());
+  id.bind(device_address());
   int context = 0;
-  id.join_multicast(group_address(), cm::multicast_role::full_member, &context);
+  id.join_multicast(by_hand, cm::multicast_role::full_member, &context);
   auto event = channel.next_event(timeout::seconds(10));
   REQUIRE(event);
   REQUIRE(event->type() == cm::event_type::multicast_join);
   CHECK(event->join_context() == &context);
   CHECK(event->private_data().empty());
-  cm::multicast_membership group{adopt, id, group_address(), *event, id.protection_domain()};
-  const member sender;
-  const member receiver;
-  const auto receiving = receiver.endpoint.join(group_address());
+  cm::multicast_membership group{adopt, id, by_hand, *event, id.protection_domain()};
+  const datagram_end sender;
+  datagram_end receiver;
+  const auto receiving = receiver.endpoint.join(by_hand);
   // The domains of the two are librdmacm's, one for the device.
-  sender.send_to(group);
-  CHECK(receiver.hears());
+  sender.send_to(group, "to members");
+  CHECK(receiver.received().text == "to members");
   group.close();
   failure why;
-  id.leave_multicast(group_address(), why);
+  id.leave_multicast(by_hand, why);
   CHECK(why.code() == std::errc::address_not_available);
 }
 
 TEST_CASE("What librdmacm cannot attach is told by the event", "[rdma_join_multicast]") {
-  cm_test::need_datagrams();
-  const member here;
-  here.endpoint.id().join_multicast(cm_test::device_address());
+  need_datagrams();
+  const datagram_end here;
+  here.endpoint.id().join_multicast(device_address());
   std::optional<cm::event> event;
   while (!event) event = here.endpoint.next_event();
   CHECK(event->type() == cm::event_type::multicast_error);
   CHECK(event->status() == -1);
   event.reset();
-  here.endpoint.id().leave_multicast(cm_test::device_address());
+  here.endpoint.id().leave_multicast(device_address());
 }
 
 TEST_CASE("What is no group, or cannot be joined, is refused in words", "[rdma_join_multicast]") {
-  cm_test::need_datagrams();
-  const member here;
+  need_datagrams();
+  const datagram_end here;
   failure why;
   CHECK(!here.endpoint.join(cm::socket_address{}, {}, why));
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(!here.endpoint.join(cm_test::device_address(), {}, why));
+  CHECK(!here.endpoint.join(device_address(), {}, why));
   CHECK(why.verb() == "rdma_join_multicast");
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(std::string_view{why.what()}.find("is no multicast address") != std::string::npos);
@@ -187,8 +233,8 @@ TEST_CASE("What is no group, or cannot be joined, is refused in words", "[rdma_j
 }
 
 TEST_CASE("A membership that outlives its endpoint is told of") {
-  cm_test::need_datagrams();
-  std::optional<member> here{std::in_place};
+  need_datagrams();
+  std::optional<datagram_end> here{std::in_place};
   auto group = here->endpoint.join(group_address());
   failure why;
   here->endpoint.close(why);

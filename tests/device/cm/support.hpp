@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <future>
+#include <iostream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -60,30 +62,75 @@ inline void meet(const std::string& name) {
   return adverb::cm::socket_address::any(port);
 }
 
-/// Runs the two sides of a connection: `serve` is given a listener and `connect` its address. In
-/// one process, or, when the program runs on two hosts, the first on one and the second on the
-/// other. Nothing on the side of `serve` may be asserted: it throws.
-template <class Serve, class Connect>
+/// The address of the device on the other side of `two_sides`, with a port.
+[[nodiscard]] inline adverb::cm::socket_address other_side(std::uint16_t port = 0) {
+  return address_in(on_two_hosts() ? "SOFTRDMA_PEER_ADDRESS" : "SOFTRDMA_ADDRESS", port);
+}
+
+/// How often the two hosts have met. Each time has a port of its own: late requests of one case are
+/// none of the next.
+[[nodiscard]] inline int next_round() {
+  static int round = 0;
+  return ++round;
+}
+
+/// Has the kernel know the other host. Where it does not yet, resolving its address may take the
+/// whole time that is given for it, while the other side waits (see "Who asks" in the guide).
+inline void find_neighbour() {
+  auto start = adverb::cm::connector<adverb::transport::rc>::create();
+  adverb::failure ignored;
+  (void)start.resolve_address(other_side(), {.timeout = adverb::timeout::seconds(2)}, ignored);
+}
+
+/// Writes why the side of `serve` failed, where it did: the other may have failed for that.
+inline void tell_failure(std::future<void>& served) {
+  try {
+    served.get();
+  } catch (const std::exception& why) {
+    std::cerr << "the side that serves failed: " << why.what() << std::endl;
+  } catch (...) {
+    // Catch2 has told it.
+  }
+}
+
+/// Runs the two sides of a connection, or of datagrams: `serve` is given a listener and `connect`
+/// its address. In one process, or, when the program runs on two hosts, the first on one and the
+/// second on the other. The listener lives until both sides are done. Nothing on the side of
+/// `serve` may be asserted: it throws.
+template <adverb::transport Transport = adverb::transport::rc, class Serve, class Connect>
 void two_sides(const Serve& serve, const Connect& connect) {
+  using listener_type = adverb::cm::listener<Transport>;
   if (!on_two_hosts()) {
-    const auto listener = rc_listener::create(every_address());
+    const auto listener = listener_type::create(every_address());
     auto served = std::async(std::launch::async, [&] { serve(listener); });
-    connect(device_address(listener.port()));
+    try {
+      connect(other_side(listener.port()));
+    } catch (...) {
+      tell_failure(served);
+      throw;
+    }
     served.get();
     return;
   }
-  static int round = 0;
-  const std::string name = std::to_string(++round);
+  const int round = next_round();
+  const std::string name = std::to_string(round);
   const auto port = static_cast<std::uint16_t>(7470 + round);
-  if (environment("SOFTRDMA_HOST") == "1") {
-    const auto listener = rc_listener::create(every_address(port));
-    meet("listening-" + name);
-    serve(listener);
-  } else {
-    meet("listening-" + name);
-    connect(address_in("SOFTRDMA_PEER_ADDRESS", port));
+  const bool serving = environment("SOFTRDMA_HOST") == "1";
+  const auto listener = serving ? listener_type::create(every_address(port)) : listener_type{};
+  if (!serving) find_neighbour();
+  meet("listening-" + name);
+  // A side that fails meets the other all the same, which would wait for it in the next round.
+  std::exception_ptr failed;
+  try {
+    if (serving)
+      serve(listener);
+    else
+      connect(other_side(port));
+  } catch (...) {
+    failed = std::current_exception();
   }
   meet("done-" + name);
+  if (failed) std::rethrow_exception(failed);
 }
 
 /// A request whose pair is made.
