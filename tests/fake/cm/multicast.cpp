@@ -302,7 +302,7 @@ TEST_CASE_METHOD(by_hand, "a membership takes over what its event tells",
     // Else the fake would find fault with leaving.
     const cm::multicast_membership group_of_own{adverb::adopt, id, group, event, own};
     REQUIRE(group_of_own);
-    CHECK(event.native() == nullptr);
+    CHECK(event.native_handle() == nullptr);
     CHECK(group_of_own.queue_pair() == adverb::multicast_qp_number);
     CHECK(last<called::create_ah>().domain == own.native_handle());
     std::error_code code;
