@@ -223,7 +223,7 @@ TEST_CASE_METHOD(member, "what is no group is refused before any call", "[rdma_j
 
   const cm::datagram_endpoint empty;
   CHECK(reported([&](auto&&... policy) { (void)empty.join(group, {}, policy...); }).explanation() ==
-        "the rdma_cm identifier is empty: moved from, closed, or never made");
+        "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
 }
 
 TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_multicast]") {
