@@ -36,25 +36,20 @@ struct mailbox {
   adverb::memory_region from{domain, outgoing};
 };
 
-/// The next completion of a queue. A peer that leaves would never complete anything, so the
-/// connection is asked as well.
-adverb::completion next(connection& with, adverb::completion_queue_ref queue) {
-  std::array<adverb::completion, 1> one;
-  if (with.wait(queue, one, patience).empty())
-    throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
-  one[0].check();
-  return one[0];
-}
-
 void say(connection& with, mailbox& box, std::string_view text) {
   std::copy(text.begin(), text.end(), box.outgoing.begin());
   with.queue_pair().post(send(box.from.slice(0, text.size())).signaled()).check();
-  static_cast<void>(next(with, with.send_completion_queue()));
+  // None when the peer has left: with what it wanted, or else nothing will be heard of it.
+  std::array<adverb::completion, 1> one;
+  for (const auto& sent : with.wait(with.send_completion_queue(), one, patience)) sent.check();
 }
 
 void hear(connection& with, mailbox& box) {
-  const auto arrived = next(with, with.receive_completion_queue());
-  const std::size_t length = arrived.success().receive().length();
+  // A peer that leaves would never complete anything, so the connection is waited for as well.
+  std::array<adverb::completion, 1> one;
+  if (with.wait(with.receive_completion_queue(), one, patience).empty())
+    throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
+  const std::size_t length = one[0].success().receive().length();
   std::printf("%.*s\n", static_cast<int>(length), box.incoming.data());
 }
 

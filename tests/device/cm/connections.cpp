@@ -36,8 +36,8 @@ TEST_CASE("A connection is made step by step, and carries data both ways",
         auto connection = ready.accept({.private_data = cm::private_data::of(std::uint64_t{7})});
         auto got = next_success(connection.receive_completion_queue());
         expect(got.success().receive().length() == 5, "five bytes arrived");
-        connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
-        next_success(connection.send_completion_queue());
+        // The client leaves with it, before rxe acknowledges it perhaps.
+        connection.queue_pair().post(send(region.slice(0, 5))).check();
         connection.wait_disconnected(timeout::seconds(10));
       },
       [](const cm::socket_address& address) {

@@ -29,11 +29,11 @@ struct side {
     region.emplace(ready.protection_domain(), bytes, access_right::local_write);
     ready.queue_pair().post(receive(region->buffer())).check();
   }
-  /// The connecting side speaks first, which iWARP needs.
+  /// The connecting side speaks first, which iWARP needs. It leaves with the answer, before rxe
+  /// acknowledges it perhaps.
   void say(cm::connection<transport::rc>& connection, std::uint8_t word) {
     bytes[63] = std::byte{word};
-    connection.queue_pair().post(send(region->slice(63, 1)).signaled()).check();
-    next_success(connection.send_completion_queue());
+    connection.queue_pair().post(send(region->slice(63, 1))).check();
   }
   std::uint8_t hear(cm::connection<transport::rc>& connection) {
     next_success(connection.receive_completion_queue());
