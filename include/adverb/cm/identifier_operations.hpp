@@ -141,10 +141,8 @@ class identifier_operations : public identifier_settings<Storage> {
       return;
     }
     const auto explain = [&](text_writer& writer, const std::error_code& code) {
-      const context_ref device{this->native_handle()->verbs};
-      detail::problem_list problems{writer};
-      detail::explain_other_device(problems, "domain", domain.native_handle(), device);
-      if (problems.empty()) detail::explain_creation(writer, code, device, Transport, options);
+      if (!explain_other_domain(writer, domain))
+        detail::explain_creation(writer, code, context(), Transport, options);
     };
     if (options.needs_extended_creation()) {
       call_with_new_parents(
@@ -199,10 +197,9 @@ class identifier_operations : public identifier_settings<Storage> {
           return rdma_create_srq(id, or_default(domain).native_handle(), &native);
         },
         [&](text_writer& writer, const std::error_code&) {
-          const context_ref device{this->native_handle()->verbs};
+          if (explain_other_domain(writer, domain)) return;
           detail::problem_list problems{writer};
-          detail::explain_other_device(problems, "domain", domain.native_handle(), device);
-          if (problems.empty()) detail::explain_creation(problems, device, options);
+          detail::explain_creation(problems, context(), options);
         });
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
@@ -397,6 +394,12 @@ class identifier_operations : public identifier_settings<Storage> {
   /// The given domain, or librdmacm's.
   [[nodiscard]] protection_domain_ref or_default(protection_domain_ref domain) const noexcept {
     return domain ? domain : protection_domain();
+  }
+  /// Says it when a domain is of another device, or another opening of it, than the identifier's.
+  bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const {
+    detail::problem_list problems{writer};
+    detail::explain_other_device(problems, "domain", domain.native_handle(), context());
+    return !problems.empty();
   }
 };
 

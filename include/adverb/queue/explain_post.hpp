@@ -21,33 +21,42 @@ inline void put_exhausted(text_writer& writer, std::string_view what, std::strin
   writer.put(")");
 }
 
-inline void explain_full_send_queue(text_writer& writer, ibv_qp* queue_pair) noexcept {
+inline void put_full(text_writer& writer, bool known, std::string_view requests_option,
+                     std::uint32_t requests, std::string_view elements_option,
+                     std::uint32_t elements) noexcept {
+  put_exhausted(writer, "the queue is full", requests_option, known, requests);
+  put_exhausted(writer, ", or the next request has too many elements", elements_option, known,
+                elements);
+}
+
+/// What the queues of a pair hold.
+struct queue_pair_room {
+  bool known;
+  ibv_qp_cap cap;
+};
+[[nodiscard]] inline queue_pair_room room_of(ibv_qp* pair) noexcept {
   ibv_qp_attr now{};
   ibv_qp_init_attr made_with{};
-  const bool known = ibv_query_qp(queue_pair, &now, IBV_QP_CAP, &made_with) == 0;
-  put_exhausted(writer, "the queue is full", "max_send_wr", known, now.cap.max_send_wr);
-  put_exhausted(writer, ", or the next request has too many elements", "max_send_sge", known,
-                now.cap.max_send_sge);
-  put_exhausted(writer, ", too much inline data", "max_inline_data", known,
-                now.cap.max_inline_data);
+  const bool known = ibv_query_qp(pair, &now, IBV_QP_CAP, &made_with) == 0;
+  return {known, now.cap};
+}
+
+inline void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept {
+  const auto [known, cap] = room_of(pair);
+  put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
+  put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
   writer.put(", or a length that its operation cannot have");
 }
 
-inline void explain_full_receive_queue(text_writer& writer, ibv_qp* queue_pair) noexcept {
-  ibv_qp_attr now{};
-  ibv_qp_init_attr made_with{};
-  const bool known = ibv_query_qp(queue_pair, &now, IBV_QP_CAP, &made_with) == 0;
-  put_exhausted(writer, "the queue is full", "max_recv_wr", known, now.cap.max_recv_wr);
-  put_exhausted(writer, ", or the next request has too many elements", "max_recv_sge", known,
-                now.cap.max_recv_sge);
+inline void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
+  const auto [known, cap] = room_of(pair);
+  put_full(writer, known, "max_recv_wr", cap.max_recv_wr, "max_recv_sge", cap.max_recv_sge);
 }
 
 inline void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept {
   ibv_srq_attr now{};
   const bool known = ibv_query_srq(queue, &now) == 0;
-  put_exhausted(writer, "the queue is full", "max_wr", known, now.max_wr);
-  put_exhausted(writer, ", or the next request has too many elements", "max_sge", known,
-                now.max_sge);
+  put_full(writer, known, "max_wr", now.max_wr, "max_sge", now.max_sge);
 }
 
 /// Says what providers refuse a request for with ENOMEM, EINVAL or ENOSPC; they do not say which of

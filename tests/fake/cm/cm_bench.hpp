@@ -55,6 +55,12 @@ class cm_bench_of {
 
 using cm_bench = cm_bench_of<>;
 
+/// A bench with an identifier on a channel.
+struct identifier_bench : cm_bench {
+  adverb::cm::event_channel channel = adverb::cm::event_channel::create();
+  adverb::cm::identifier id = adverb::cm::identifier::create(channel, adverb::cm::port_space::tcp);
+};
+
 /// Goes on a bench whose `nth` call fails; checks that nothing of it is left, nor found fault with.
 /// `go` ends with `bench.machine.fail_nothing()`, before what it made is destroyed.
 template <class Go>

@@ -16,10 +16,7 @@ namespace {
 namespace cm = adverb::cm;
 using namespace std::chrono_literals;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   void raise(rdma_cm_event_type type) { manager.raise(id.native_handle(), {type}); }
 };
 

@@ -16,10 +16,7 @@ namespace {
 
 namespace cm = adverb::cm;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   [[nodiscard]] cm::event taken(fake::cm_event what) {
     manager.raise(id.native_handle(), std::move(what));
     return *channel.next_event();

@@ -18,10 +18,7 @@ namespace {
 namespace cm = adverb::cm;
 using namespace std::chrono_literals;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   /// Checks what the last option was, and gives back its value.
   template <class Value>
   [[nodiscard]] Value option(int level, int name) const {

@@ -27,10 +27,7 @@ using namespace std::chrono_literals;
 constexpr auto rc = adverb::transport::rc;
 constexpr auto ud = adverb::transport::ud;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   void resolve() {
     id.resolve_address(peer, {}, 2s);
     (void)channel.next_event();

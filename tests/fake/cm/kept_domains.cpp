@@ -14,10 +14,7 @@ namespace {
 namespace cm = adverb::cm;
 constexpr auto rc = adverb::transport::rc;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   fixture() {
     adverb::detail::kept_domains::release_all();
     id.bind(here);

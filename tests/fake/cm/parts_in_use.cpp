@@ -18,10 +18,7 @@ namespace cm = adverb::cm;
 constexpr auto rc = adverb::transport::rc;
 constexpr auto ud = adverb::transport::ud;
 
-struct fixture : cm_bench {
-  cm::event_channel channel = cm::event_channel::create();
-  cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
-
+struct fixture : identifier_bench {
   fixture() { id.bind(here.with_port(0)); }
 
   /// Checks that `destroy` is refused, and nothing is called.
