@@ -4,12 +4,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(adverb_cmake_folder "${CMAKE_INSTALL_DATADIR}/cmake/adverb")
 
-install(
-  TARGETS adverb_verbs adverb_cm adverb_adverb
-  EXPORT adverb-targets
-  FILE_SET HEADERS
-  FILE_SET fmt
-  FILE_SET format)
+install(DIRECTORY "${adverb_include}/adverb" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+target_include_directories(adverb_verbs INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+install(TARGETS ${adverb_targets} EXPORT adverb-targets)
 install(
   EXPORT adverb-targets
   NAMESPACE adverb::
@@ -19,7 +16,9 @@ write_basic_package_version_file(
   adverb-config-version.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
-install(FILES cmake/adverb-config.cmake "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
+configure_file(cmake/adverb-config.cmake.in adverb-config.cmake @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/adverb-config.cmake"
+              "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
         DESTINATION "${adverb_cmake_folder}")
 
 function(adverb_install_pkg_config name requires description)
@@ -32,5 +31,9 @@ function(adverb_install_pkg_config name requires description)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${folder}")
 endfunction()
 adverb_install_pkg_config(adverb-verbs "libibverbs" "${PROJECT_DESCRIPTION}: libibverbs")
-adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "${PROJECT_DESCRIPTION}: librdmacm")
-adverb_install_pkg_config(adverb "adverb-verbs adverb-cm" "${PROJECT_DESCRIPTION}")
+set(adverb_parts "adverb-verbs")
+if(TARGET adverb_cm)
+  adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "${PROJECT_DESCRIPTION}: librdmacm")
+  string(APPEND adverb_parts " adverb-cm")
+endif()
+adverb_install_pkg_config(adverb "${adverb_parts}" "${PROJECT_DESCRIPTION}")

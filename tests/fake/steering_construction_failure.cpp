@@ -59,7 +59,7 @@ constexpr std::size_t objects = 10;
 
 }  // namespace
 
-TEST_CASE("a failure at any step leaks nothing") {
+TEST_CASE("a failure at any step of steering leaks nothing") {
   for (std::size_t step = 1; step <= steps; ++step) {
     CAPTURE(step);
     const told_failures told;
@@ -76,7 +76,7 @@ TEST_CASE("a failure at any step leaks nothing") {
   }
 }
 
-TEST_CASE("without a failure all is made, and destroyed in order") {
+TEST_CASE("without a failure all parts of steering are made, and destroyed in order") {
   const told_failures told;
   fake::machine machine;
   machine.fail_any(ENOMEM, steps + 1);
@@ -89,7 +89,7 @@ TEST_CASE("without a failure all is made, and destroyed in order") {
   CHECK(told.messages().empty());
 }
 
-TEST_CASE("going on with what could not be made calls no C function with it, and leaks nothing") {
+TEST_CASE("going on with a part of steering that could not be made calls no C function with it") {
   for (std::size_t step = 1; step <= steps; ++step) {
     CAPTURE(step);
     const told_failures told;

@@ -12,7 +12,7 @@
 
 #if defined(__cpp_lib_format)
 
-TEST_CASE("every kind of type with a text can be formatted") {
+TEST_CASE("std::format formats every kind of type with a text") {
   CHECK(std::format("{}", adverb::rkey{0x1f}) == "0x1f");
   CHECK(std::format("{}", adverb::packet_sequence_number{5}) == "0x000005");
   CHECK(std::format("{}", adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
@@ -23,7 +23,7 @@ TEST_CASE("every kind of type with a text can be formatted") {
   CHECK(std::format("{}", adverb::completion_status::flushed) == "flushed");
 }
 
-TEST_CASE("width, fill, alignment and precision are those of a string") {
+TEST_CASE("std::format takes width, fill, alignment and precision as for a string") {
   CHECK(std::format("[{:8}]", adverb::rkey{0x1f}) == "[0x1f    ]");
   CHECK(std::format("[{:.>8}]", adverb::rkey{0x1f}) == "[....0x1f]");
   CHECK(std::format("[{:^8}]", adverb::rkey{0x1f}) == "[  0x1f  ]");
@@ -33,7 +33,7 @@ TEST_CASE("width, fill, alignment and precision are those of a string") {
 
 #else
 
-TEST_CASE("every kind of type with a text can be formatted") {
+TEST_CASE("std::format formats every kind of type with a text") {
   skip("unit.format", "this standard library has no <format>");
 }
 

@@ -100,6 +100,9 @@ TEST_CASE("What librdmacm makes beside one queue of the program is destroyed wit
           "[rdma_create_qp][rdma_destroy_qp]") {
   auto far = route_to(7471);
   const completion_queue queue{far.context(), 16};
+  // The default domain of the device is kept from its first queue pair on, with a file.
+  far.id().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
+  far.id().destroy_queue_pair();
   const std::size_t files = cm_test::open_files();
   for (int time = 0; time < 2; ++time) {
     far.id().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
@@ -114,6 +117,9 @@ TEST_CASE("What librdmacm made for an identifier is not destroyed while others u
           "[rdma_create_qp][rdma_destroy_qp][rdma_destroy_id]") {
   auto far = route_to(7471);
   cm::identifier_ref id = far.id();
+  // The default domain of the device is kept from its first queue pair on, with an identifier.
+  id.create_queue_pair<transport::rc>({}, {});
+  id.destroy_queue_pair();
   const auto before = cm_test::rdma_objects();
   id.create_queue_pair<transport::rc>({}, {});
   const auto refused = [](const failure& why) {

@@ -373,7 +373,8 @@ TEST_CASE("whatever fails on the way to a connection, nothing is leaked") {
 }
 
 TEST_CASE(
-    "going on after a failure calls no C function with what is not there, and leaks nothing") {
+    "going on with a failed connector calls no C function with what is not there, and leaks "
+    "nothing") {
   for (std::size_t nth = 1; nth < 20; ++nth) {
     go_with_failure(nth, [](cm_bench& bench) {
       std::error_code code;

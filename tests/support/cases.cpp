@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The main function of the test programs, around the one of Catch2 (the linker's --wrap=main). It
+// adds these ways to run a program, in which a test case has the name "SOURCE: CASE":
+//
+//   PROGRAM --list-cases             print the names of the cases, a line each
+//   PROGRAM --case NAME              run one case
+//   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
+//                                    its own
+//
+// With --each-case a crash loses its own case only, and a case that does not end in
+// $ADVERB_CASE_TIMEOUT seconds (60 unless set) is killed. If $ADVERB_CASES names a file, only the
+// cases that it lists run. What is printed for each case is read by support/verdict.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "catch.hpp"
+
+extern "C" int __real_main(int argc, char** argv);  // NOLINT: the linker's name
+
+namespace {
+
+using namespace std::chrono_literals;
+using clock_type = std::chrono::steady_clock;
+
+constexpr int skipped_status = 77;
+
+struct test_case {
+  std::string source;  // Below the folder of the program, without its ending: "cm.connections".
+  std::string name;
+
+  [[nodiscard]] std::string full_name() const { return source + ": " + name; }
+};
+
+[[nodiscard]] std::string source_of(std::string_view file) {
+  if (file.starts_with(ADVERB_TEST_FOLDER)) {
+    file.remove_prefix(std::strlen(ADVERB_TEST_FOLDER));
+    file.remove_prefix(file.find('/') + 1);
+  }
+  std::string source{file.substr(0, file.rfind('.'))};
+  std::replace(source.begin(), source.end(), '/', '.');
+  return source;
+}
+
+/// The cases that are not hidden, in the order of their sources.
+[[nodiscard]] std::vector<test_case> all_cases() {
+  std::vector<test_case> cases;
+  for (const auto& each : Catch::getRegistryHub().getTestCaseRegistry().getAllTests()) {
+    const auto& info = each.getTestCaseInfo();
+    if (!info.isHidden()) cases.push_back({source_of(info.lineInfo.file), info.name});
+  }
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const test_case& a, const test_case& b) { return a.source < b.source; });
+  return cases;
+}
+
+/// Runs the case through the main function of Catch2.
+[[nodiscard]] int run_case(char* program, const test_case& chosen) {
+  std::string pattern;
+  for (const char c : chosen.name) {
+    if (std::strchr("\\,[]\"", c) != nullptr) pattern += '\\';
+    pattern += c;
+  }
+#if CATCH_VERSION_MAJOR >= 3
+  char* arguments[] = {program, pattern.data(), nullptr};  // No match is an error.
+  return __real_main(2, arguments);
+#else
+  char warn[] = "--warn", no_tests[] = "NoTests";
+  char* arguments[] = {program, warn, no_tests, pattern.data(), nullptr};
+  return __real_main(4, arguments);
+#endif
+}
+
+/// The process that runs now, for the handler of signals.
+volatile std::sig_atomic_t running = 0;
+
+extern "C" void end_with_case(int signal) {
+  if (running > 0) ::kill(-static_cast<pid_t>(running), SIGKILL);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+struct outcome {
+  std::optional<int> status;  // As waitpid(2) has it; none if the case was killed for its time.
+  std::string output;
+};
+
+/// Runs the case in a process group of its own, and takes what it prints.
+[[nodiscard]] outcome run_apart(char* program, const test_case& chosen,
+                                std::chrono::seconds limit) {
+  int ends[2];
+  if (::pipe(ends) != 0) std::perror("pipe"), std::exit(125);
+  std::fflush(nullptr);
+  const pid_t process = ::fork();
+  if (process < 0) std::perror("fork"), std::exit(125);
+  if (process == 0) {
+    ::setpgid(0, 0);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    std::exit(run_case(program, chosen));
+  }
+  ::setpgid(process, process);
+  running = process;
+  ::close(ends[1]);
+
+  outcome result;
+  int status = 0;
+  bool ended = false;
+  const auto deadline = clock_type::now() + limit;
+  pollfd output{ends[0], POLLIN, 0};
+  // A child of the case can outlive it and hold the pipe, so the end of the output is not the end.
+  while (!ended && clock_type::now() < deadline) {
+    if (::poll(&output, 1, output.fd < 0 ? 2 : 20) > 0) {
+      char some[4096];
+      const auto length = ::read(output.fd, some, sizeof some);
+      if (length > 0) {
+        result.output.append(some, static_cast<std::size_t>(length));
+        continue;
+      }
+      if (length == 0) output.fd = -1;
+    }
+    ended = ::waitpid(process, &status, WNOHANG) == process;
+  }
+  ::kill(-process, SIGKILL);
+  if (!ended) ::waitpid(process, nullptr, 0);
+  running = 0;
+  while (output.fd >= 0 && ::poll(&output, 1, 0) > 0) {
+    char some[4096];
+    const auto length = ::read(output.fd, some, sizeof some);
+    if (length <= 0) break;
+    result.output.append(some, static_cast<std::size_t>(length));
+  }
+  ::close(ends[0]);
+  if (ended) result.status = status;
+  return result;
+}
+
+[[nodiscard]] std::string verdict(const outcome& result, std::chrono::seconds limit) {
+  if (!result.status) return "failed: no end after " + std::to_string(limit.count()) + " s";
+  const int status = *result.status;
+  if (WIFSIGNALED(status))
+    return "failed: " + std::string{::strsignal(WTERMSIG(status))} + " (signal " +
+           std::to_string(WTERMSIG(status)) + ")";
+  if (WEXITSTATUS(status) == 0) return "passed";
+  if (WEXITSTATUS(status) == skipped_status) return "skipped";
+  return "failed: exit status " + std::to_string(WEXITSTATUS(status));
+}
+
+[[nodiscard]] std::optional<std::set<std::string>> listed_cases() {
+  const char* const file = std::getenv("ADVERB_CASES");
+  if (file == nullptr || *file == '\0') return std::nullopt;
+  std::ifstream lines{file};
+  if (!lines) std::fprintf(stderr, "cannot read $ADVERB_CASES, %s\n", file), std::exit(125);
+  std::set<std::string> cases;
+  for (std::string line; std::getline(lines, line);) cases.insert(line);
+  return cases;
+}
+
+/// Where two machines run the same cases, both begin a case together, however the last one ended.
+void meet_the_other_host(int number) {
+  const char* const hosts = std::getenv("SOFTRDMA_HOSTS");
+  if (hosts == nullptr || std::string_view{hosts} != "2") return;
+  if (std::system(("softrdma-barrier case-" + std::to_string(number)).c_str()) != 0)
+    std::puts("the other host ended early"), std::exit(125);
+}
+
+[[nodiscard]] int run_each(char* program, const std::vector<std::string>& sources) {
+  const char* const seconds = std::getenv("ADVERB_CASE_TIMEOUT");
+  const std::chrono::seconds limit{seconds != nullptr ? std::atoi(seconds) : 60};
+  const auto listed = listed_cases();
+  std::set<std::string> unknown{sources.begin(), sources.end()};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &end_with_case);
+
+  int count = 0, failed = 0, skipped = 0;
+  for (const test_case& each : all_cases()) {
+    if (!sources.empty() && std::find(sources.begin(), sources.end(), each.source) == sources.end())
+      continue;
+    unknown.erase(each.source);
+    if (listed && listed->count(each.full_name()) == 0) continue;
+    ++count;
+    ::setenv("ADVERB_CASE_NUMBER", std::to_string(count).c_str(), 1);
+    std::printf("[case] %s\n", each.full_name().c_str());
+    std::fflush(stdout);
+    meet_the_other_host(count);
+    const auto begin = clock_type::now();
+    const outcome result = run_apart(program, each, limit);
+    const std::string what = verdict(result, limit);
+    failed += what.starts_with("failed") ? 1 : 0;
+    skipped += what == "skipped" ? 1 : 0;
+    // Of a case that passed only what it skipped is of interest.
+    if (what != "passed" || result.output.find("adverb-skip: ") != std::string::npos) {
+      std::fputs(result.output.c_str(), stdout);
+      if (!result.output.empty() && result.output.back() != '\n') std::putchar('\n');
+    }
+    std::printf("[verdict] %s, %.2f s\n", what.c_str(),
+                std::chrono::duration<double>(clock_type::now() - begin).count());
+  }
+  std::printf("%d passed, %d failed, %d skipped\n", count - failed - skipped, failed, skipped);
+  for (const std::string& source : unknown)
+    std::fprintf(stderr, "%s: no source is named '%s'\n", program, source.c_str());
+  return failed > 0 || !unknown.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT: the linker's name
+  const std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "--each-case") return run_each(argv[0], {argv + 2, argv + argc});
+  if (what == "--list-cases") {
+    for (const test_case& each : all_cases()) std::puts(each.full_name().c_str());
+    return 0;
+  }
+  if (what != "--case" || argc != 3) return __real_main(argc, argv);
+  for (const test_case& each : all_cases())
+    if (each.full_name() == argv[2]) return run_case(argv[0], each);
+  std::fprintf(stderr, "%s: no case is named '%s'\n", argv[0], argv[2]);
+  return 1;
+}
