@@ -170,11 +170,11 @@ class source_reader {
       continued_ = &current.unwanted.back();
       return;
     }
-    if (whose != "" && whose != "(gcc)" && whose != "(clang)")
+    if (!whose.empty() && whose != "(gcc)" && whose != "(clang)")
       fail("an expectation is for (gcc), (clang) or (not)");
     current.has_expectation = true;
     continued_ = nullptr;
-    if (whose == "" || whose == own_) {
+    if (whose.empty() || whose == own_) {
       if (!current.sentence.empty()) fail("a case has one sentence for each compiler");
       current.sentence = text;
       continued_ = &current.sentence;
