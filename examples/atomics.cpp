@@ -9,11 +9,10 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/connect_to_peer.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -104,9 +103,10 @@ void run(const atomics_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Counts in the server's memory with atomic operations.", "atomics"};
+  examples::command_line arguments{"Counts in the server's memory with atomic operations.",
+                                   "atomics"};
   atomics_options options;
-  options.add_to(app);
-  examples::add_number(app, "-n,--iters", options.iterations, 1, 100'000, "Number of additions");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  options.add_to(arguments);
+  arguments.add_number("-n,--iters", options.iterations, 1, 100'000, "Number of additions");
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

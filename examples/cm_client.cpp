@@ -7,7 +7,7 @@
 #include "common/cm_completion.hpp"
 #include "common/cm_greeting.hpp"
 #include "common/cm_options.hpp"
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 #include "common/when_the_server_listens.hpp"
 
 namespace {
@@ -26,12 +26,12 @@ void greet(const examples::cm_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Sends one message to a server, and gets the answer.", "cm_client"};
+  examples::command_line arguments{"Sends one message to a server, and gets the answer.",
+                                   "cm_client"};
   examples::cm_options options;
-  options.add_server_to(app, "The host of the server");
-  app.get_option("HOST")->required();
-  options.add_to(app);
-  app.footer("The server may be cm_server or rdma_server.");
-  return examples::run(app, argc, argv,
+  options.add_server_to(arguments, "The host of the server").required();
+  options.add_to(arguments);
+  arguments.add_footer("The server may be cm_server or rdma_server.");
+  return examples::run(arguments, argc, argv,
                        [&] { examples::when_the_server_listens([&] { greet(options); }); });
 }

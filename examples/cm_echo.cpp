@@ -20,7 +20,7 @@
 #include "common/cm_completion.hpp"
 #include "common/cm_options.hpp"
 #include "common/cm_server.hpp"
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 #include "common/when_the_server_listens.hpp"
 
 namespace {
@@ -89,15 +89,15 @@ void send_lines(const examples::cm_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Sends back what clients send, or sends the lines of its input to such a server.",
-               "cm_echo"};
+  examples::command_line arguments{
+      "Sends back what clients send, or sends the lines of its input to such a server.", "cm_echo"};
   examples::cm_options options;
-  options.add_server_to(app, "Connect to the server on this host; without it, be the server");
-  options.add_to(app);
-  return examples::run(app, argc, argv, [&] {
+  options.add_server_to(arguments, "Connect to the server on this host; without it, be the server");
+  options.add_to(arguments);
+  return examples::run(arguments, argc, argv, [&] {
     if (options.is_client())
       examples::when_the_server_listens([&] { send_lines(options); });
     else
-      examples::serve_clients(app, examples::listen_at(options.listening()), serve);
+      examples::serve_clients(arguments, examples::listen_at(options.listening()), serve);
   });
 }

@@ -11,12 +11,11 @@
 #include <adverb/cm.hpp>
 
 #include "common/cm_address.hpp"
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/inbox.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
 #include "common/patience.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -108,19 +107,22 @@ void run(const group_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Joins a multicast group, and prints what comes to it, or sends to it.",
-               "cm_multicast"};
+  examples::command_line arguments{
+      "Joins a multicast group, and prints what comes to it, or sends to it.", "cm_multicast"};
   group_options options;
-  auto* const send = app.add_flag("-s,--send", options.send, "Send instead of receiving");
-  app.add_flag("--send-only", options.send_only, "Join as one that does not receive")->needs(send);
-  app.add_option("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
-      ->type_name("ADDRESS");
-  app.add_option("-b,--bind", options.bind,
-                 "Own IP address (default: the one that leads to the group)")
-      ->type_name("ADDRESS");
-  examples::add_number(app, "-n,--messages", options.messages, 1, examples::unlimited,
+  const examples::option send =
+      arguments.add_flag("-s,--send", options.send, "Send instead of receiving");
+  arguments.add_flag("--send-only", options.send_only, "Join as one that does not receive")
+      .needs(send);
+  arguments.add_text("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
+      .type_name("ADDRESS");
+  arguments
+      .add_text("-b,--bind", options.bind,
+                "Own IP address (default: the one that leads to the group)")
+      .type_name("ADDRESS");
+  arguments.add_number("-n,--messages", options.messages, 1, examples::unlimited,
                        "How many messages to send, or to receive before the end");
-  examples::add_number(app, "--size", options.size, 1, 4096, "Size of the messages, in bytes");
-  app.footer("The other side may be mckey, in either role.");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
+  arguments.add_footer("The other side may be mckey, in either role.");
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

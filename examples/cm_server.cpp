@@ -9,8 +9,8 @@
 #include "common/cm_completion.hpp"
 #include "common/cm_greeting.hpp"
 #include "common/cm_options.hpp"
+#include "common/command_line.hpp"
 #include "common/patience.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -28,10 +28,10 @@ void serve(examples::cm_request request) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Gets one message from a client, and answers it.", "cm_server"};
+  examples::command_line arguments{"Gets one message from a client, and answers it.", "cm_server"};
   examples::cm_options options;
-  options.add_to(app);
-  app.footer("The client may be cm_client or rdma_client.");
-  return examples::run(app, argc, argv,
+  options.add_to(arguments);
+  arguments.add_footer("The client may be cm_client or rdma_client.");
+  return examples::run(arguments, argc, argv,
                        [&] { serve(examples::listen_at(options.listening()).next_request()); });
 }

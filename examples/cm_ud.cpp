@@ -12,12 +12,11 @@
 #include <adverb/cm.hpp>
 
 #include "common/cm_address.hpp"
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/inbox.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
 #include "common/patience.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -135,18 +134,21 @@ void ask(const datagram_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Answers datagrams, or sends some to a server and waits for the answers.", "cm_ud"};
+  examples::command_line arguments{
+      "Answers datagrams, or sends some to a server and waits for the answers.", "cm_ud"};
   datagram_options options;
-  app.add_option("server", options.server, "The server's IP address; without one, be the server")
-      ->type_name("ADDRESS");
-  app.add_option("-b,--bind", options.bind, "Own IP address (default: any)")->type_name("ADDRESS");
-  examples::add_number(app, "-p,--port", options.port, 1, 65535, "Port of the server");
-  examples::add_number(app, "-c,--connections", options.peers, 1, 16,
+  arguments
+      .add_text("server", options.server, "The server's IP address; without one, be the server")
+      .type_name("ADDRESS");
+  arguments.add_text("-b,--bind", options.bind, "Own IP address (default: any)")
+      .type_name("ADDRESS");
+  arguments.add_number("-p,--port", options.port, 1, 65535, "Port of the server");
+  arguments.add_number("-c,--connections", options.peers, 1, 16,
                        "How many peers the server has, or the client asks for");
-  examples::add_number(app, "-n,--messages", options.messages, 1, 100,
+  arguments.add_number("-n,--messages", options.messages, 1, 100,
                        "How many messages go to each peer, and back");
-  examples::add_number(app, "--size", options.size, 1, 4096, "Size of the messages, in bytes");
-  app.footer("The other side may be udaddy, in either role.");
-  return examples::run(app, argc, argv,
+  arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
+  arguments.add_footer("The other side may be udaddy, in either role.");
+  return examples::run(arguments, argc, argv,
                        [&] { options.server.empty() ? serve(options) : ask(options); });
 }

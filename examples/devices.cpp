@@ -13,7 +13,7 @@
 
 #include <adverb/adverb.hpp>
 
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 
 namespace {
 
@@ -268,10 +268,11 @@ void show_devices(const std::string& name, bool everything) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Tells what the RDMA devices of this machine are and can do.", "devices"};
+  examples::command_line arguments{"Tells what the RDMA devices of this machine are and can do.",
+                                   "devices"};
   std::string name;
   bool everything = false;
-  app.add_option("DEVICE", name, "Only this one");
-  app.add_flag("-v,--verbose", everything, "Every attribute, capability and limit");
-  return examples::run(app, argc, argv, [&] { show_devices(name, everything); });
+  arguments.add_text("DEVICE", name, "Only this one");
+  arguments.add_flag("-v,--verbose", everything, "Every attribute, capability and limit");
+  return examples::run(arguments, argc, argv, [&] { show_devices(name, everything); });
 }

@@ -16,8 +16,7 @@
 
 #include <adverb/cm.hpp>
 
-#include "common/number.hpp"
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 #include "file_transfer/interruption.hpp"
 #include "file_transfer/receiver.hpp"
 #include "file_transfer/sender.hpp"
@@ -82,29 +81,26 @@ void receive_files(const transfer_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Sends files to another host, where they arrive whole or not at all.",
-               "file_transfer"};
+  examples::command_line arguments{
+      "Sends files to another host, where they arrive whole or not at all.", "file_transfer"};
   transfer_options options;
-  const auto add_port = [&](CLI::App& role) {
-    examples::add_number(role, "-p,--port", options.port, 1, 65535, "Port of the receiver");
+  const auto add_port = [&](examples::command_line& role) {
+    role.add_number("-p,--port", options.port, 1, 65535, "Port of the receiver");
   };
-  CLI::App* const receive = app.add_subcommand("receive", "Receives files");
-  receive->add_option("-d,--directory", options.folder, "Where they are put")
-      ->type_name("FOLDER")
-      ->capture_default_str();
-  receive->add_option("-a,--address", options.address, "Own address to listen on (default: any)");
-  add_port(*receive);
-  receive->add_flag("--once", options.once, "End after one sender, with its success or failure");
-  receive->add_flag("--force", options.overwrite, "Overwrite files that are there already");
-  CLI::App* const send = app.add_subcommand("send", "Sends files");
-  send->add_option("FILE", options.files, "What to send")->required()->type_name("");
-  send->add_option("-t,--to", options.host, "Host where a receiver runs")
-      ->required()
-      ->type_name("HOST");
-  add_port(*send);
-  app.require_subcommand(1);
-  return examples::run(app, argc, argv, [&] {
-    if (send->parsed())
+  examples::command_line receive = arguments.add_command("receive", "Receives files");
+  receive.add_text("-d,--directory", options.folder, "Where they are put")
+      .type_name("FOLDER")
+      .default_text(options.folder);
+  receive.add_text("-a,--address", options.address, "Own address to listen on (default: any)");
+  add_port(receive);
+  receive.add_flag("--once", options.once, "End after one sender, with its success or failure");
+  receive.add_flag("--force", options.overwrite, "Overwrite files that are there already");
+  examples::command_line send = arguments.add_command("send", "Sends files");
+  send.add_texts("FILE", options.files, "What to send").required().type_name("");
+  send.add_text("-t,--to", options.host, "Host where a receiver runs").required().type_name("HOST");
+  add_port(send);
+  return examples::run(arguments, argc, argv, [&] {
+    if (send.is_given())
       send_files(options);
     else
       receive_files(options);

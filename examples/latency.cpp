@@ -15,11 +15,10 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/connect_to_peer.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -127,20 +126,16 @@ void run(const latency_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Measures how long messages take over a reliable connection (RC), by size.",
-               "latency"};
+  examples::command_line arguments{
+      "Measures how long messages take over a reliable connection (RC), by size.", "latency"};
   latency_options options;
   for (std::uint32_t size = 2; size <= 65536; size *= 2) options.sizes.push_back(size);
-  options.add_to(app);
-  app.add_option("-s,--size", options.sizes,
-                 "Sizes to measure, such as 64,4096 (default: 2, 4, 8 and so on to 65536)")
-      ->check(examples::number_from(1, examples::unlimited))
-      ->delimiter(',')
-      ->type_name("NUMBERS")
-      ->allow_extra_args(false);
-  examples::add_number(app, "-n,--iters", options.iterations, 1, 10'000'000,
+  options.add_to(arguments);
+  arguments.add_numbers("-s,--size", options.sizes, 1, examples::unlimited,
+                        "Sizes to measure, such as 64,4096 (default: 2, 4, 8 and so on to 65536)");
+  arguments.add_number("-n,--iters", options.iterations, 1, 10'000'000,
                        "Number of messages of each size");
-  app.add_flag("-e,--events", options.sleep,
-               "Sleep until there are completions, instead of polling");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  arguments.add_flag("-e,--events", options.sleep,
+                     "Sleep until there are completions, instead of polling");
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

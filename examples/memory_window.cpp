@@ -15,11 +15,10 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/connect_to_peer.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -148,11 +147,12 @@ void run(const window_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Writes to the server's memory through windows that are granted and taken back.",
-               "memory_window"};
+  examples::command_line arguments{
+      "Writes to the server's memory through windows that are granted and taken back.",
+      "memory_window"};
   window_options options;
-  options.add_to(app);
-  examples::add_number(app, "-s,--size", options.size, 1, examples::unlimited,
+  options.add_to(arguments);
+  arguments.add_number("-s,--size", options.size, 1, examples::unlimited,
                        "Size of each window, in bytes");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

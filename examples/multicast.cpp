@@ -13,13 +13,12 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/device_options.hpp"
 #include "common/inbox.hpp"
 #include "common/limits.hpp"
 #include "common/multicast_group.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -143,20 +142,22 @@ void run(const multicast_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Prints what comes to a multicast group, or sends to one.", "multicast"};
+  examples::command_line arguments{"Prints what comes to a multicast group, or sends to one.",
+                                   "multicast"};
   multicast_options options;
-  app.add_flag("-s,--send", options.send, "Send instead of receiving");
-  app.add_option("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
-      ->type_name("ADDRESS");
-  examples::add_number(app, "-n,--messages", options.messages, 1, examples::unlimited,
+  arguments.add_flag("-s,--send", options.send, "Send instead of receiving");
+  arguments.add_text("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
+      .type_name("ADDRESS");
+  arguments.add_number("-n,--messages", options.messages, 1, examples::unlimited,
                        "How many messages to send, or to receive before the end");
-  examples::add_number(app, "--size", options.size, 1, 4096, "Size of the messages, in bytes");
-  examples::add_number(app, "-k,--queue-key", options.queue_key, 0, examples::unlimited,
+  arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
+  arguments.add_number("-k,--queue-key", options.queue_key, 0, examples::unlimited,
                        "The key of the datagrams, the same at both ends");
-  app.add_flag("-a,--answer", options.answer, "Answer each message that is received");
-  examples::add_number(app, "--answers", options.answers, 0, 1000,
+  arguments.add_flag("-a,--answer", options.answer, "Answer each message that is received");
+  arguments.add_number("--answers", options.answers, 0, 1000,
                        "How many answers to wait for after each message that is sent");
-  options.add_to(app, "one that fits the group");
-  app.footer("The other side may be mckey, in either role. On links over Ethernet (RoCE) only.");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  options.add_to(arguments, "one that fits the group");
+  arguments.add_footer(
+      "The other side may be mckey, in either role. On links over Ethernet (RoCE) only.");
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

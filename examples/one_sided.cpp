@@ -16,11 +16,10 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/connect_to_peer.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -117,11 +116,11 @@ void run(const one_sided_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Writes to the server's memory and reads it back, while the server sleeps.",
-               "one_sided"};
+  examples::command_line arguments{
+      "Writes to the server's memory and reads it back, while the server sleeps.", "one_sided"};
   one_sided_options options;
-  options.add_to(app);
-  examples::add_number(app, "-s,--size", options.size, 1, examples::unlimited,
+  options.add_to(arguments);
+  arguments.add_number("-s,--size", options.size, 1, examples::unlimited,
                        "Size of the server's memory, in bytes");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

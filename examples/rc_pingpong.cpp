@@ -3,19 +3,20 @@
 // ibv_rc_pingpong in both roles.
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/connected_pingpong.hpp"
 #include "common/pingpong_options.hpp"
-#include "common/run.hpp"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Bounces messages over a reliable connection (RC).", "rc_pingpong"};
+  examples::command_line arguments{"Bounces messages over a reliable connection (RC).",
+                                   "rc_pingpong"};
   examples::pingpong_options options;
-  options.add_to(app);
-  options.add_mtu_to(app);
-  app.footer(
+  options.add_to(arguments);
+  options.add_mtu_to(arguments);
+  arguments.add_footer(
       "The other side may be ibv_rc_pingpong, which needs -g on Ethernet links (RoCE). Of its\n"
       "options these are not here: on-demand paging (-o, -O, -P), timestamps (-t), device memory\n"
       "(-j), and the extended send calls (-N).");
-  return examples::run(app, argc, argv,
+  return examples::run(arguments, argc, argv,
                        [&] { examples::play_connected<adverb::transport::rc>(options); });
 }

@@ -26,8 +26,7 @@
 #include "common/cm_completion.hpp"
 #include "common/cm_options.hpp"
 #include "common/cm_server.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 #include "common/when_the_server_listens.hpp"
 
 namespace {
@@ -214,7 +213,7 @@ void ping(const rping_options& options) {
   server.end();
 }
 
-void run(const CLI::App& app, const rping_options& options) {
+void run(const examples::command_line& arguments, const rping_options& options) {
   if (options.client) return examples::when_the_server_listens([&] { ping(options); });
   const auto address = options.address.empty()
                            ? adverb::cm::socket_address::any(options.port)
@@ -224,35 +223,36 @@ void run(const CLI::App& app, const rping_options& options) {
                                    options.address};
   const auto listener = examples::listen_at(*address);
   const auto serve_one = [&](examples::cm_request request) { serve(std::move(request), options); };
-  if (options.persistent) examples::serve_clients(app, listener, serve_one);
+  if (options.persistent) examples::serve_clients(arguments, listener, serve_one);
   serve_one(listener.next_request());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Bounces text off a server by one-sided operations.", "rping"};
+  examples::command_line arguments{"Bounces text off a server by one-sided operations.", "rping"};
   rping_options options;
-  auto* const role = app.add_option_group("role")->require_option(1);
-  role->add_flag("-s,--server", options.server, "Be the server");
-  auto* const client = role->add_flag("-c,--client", options.client, "Be the client");
-  auto* const address =
-      app.add_option("-a,--address", options.address,
-                     "Of the client: the host of the server; of the server: the address of this "
-                     "machine to listen on (default: any)")
-          ->type_name("ADDRESS");
-  client->needs(address);
-  app.add_option("-I,--source", options.source, "Address of this machine to connect from")
-      ->check(examples::ip_address())
-      ->type_name("ADDRESS");
-  examples::add_number(app, "-p,--port", options.port, 1, 65535, "Port of the server");
-  examples::add_number(app, "-C,--count", options.count, 0, examples::unlimited,
+  examples::command_line role = arguments.add_alternatives("role");
+  role.add_flag("-s,--server", options.server, "Be the server");
+  const examples::option client = role.add_flag("-c,--client", options.client, "Be the client");
+  const examples::option address =
+      arguments
+          .add_text("-a,--address", options.address,
+                    "Of the client: the host of the server; of the server: the address of this "
+                    "machine to listen on (default: any)")
+          .type_name("ADDRESS");
+  client.needs(address);
+  arguments.add_text("-I,--source", options.source, "Address of this machine to connect from")
+      .check(examples::check_ip_address)
+      .type_name("ADDRESS");
+  arguments.add_number("-p,--port", options.port, 1, 65535, "Port of the server");
+  arguments.add_number("-C,--count", options.count, 0, examples::unlimited,
                        "How many texts the client sends; 0: without end");
-  examples::add_number(app, "-S,--size", options.size, 26, 65535,
+  arguments.add_number("-S,--size", options.size, 26, 65535,
                        "Size of the texts, in bytes; the same on both sides");
-  app.add_flag("-v,--verbose", options.verbose, "Print the texts");
-  app.add_flag("-V,--validate", options.validate, "Check what comes back to the client");
-  app.add_flag("-P,--persistent", options.persistent, "Serve one client after another");
-  app.footer("The other side may be rdma-core's rping, in either role.");
-  return examples::run(app, argc, argv, [&] { run(app, options); });
+  arguments.add_flag("-v,--verbose", options.verbose, "Print the texts");
+  arguments.add_flag("-V,--validate", options.validate, "Check what comes back to the client");
+  arguments.add_flag("-P,--persistent", options.persistent, "Serve one client after another");
+  arguments.add_footer("The other side may be rdma-core's rping, in either role.");
+  return examples::run(arguments, argc, argv, [&] { run(arguments, options); });
 }

@@ -10,14 +10,13 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
 #include "common/pingpong_message.hpp"
 #include "common/pingpong_options.hpp"
 #include "common/pingpong_peer.hpp"
 #include "common/pingpong_report.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -133,16 +132,16 @@ void play(const srq_pingpong_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
+  examples::command_line arguments{
       "Bounces messages over several reliable connections (RC) that share a receive queue.",
       "srq_pingpong"};
   srq_pingpong_options options;
-  options.add_to(app);
-  options.add_mtu_to(app);
-  examples::add_number(app, "-q,--num-qp", options.pairs, 1, most_pairs,
+  options.add_to(arguments);
+  options.add_mtu_to(arguments);
+  arguments.add_number("-q,--num-qp", options.pairs, 1, most_pairs,
                        "Number of queue pairs; the same on both sides");
-  app.footer(
+  arguments.add_footer(
       "The other side may be ibv_srq_pingpong, which needs -g on Ethernet links (RoCE). Of its\n"
       "options on-demand paging (-o) is not here. The messages are counted over all queue pairs.");
-  return examples::run(app, argc, argv, [&] { play(options); });
+  return examples::run(arguments, argc, argv, [&] { play(options); });
 }

@@ -19,11 +19,10 @@
 #include <adverb/adverb.hpp>
 
 #include "common/checksum.hpp"
+#include "common/command_line.hpp"
 #include "common/connect_to_peer.hpp"
 #include "common/limits.hpp"
-#include "common/number.hpp"
 #include "common/patience.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -132,12 +131,12 @@ void run(const stream_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Streams blocks from a client to a server, which checks them.", "stream"};
+  examples::command_line arguments{"Streams blocks from a client to a server, which checks them.",
+                                   "stream"};
   stream_options options;
-  options.add_to(app);
-  examples::add_number(app, "-s,--size", options.size, 1, examples::unlimited,
+  options.add_to(arguments);
+  arguments.add_number("-s,--size", options.size, 1, examples::unlimited,
                        "Size of a block, in bytes");
-  examples::add_number(app, "-n,--blocks", options.blocks, 1, 1U << 30,
-                       "How many blocks there are");
-  return examples::run(app, argc, argv, [&] { run(options); });
+  arguments.add_number("-n,--blocks", options.blocks, 1, 1U << 30, "How many blocks there are");
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

@@ -7,6 +7,7 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/limits.hpp"
 #include "common/pingpong_message.hpp"
@@ -14,7 +15,6 @@
 #include "common/pingpong_peer.hpp"
 #include "common/pingpong_report.hpp"
 #include "common/rally.hpp"
-#include "common/run.hpp"
 
 namespace {
 
@@ -66,10 +66,11 @@ void play(const examples::pingpong_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Bounces messages as datagrams (UD).", "ud_pingpong"};
+  examples::command_line arguments{"Bounces messages as datagrams (UD).", "ud_pingpong"};
   examples::pingpong_options options;
   options.size = 1024;  // What ibv_ud_pingpong really sends; its help says 2048.
-  options.add_to(app);
-  app.footer("The other side may be ibv_ud_pingpong, which needs -g on Ethernet links (RoCE).");
-  return examples::run(app, argc, argv, [&] { play(options); });
+  options.add_to(arguments);
+  arguments.add_footer(
+      "The other side may be ibv_ud_pingpong, which needs -g on Ethernet links (RoCE).");
+  return examples::run(arguments, argc, argv, [&] { play(options); });
 }

@@ -16,15 +16,14 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/completions.hpp"
 #include "common/connection_options.hpp"
 #include "common/file_descriptor.hpp"
 #include "common/limits.hpp"
 #include "common/mtu_option.hpp"
-#include "common/number.hpp"
 #include "common/pingpong_message.hpp"
 #include "common/pingpong_report.hpp"
-#include "common/run.hpp"
 #include "common/tcp_connection.hpp"
 #include "common/xrc_line.hpp"
 
@@ -44,21 +43,23 @@ struct xrc_pingpong_options : examples::connection_options {
   adverb::mtu mtu = adverb::mtu::bytes_1024;
   std::string domain_file = "/tmp/xrc_domain";
 
-  void add_to(CLI::App& app) {
-    connection_options::add_to(app);
-    examples::add_number(app, "-s,--size", size, 1, examples::unlimited,
+  void add_to(examples::command_line& arguments) {
+    connection_options::add_to(arguments);
+    arguments.add_number("-s,--size", size, 1, examples::unlimited,
                          "Size of the messages, in bytes");
-    examples::add_number(app, "-c,--clients", clients, 1, 1024,
+    arguments.add_number("-c,--clients", clients, 1, 1024,
                          "Number of clients, all on one host (for the server)");
-    examples::add_number(app, "-n,--num_tests", tests, 1, examples::unlimited,
+    arguments.add_number("-n,--num_tests", tests, 1, examples::unlimited,
                          "Number of messages to each client, and back");
-    examples::add_number(app, "-l,--sl", service_level, 0, 15, "Service level");
-    app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
-    examples::add_mtu(app, mtu);
-    app.add_option("--domain-file", domain_file,
-                   "The file through which the processes of a host share their XRC domain")
-        ->type_name("FILE")
-        ->default_str(domain_file);
+    arguments.add_number("-l,--sl", service_level, 0, 15, "Service level");
+    arguments.add_flag("-e,--events", sleep,
+                       "Sleep until there are completions, instead of polling");
+    examples::add_mtu(arguments, mtu);
+    arguments
+        .add_text("--domain-file", domain_file,
+                  "The file through which the processes of a host share their XRC domain")
+        .type_name("FILE")
+        .default_text(domain_file);
   }
 };
 
@@ -226,11 +227,12 @@ void play(xrc_pingpong_options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Bounces messages over extended reliable connections (XRC).", "xrc_pingpong"};
+  examples::command_line arguments{"Bounces messages over extended reliable connections (XRC).",
+                                   "xrc_pingpong"};
   xrc_pingpong_options options;
-  options.add_to(app);
-  app.footer(
+  options.add_to(arguments);
+  arguments.add_footer(
       "The other side may be ibv_xsrq_pingpong, which needs -g on Ethernet links (RoCE). Of its\n"
       "options on-demand paging (-o) is not here. Software devices have no XRC.");
-  return examples::run(app, argc, argv, [&] { play(options); });
+  return examples::run(arguments, argc, argv, [&] { play(options); });
 }

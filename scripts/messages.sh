@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: how they speak to whoever runs them.
+# Sourced by the other scripts: how they speak to whoever runs them, and wait for each other.
 
 # say TEXT: one step of the work.
 say() {
@@ -15,4 +15,18 @@ die() {
 # usage: prints the comment at the head of the script, which is its help.
 usage() {
   awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
+}
+
+# lock FILE: blocks until no other script holds the lock. The script and the processes that it starts
+# hold it until they end, or until unlock.
+lock() {
+  mkdir -p "$(dirname "$1")"
+  exec {lock}>"$1"
+  flock -n "$lock" && return
+  say "Waiting for another run, which holds $1"
+  flock "$lock"
+}
+
+unlock() {
+  exec {lock}>&-
 }

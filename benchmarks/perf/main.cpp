@@ -5,13 +5,11 @@
 #include <exception>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/adverb.hpp>
 
 #include "agreement.hpp"
+#include "common/command_line.hpp"
 #include "common/limits.hpp"
-#include "common/run.hpp"
 #include "interruption.hpp"
 #include "measure.hpp"
 #include "options.hpp"
@@ -72,11 +70,11 @@ void run(perf::options& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
+  examples::command_line arguments{
       "Measures latency and bandwidth between two processes: start it on one side without "
       "HOST, then on the other with it, and else with the same options.",
       "adverb_perf"};
   perf::options options;
-  options.add_to(app);
-  return examples::run(app, argc, argv, [&] { run(options); });
+  options.add_to(arguments);
+  return examples::run(arguments, argc, argv, [&] { run(options); });
 }

@@ -6,16 +6,14 @@
 #include <cstddef>
 #include <string>
 
+#include "common/command_line.hpp"
 #include "common/limits.hpp"
 #include "common/mtu_option.hpp"
-#include "common/number.hpp"
-#include "common/run.hpp"
 
 namespace perf {
 
 namespace {
 
-using examples::add_number;
 using examples::wrong_argument;
 
 constexpr std::array operation_names{"send", "write", "read", "atomic"};
@@ -23,31 +21,6 @@ constexpr std::array measure_names{"lat", "bw"};
 constexpr std::array service_names{"RC", "UC", "UD"};
 constexpr std::array engine_names{"classic", "extended"};
 constexpr std::array atomic_names{"fetch_and_add", "compare_and_swap"};
-
-/// Replaces a name by its place among `names`.
-template <std::size_t Count>
-CLI::Validator one_of(const std::array<const char*, Count>& names) {
-  return CLI::Validator{[&names](std::string& text) -> std::string {
-                          std::string listed;
-                          for (std::size_t index = 0; index < Count; ++index) {
-                            if (text == names[index]) {
-                              text = std::to_string(index);
-                              return {};
-                            }
-                            if (index != 0) listed += index + 1 == Count ? " or " : ", ";
-                            listed += names[index];
-                          }
-                          return "must be " + listed + ", not " + text;
-                        },
-                        ""};
-}
-
-template <class Enumeration, std::size_t Count>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, Enumeration& value,
-                        const std::array<const char*, Count>& names,
-                        const std::string& description) {
-  return app.add_option(name, value, description)->transform(one_of(names))->type_name("");
-}
 
 constexpr std::uint32_t largest_of_all_sizes = 8U << 20;
 /// Above this, perftest asks for a completion of each message.
@@ -71,51 +44,57 @@ const char* name_of(atomic_operation value) noexcept {
   return atomic_names[static_cast<std::size_t>(value)];
 }
 
-void options::add_to(CLI::App& app) {
-  add_choice(app, "OPERATION", operation, operation_names, "send, write, read or atomic")
-      ->required();
-  add_choice(app, "MEASURE", measure, measure_names, "lat (latency) or bw (bandwidth)")->required();
-  add_connection_to(app);
-  device_options::add_to(app, "the best one", "-x,--gid-index");
+void options::add_to(examples::command_line& arguments) {
+  arguments.add_choice("OPERATION", operation, operation_names, "send, write, read or atomic")
+      .required();
+  arguments.add_choice("MEASURE", measure, measure_names, "lat (latency) or bw (bandwidth)")
+      .required();
+  add_connection_to(arguments);
+  device_options::add_to(arguments, "the best one", "-x,--gid-index");
 
-  CLI::Option* const one_size =
-      add_number(app, "-s,--size", size, 1, examples::unlimited,
-                 "Size of a message, in bytes (default: 2 for lat, 65536 for bw)");
-  app.add_flag("-a,--all", all_sizes, "All sizes: 2, 4, 8 and so on to 8 MiB, or one packet of UD")
-      ->excludes(one_size);
-  CLI::Option* const count =
-      add_number(app, "-n,--iters", iterations, 1, many,
-                 "Messages of each size and queue pair (default: 1000 for lat, 5000 for bw)");
-  add_number(app, "-D,--duration", duration, 1, 1'000'000,
-             "Seconds to measure each size for, instead of a number of messages")
-      ->default_str("")
-      ->excludes(count);
-  add_choice(app, "-c,--connection", service, service_names, "RC, UC or UD (default: RC)");
-  add_number(app, "-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
-  add_number(app, "-u,--qp-timeout", answer_timeout, 1, 31,
-             "An answer has to come within 4.096 us, doubled so many times (RC)");
-  add_number(app, "-t,--tx-depth", send_depth, 1, examples::unlimited,
-             "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
-  add_number(app, "-r,--rx-depth", receive_depth, 1, examples::unlimited,
-             "Receives that are posted for each queue pair (send)");
-  add_number(app, "-l,--post_list", post_list, 1, examples::unlimited,
-             "Messages to post with each call (bw)");
-  add_number(app, "-I,--inline_size", inline_size, 0, examples::unlimited,
-             "Largest message to post inline (default: 0 for bw, 236 for lat where the "
-             "device can)");
-  add_number(app, "-Q,--cq-mod", moderation, 1, examples::unlimited,
-             "Messages for each completion (default: 100; 1 for messages of more than "
-             "8192 bytes)");
-  app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
-  examples::add_mtu(app, mtu, "Path MTU, in bytes (default: the largest of both ports)");
-  add_choice(app, "--engine", engine, engine_names,
-             "classic (ibv_post_send, ibv_poll_cq) or extended (ibv_wr_*, ibv_cq_ex) calls "
-             "(default: classic)");
-  add_choice(app, "--atomic", atomic, atomic_names,
-             "fetch_and_add or compare_and_swap (default: fetch_and_add)");
-  app.add_flag("--json{-}", json,
-               "Print the results as JSON instead of as a table, or with =FILE write them there")
-      ->type_name("[=FILE]");
+  const examples::option one_size =
+      arguments.add_number("-s,--size", size, 1, examples::unlimited,
+                           "Size of a message, in bytes (default: 2 for lat, 65536 for bw)");
+  arguments
+      .add_flag("-a,--all", all_sizes, "All sizes: 2, 4, 8 and so on to 8 MiB, or one packet of UD")
+      .excludes(one_size);
+  const examples::option count = arguments.add_number(
+      "-n,--iters", iterations, 1, many,
+      "Messages of each size and queue pair (default: 1000 for lat, 5000 for bw)");
+  arguments
+      .add_number("-D,--duration", duration, 1, 1'000'000,
+                  "Seconds to measure each size for, instead of a number of messages")
+      .default_text("")
+      .excludes(count);
+  arguments.add_choice("-c,--connection", service, service_names, "RC, UC or UD (default: RC)");
+  arguments.add_number("-q,--qp", queue_pairs, 1, 65536, "Number of queue pairs (bw)");
+  arguments.add_number("-u,--qp-timeout", answer_timeout, 1, 31,
+                       "An answer has to come within 4.096 us, doubled so many times (RC)");
+  arguments.add_number(
+      "-t,--tx-depth", send_depth, 1, examples::unlimited,
+      "Most messages in progress of a queue pair (default: 1 for lat, 128 for bw)");
+  arguments.add_number("-r,--rx-depth", receive_depth, 1, examples::unlimited,
+                       "Receives that are posted for each queue pair (send)");
+  arguments.add_number("-l,--post_list", post_list, 1, examples::unlimited,
+                       "Messages to post with each call (bw)");
+  arguments.add_number("-I,--inline_size", inline_size, 0, examples::unlimited,
+                       "Largest message to post inline (default: 0 for bw, 236 for lat where the "
+                       "device can)");
+  arguments.add_number("-Q,--cq-mod", moderation, 1, examples::unlimited,
+                       "Messages for each completion (default: 100; 1 for messages of more than "
+                       "8192 bytes)");
+  arguments.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
+  examples::add_mtu(arguments, mtu, "Path MTU, in bytes (default: the largest of both ports)");
+  arguments.add_choice(
+      "--engine", engine, engine_names,
+      "classic (ibv_post_send, ibv_poll_cq) or extended (ibv_wr_*, ibv_cq_ex) calls "
+      "(default: classic)");
+  arguments.add_choice("--atomic", atomic, atomic_names,
+                       "fetch_and_add or compare_and_swap (default: fetch_and_add)");
+  arguments
+      .add_flag("--json{-}", json,
+                "Print the results as JSON instead of as a table, or with =FILE write them there")
+      .type_name("[=FILE]");
 }
 
 void options::complete() {

@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/device/port.hpp>
 
 #include "common/connection_options.hpp"
@@ -56,7 +54,7 @@ struct options : examples::connection_options {
   /// Where the report goes as JSON: a file, "-" for standard output, nothing for nowhere.
   std::string json{};
 
-  void add_to(CLI::App& app);
+  void add_to(examples::command_line& arguments);
 
   /// Refuses what cannot be together, and fills in the defaults that depend on each other.
   void complete();

@@ -7,7 +7,7 @@
 
 #include <adverb/cm.hpp>
 
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 
 namespace examples {
 

@@ -5,21 +5,16 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/cm.hpp>
 
-#include "common/number.hpp"
+#include "common/command_line.hpp"
 
 namespace examples {
 
-/// Accepts IPv4 and IPv6 addresses.
-[[nodiscard]] inline CLI::Validator ip_address() {
-  return CLI::Validator{[](const std::string& text) -> std::string {
-                          if (adverb::cm::socket_address::parse(text, 0)) return {};
-                          return "must be an IP address, not " + text;
-                        },
-                        ""};
+/// What is wrong with the text, unless it is an IPv4 or IPv6 address.
+[[nodiscard]] inline std::string check_ip_address(const std::string& text) {
+  if (adverb::cm::socket_address::parse(text, 0)) return {};
+  return "must be an IP address, not " + text;
 }
 
 struct cm_options {
@@ -40,15 +35,16 @@ struct cm_options {
   }
 
   /// Of programs that are one of both.
-  void add_server_to(CLI::App& app, const std::string& description) {
-    app.add_option("HOST", server, description)->type_name("");
+  option add_server_to(command_line& arguments, const std::string& description) {
+    return arguments.add_text("HOST", server, description).type_name("");
   }
-  void add_to(CLI::App& app) {
-    app.add_option("-a,--address", address,
-                   "Address of this machine to listen on (default: any), or to connect from")
-        ->check(ip_address())
-        ->type_name("ADDRESS");
-    add_number(app, "-p,--port", port, 1, 65535, "Port of the server");
+  void add_to(command_line& arguments) {
+    arguments
+        .add_text("-a,--address", address,
+                  "Address of this machine to listen on (default: any), or to connect from")
+        .check(check_ip_address)
+        .type_name("ADDRESS");
+    arguments.add_number("-p,--port", port, 1, 65535, "Port of the server");
   }
 
  private:

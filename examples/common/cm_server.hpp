@@ -7,11 +7,9 @@
 #include <exception>
 #include <utility>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/cm.hpp>
 
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 
 namespace examples {
 
@@ -27,14 +25,14 @@ using cm_request = adverb::cm::connection_request<adverb::transport::rc>;
 
 /// Serves one client after another. What goes wrong with one is said, and ends nothing else.
 template <std::invocable<cm_request> Serve>
-[[noreturn]] void serve_clients(const CLI::App& app, const cm_listener& listener,
+[[noreturn]] void serve_clients(const command_line& arguments, const cm_listener& listener,
                                 const Serve& serve) {
   while (true) {
     cm_request request = listener.next_request();
     try {
       serve(std::move(request));
     } catch (const std::exception& failure) {
-      complain(app, failure.what(), failed);
+      complain(arguments, failure.what(), failed);
     }
   }
 }

@@ -5,10 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
+#include "common/command_line.hpp"
 #include "common/device_options.hpp"
-#include "common/number.hpp"
 
 namespace examples {
 
@@ -19,16 +17,17 @@ struct connection_options : device_options {
 
   [[nodiscard]] bool is_client() const noexcept { return !server.empty(); }
 
-  void add_to(CLI::App& app) {
-    add_connection_to(app);
-    device_options::add_to(app);
+  void add_to(command_line& arguments) {
+    add_connection_to(arguments);
+    device_options::add_to(arguments);
   }
 
  protected:
-  void add_connection_to(CLI::App& app) {
-    app.add_option("HOST", server, "Connect to the server on this host; without it, be the server")
-        ->type_name("");
-    add_number(app, "-p,--port", tcp_port, 1, 65535, "TCP port of the server");
+  void add_connection_to(command_line& arguments) {
+    arguments
+        .add_text("HOST", server, "Connect to the server on this host; without it, be the server")
+        .type_name("");
+    arguments.add_number("-p,--port", tcp_port, 1, 65535, "TCP port of the server");
   }
 };
 

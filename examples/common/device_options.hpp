@@ -5,11 +5,9 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/core/ids.hpp>
 
-#include "common/number.hpp"
+#include "common/command_line.hpp"
 
 namespace examples {
 
@@ -20,13 +18,13 @@ struct device_options {
   std::optional<adverb::gid_index> gid{};
 
   /// `rule` says which GID is chosen, `gid_names` how its option is spelled.
-  void add_to(CLI::App& app, const std::string& rule = "the best one",
+  void add_to(command_line& arguments, const std::string& rule = "the best one",
               const std::string& gid_names = "-g,--gid-idx") {
-    app.add_option("-d,--ib-dev", device, "RDMA device (default: the first one)")
-        ->type_name("NAME");
-    add_number(app, "-i,--ib-port", port, 1, 255, "Port of the device");
-    add_number(app, gid_names, gid, 0, 255,
-               "Own GID, as an index into the port's table (default: " + rule + ")");
+    arguments.add_text("-d,--ib-dev", device, "RDMA device (default: the first one)")
+        .type_name("NAME");
+    arguments.add_number("-i,--ib-port", port, 1, 255, "Port of the device");
+    arguments.add_number(gid_names, gid, 0, 255,
+                         "Own GID, as an index into the port's table (default: " + rule + ")");
   }
 };
 

@@ -8,7 +8,7 @@
 
 #include <adverb/adverb.hpp>
 
-#include "common/run.hpp"
+#include "common/command_line.hpp"
 
 namespace examples {
 

@@ -16,8 +16,8 @@
 
 #include <adverb/adverb.hpp>
 
+#include "common/command_line.hpp"
 #include "common/file_descriptor.hpp"
-#include "common/run.hpp"
 
 namespace examples {
 

@@ -4,13 +4,11 @@
 
 #include <cstdint>
 
-#include <CLI/CLI.hpp>
-
 #include <adverb/device/port.hpp>
 
+#include "common/command_line.hpp"
 #include "common/connection_options.hpp"
 #include "common/mtu_option.hpp"
-#include "common/number.hpp"
 
 namespace examples {
 
@@ -24,19 +22,21 @@ struct pingpong_options : connection_options {
   bool check = false;
   adverb::mtu mtu = adverb::mtu::bytes_1024;
 
-  void add_to(CLI::App& app) {
-    connection_options::add_to(app);
-    add_number(app, "-s,--size", size, 1, unlimited, "Size of the messages, in bytes");
-    add_number(app, "-r,--rx-depth", receive_depth, 1, unlimited,
-               "Number of receives that are posted");
-    add_number(app, "-n,--iters", iterations, 1, unlimited, "Number of messages in each direction");
-    add_number(app, "-l,--sl", service_level, 0, 15, "Service level");
-    app.add_flag("-e,--events", sleep, "Sleep until there are completions, instead of polling");
-    app.add_flag("-c,--chk", check, "Check every byte of the message that was received last");
+  void add_to(command_line& arguments) {
+    connection_options::add_to(arguments);
+    arguments.add_number("-s,--size", size, 1, unlimited, "Size of the messages, in bytes");
+    arguments.add_number("-r,--rx-depth", receive_depth, 1, unlimited,
+                         "Number of receives that are posted");
+    arguments.add_number("-n,--iters", iterations, 1, unlimited,
+                         "Number of messages in each direction");
+    arguments.add_number("-l,--sl", service_level, 0, 15, "Service level");
+    arguments.add_flag("-e,--events", sleep,
+                       "Sleep until there are completions, instead of polling");
+    arguments.add_flag("-c,--chk", check, "Check every byte of the message that was received last");
   }
 
   /// Connections have a path MTU to set; datagrams do not.
-  void add_mtu_to(CLI::App& app) { add_mtu(app, mtu); }
+  void add_mtu_to(command_line& arguments) { add_mtu(arguments, mtu); }
 };
 
 }  // namespace examples
