@@ -12,6 +12,7 @@
 #include <adverb/adverb.hpp>
 
 #include "fake.hpp"
+#include "log.hpp"
 
 class test_bench {
  public:
