@@ -15,8 +15,8 @@ using fake::fields;
 TEST_CASE("a line has what a mask makes valid, and names what is stray") {
   const auto line = [](std::uint32_t mask) {
     return fields{"f"}
-        .add_if((mask & 1) != 0, "first", 7)
-        .add_if((mask & 2) != 0, "second", 0)
+        .add_or_stray((mask & 1) != 0, "first", 7)
+        .add_or_stray((mask & 2) != 0, "second", 0)
         .unknown_bits(mask, 3)
         .text();
   };

@@ -81,6 +81,21 @@ class is_log : public log_matcher {
   mutable std::vector<std::string> actual_;
 };
 
+/// The value of a field of a line, or nothing if it has no such field.
+inline std::string field(const std::string& line, const std::string& name) {
+  const std::size_t start = line.find(" " + name + "=");
+  if (start == std::string::npos) return {};
+  const std::size_t begin = start + name.size() + 2;
+  std::size_t end = begin;
+  for (int depth = 0; end < line.size(); ++end) {
+    if (line[end] == '{') ++depth;
+    if (depth == 0 && (line[end] == ' ' || line[end] == '}')) break;
+    if (line[end] == '}') --depth;
+  }
+  return line.substr(begin, end - begin);
+}
+
 }  // namespace fake
 
+using fake::field;
 using fake::is_log;

@@ -14,8 +14,8 @@
 //     std::string modify_srq::line() const {
 //       return fields{"ibv_modify_srq"}
 //           .object(queue)
-//           .add_if((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", attributes.max_wr)
-//           .add_if((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", attributes.srq_limit)
+//           .add_or_stray((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", attributes.max_wr)
+//           .add_or_stray((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", attributes.srq_limit)
 //           .unknown_bits(mask, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)
 //           .text();
 //     }
@@ -61,8 +61,9 @@ class fields {
   fields& object(const void* object);
   fields& add(std::string_view name, const shown& value);
   fields& add_unless_zero(std::string_view name, const shown& value);
-  /// Adds a field that is valid, and `stray=` for one that is neither valid nor zero.
   fields& add_if(bool is_valid, std::string_view name, const shown& value);
+  /// Adds a field that is valid, and `stray=` for one that is neither valid nor zero.
+  fields& add_or_stray(bool is_valid, std::string_view name, const shown& value);
   /// Adds the bits of a mask that stand for no field.
   fields& unknown_bits(std::uint64_t mask, std::uint64_t known);
 
@@ -104,6 +105,8 @@ void name_region(const ibv_mr& region, std::uint64_t device_address);
 [[nodiscard]] shown name_of(const void* object);
 /// "mr0+8" for a place in the region of this key, or a number in base 16.
 [[nodiscard]] shown place_in(std::uint32_t key, std::uint64_t address);
+/// A small number, or what a pointer that was made a number points to.
+[[nodiscard]] shown id(std::uint64_t number);
 /// "[mr0+8 16][mr1+0 4]": where each begins, and its size. A key of no region is shown too.
 [[nodiscard]] std::string elements_text(const std::vector<ibv_sge>& elements);
 

@@ -38,8 +38,8 @@ std::string modify_cq::line() const {
   const bool moderates = (attributes.attr_mask & IBV_CQ_ATTR_MODERATE) != 0;
   return fields{"ibv_modify_cq"}
       .object(queue)
-      .add_if(moderates, "cq_count", attributes.moderate.cq_count)
-      .add_if(moderates, "cq_period", attributes.moderate.cq_period)
+      .add_or_stray(moderates, "cq_count", attributes.moderate.cq_count)
+      .add_or_stray(moderates, "cq_period", attributes.moderate.cq_period)
       .unknown_bits(attributes.attr_mask, IBV_CQ_ATTR_MODERATE)
       .text();
 }
@@ -67,10 +67,11 @@ std::string create_cq_ex::line() const {
       .add_unless_zero("channel", name_of(attributes.channel))
       .add_unless_zero("comp_vector", attributes.comp_vector)
       .add("wc_flags", told)
-      .add_if(has(IBV_CQ_INIT_ATTR_MASK_FLAGS), "flags",
-              bits(attributes.flags, {{IBV_CREATE_CQ_ATTR_SINGLE_THREADED, "SINGLE_THREADED"},
-                                      {IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, "IGNORE_OVERRUN"}}))
-      .add_if(has(IBV_CQ_INIT_ATTR_MASK_PD), "parent_domain", name_of(attributes.parent_domain))
+      .add_or_stray(has(IBV_CQ_INIT_ATTR_MASK_FLAGS), "flags",
+                    bits(attributes.flags, {{IBV_CREATE_CQ_ATTR_SINGLE_THREADED, "SINGLE_THREADED"},
+                                            {IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, "IGNORE_OVERRUN"}}))
+      .add_or_stray(has(IBV_CQ_INIT_ATTR_MASK_PD), "parent_domain",
+                    name_of(attributes.parent_domain))
       .unknown_bits(attributes.comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)
       .text();
 }

@@ -28,10 +28,10 @@ std::string alloc_parent_domain::line() const {
       .object(context)
       .add("pd", name_of(attributes.pd))
       .add_unless_zero("td", name_of(attributes.td))
-      .add_if(allocates, "alloc", function(attributes.alloc != nullptr))
-      .add_if(allocates, "free", function(attributes.free != nullptr))
-      .add_if(has(IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT), "pd_context",
-              name_of(attributes.pd_context))
+      .add_or_stray(allocates, "alloc", function(attributes.alloc != nullptr))
+      .add_or_stray(allocates, "free", function(attributes.free != nullptr))
+      .add_or_stray(has(IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT), "pd_context",
+                    name_of(attributes.pd_context))
       .unknown_bits(attributes.comp_mask,
                     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
       .text();
@@ -103,11 +103,11 @@ std::string rereg_mr::line() const {
   const bool moves = has(IBV_REREG_MR_CHANGE_TRANSLATION);
   return fields{"ibv_rereg_mr"}
       .object(region)
-      .add_if(has(IBV_REREG_MR_CHANGE_PD), "pd", name_of(domain))
-      .add_if(moves, "addr", name_of(memory))
-      .add_if(moves, "length", length)
-      .add_if(has(IBV_REREG_MR_CHANGE_ACCESS), "access",
-              fake::access(static_cast<unsigned>(access)))
+      .add_or_stray(has(IBV_REREG_MR_CHANGE_PD), "pd", name_of(domain))
+      .add_or_stray(moves, "addr", name_of(memory))
+      .add_or_stray(moves, "length", length)
+      .add_or_stray(has(IBV_REREG_MR_CHANGE_ACCESS), "access",
+                    fake::access(static_cast<unsigned>(access)))
       .unknown_bits(static_cast<unsigned>(flags), 7)
       .text();
 }
@@ -131,7 +131,7 @@ std::string bind_mw::line() const {
   return fields{"ibv_bind_mw"}
       .object(pair)
       .object(window)
-      .add_unless_zero("wr_id", bind.wr_id)
+      .add_unless_zero("wr_id", id(bind.wr_id))
       .add_unless_zero("send_flags", send_flags(bind.send_flags))
       .add("bind_info", show(bind.bind_info))
       .text();

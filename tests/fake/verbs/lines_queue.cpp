@@ -37,14 +37,14 @@ std::string show(const posted<ibv_ops_wr>& operation) {
       wr.opcode,
       {{IBV_WR_TAG_ADD, "TAG_ADD"}, {IBV_WR_TAG_DEL, "TAG_DEL"}, {IBV_WR_TAG_SYNC, "TAG_SYNC"}});
   fields text{opcode.text};
-  text.add_unless_zero("wr_id", wr.wr_id)
+  text.add_unless_zero("wr_id", id(wr.wr_id))
       .add_unless_zero("flags",
                        bits(static_cast<unsigned>(wr.flags),
                             {{IBV_OPS_SIGNALED, "SIGNALED"}, {IBV_OPS_TM_SYNC, "TM_SYNC"}}))
       .add_unless_zero("unexpected_cnt", wr.tm.unexpected_cnt);
   if (wr.opcode == IBV_WR_TAG_DEL) text.add("handle", wr.tm.handle);
   if (wr.opcode == IBV_WR_TAG_ADD) {
-    text.add_unless_zero("recv_wr_id", wr.tm.add.recv_wr_id)
+    text.add_unless_zero("recv_wr_id", id(wr.tm.add.recv_wr_id))
         .add("tag", hex(wr.tm.add.tag))
         .add("mask", hex(wr.tm.add.mask));
     if (!operation.elements.empty()) text.word(elements_text(operation.elements));
@@ -156,9 +156,9 @@ std::string create_srq_ex::line() const {
 std::string modify_srq::line() const {
   return fields{"ibv_modify_srq"}
       .object(queue)
-      .add_if((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", attributes.max_wr)
-      .add_if((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", attributes.srq_limit)
-      .add_if(false, "max_sge", attributes.max_sge)
+      .add_or_stray((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", attributes.max_wr)
+      .add_or_stray((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", attributes.srq_limit)
+      .add_or_stray(false, "max_sge", attributes.max_sge)
       .unknown_bits(static_cast<unsigned>(mask), IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)
       .text();
 }
@@ -178,9 +178,9 @@ std::string open_xrcd::line() const {
   const auto has = [&](unsigned bit) { return (attributes.comp_mask & bit) != 0; };
   return fields{"ibv_open_xrcd"}
       .object(context)
-      .add_if(has(IBV_XRCD_INIT_ATTR_FD), "fd", attributes.fd)
-      .add_if(has(IBV_XRCD_INIT_ATTR_OFLAGS), "oflags",
-              hex(static_cast<unsigned>(attributes.oflags)))
+      .add_or_stray(has(IBV_XRCD_INIT_ATTR_FD), "fd", attributes.fd)
+      .add_or_stray(has(IBV_XRCD_INIT_ATTR_OFLAGS), "oflags",
+                    hex(static_cast<unsigned>(attributes.oflags)))
       .unknown_bits(attributes.comp_mask, IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS)
       .text();
 }
@@ -189,10 +189,10 @@ std::string open_qp::line() const {
   const auto has = [&](unsigned bit) { return (attributes.comp_mask & bit) != 0; };
   return fields{"ibv_open_qp"}
       .object(context)
-      .add_if(has(IBV_QP_OPEN_ATTR_NUM), "qp_num", hex(attributes.qp_num))
-      .add_if(has(IBV_QP_OPEN_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
-      .add_if(has(IBV_QP_OPEN_ATTR_CONTEXT), "qp_context", name_of(attributes.qp_context))
-      .add_if(has(IBV_QP_OPEN_ATTR_TYPE), "qp_type", pair_type(attributes.qp_type))
+      .add_or_stray(has(IBV_QP_OPEN_ATTR_NUM), "qp_num", hex(attributes.qp_num))
+      .add_or_stray(has(IBV_QP_OPEN_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
+      .add_or_stray(has(IBV_QP_OPEN_ATTR_CONTEXT), "qp_context", name_of(attributes.qp_context))
+      .add_or_stray(has(IBV_QP_OPEN_ATTR_TYPE), "qp_type", pair_type(attributes.qp_type))
       .unknown_bits(attributes.comp_mask, 0xf)
       .text();
 }
@@ -206,8 +206,8 @@ std::string create_wq::line() const {
       .add("max_sge", attributes.max_sge)
       .add("pd", name_of(attributes.pd))
       .add("cq", name_of(attributes.cq))
-      .add_if((attributes.comp_mask & IBV_WQ_INIT_ATTR_FLAGS) != 0, "create_flags",
-              work_queue_flags(attributes.create_flags))
+      .add_or_stray((attributes.comp_mask & IBV_WQ_INIT_ATTR_FLAGS) != 0, "create_flags",
+                    work_queue_flags(attributes.create_flags))
       .unknown_bits(attributes.comp_mask, IBV_WQ_INIT_ATTR_FLAGS)
       .text();
 }
@@ -215,11 +215,11 @@ std::string modify_wq::line() const {
   const auto has = [&](unsigned bit) { return (attributes.attr_mask & bit) != 0; };
   return fields{"ibv_modify_wq"}
       .object(queue)
-      .add_if(has(IBV_WQ_ATTR_STATE), "wq_state", work_queue_state(attributes.wq_state))
-      .add_if(has(IBV_WQ_ATTR_CURR_STATE), "curr_wq_state",
-              work_queue_state(attributes.curr_wq_state))
-      .add_if(has(IBV_WQ_ATTR_FLAGS), "flags", work_queue_flags(attributes.flags))
-      .add_if(has(IBV_WQ_ATTR_FLAGS), "flags_mask", work_queue_flags(attributes.flags_mask))
+      .add_or_stray(has(IBV_WQ_ATTR_STATE), "wq_state", work_queue_state(attributes.wq_state))
+      .add_or_stray(has(IBV_WQ_ATTR_CURR_STATE), "curr_wq_state",
+                    work_queue_state(attributes.curr_wq_state))
+      .add_or_stray(has(IBV_WQ_ATTR_FLAGS), "flags", work_queue_flags(attributes.flags))
+      .add_or_stray(has(IBV_WQ_ATTR_FLAGS), "flags_mask", work_queue_flags(attributes.flags_mask))
       .unknown_bits(attributes.attr_mask, 7)
       .text();
 }

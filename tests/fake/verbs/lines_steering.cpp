@@ -97,8 +97,8 @@ void add(fields& text, const esp& given) {
     text.add("encap",
              {type_name(each.type) + "(" + hex_bytes(each.values.data(), each.values.size()) + ")",
               false});
-  text.add_if((given.comp_mask & IBV_FLOW_ACTION_ESP_MASK_ESN) != 0, "esn",
-              hex(given.extended_sequence_number))
+  text.add_or_stray((given.comp_mask & IBV_FLOW_ACTION_ESP_MASK_ESN) != 0, "esn",
+                    hex(given.extended_sequence_number))
       .unknown_bits(given.comp_mask, IBV_FLOW_ACTION_ESP_MASK_ESN);
 }
 

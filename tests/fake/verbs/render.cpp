@@ -40,6 +40,9 @@ fields& fields::add_unless_zero(std::string_view name, const shown& value) {
   return value.is_zero ? *this : add(name, value);
 }
 fields& fields::add_if(bool is_valid, std::string_view name, const shown& value) {
+  return is_valid ? add(name, value) : *this;
+}
+fields& fields::add_or_stray(bool is_valid, std::string_view name, const shown& value) {
   if (is_valid) return add(name, value);
   if (!value.is_zero) stray_ += " stray=" + std::string{name};
   return *this;
@@ -128,6 +131,10 @@ shown place_in(std::uint32_t key, std::uint64_t address) {
   return {with_offset(name, address - begin), false};
 }
 
+shown id(std::uint64_t number) {
+  return number < 0x10000 ? shown{number} : name_of(reinterpret_cast<const void*>(number));
+}
+
 std::string elements_text(const std::vector<ibv_sge>& elements) {
   std::string text;
   for (const ibv_sge& each : elements) {
@@ -201,7 +208,7 @@ shown show(const ibv_ah_attr& attributes) {
       .add_unless_zero("sl", attributes.sl)
       .add_unless_zero("src_path_bits", attributes.src_path_bits)
       .add_unless_zero("static_rate", attributes.static_rate)
-      .add_if(attributes.is_global != 0, "grh", {route.text, !has_route})
+      .add_or_stray(attributes.is_global != 0, "grh", {route.text, !has_route})
       .in_braces();
 }
 
@@ -226,6 +233,7 @@ shown show(const ibv_qp_attr& attributes, int mask) {
       enumerator(attributes.path_mig_state,
                  {NAMED(IBV_MIG_, MIGRATED), NAMED(IBV_MIG_, REARM), NAMED(IBV_MIG_, ARMED)});
   const bool alternate = has(IBV_QP_ALT_PATH);
+  // adverb has its defaults in the fields that are not valid.
   fields text;
   text.add_if(has(IBV_QP_STATE), "qp_state", pair_state(attributes.qp_state))
       .add_if(has(IBV_QP_CUR_STATE), "cur_qp_state", pair_state(attributes.cur_qp_state))
@@ -247,14 +255,12 @@ shown show(const ibv_qp_attr& attributes, int mask) {
       .add_if(alternate, "alt_port_num", attributes.alt_port_num)
       .add_if(alternate, "alt_timeout", attributes.alt_timeout)
       .add_if(has(IBV_QP_MIN_RNR_TIMER), "min_rnr_timer", attributes.min_rnr_timer)
-      // adverb has it there from INIT on.
-      .add_if(has(IBV_QP_SQ_PSN), "sq_psn", has(IBV_QP_SQ_PSN) ? hex(attributes.sq_psn) : shown{0})
+      .add_if(has(IBV_QP_SQ_PSN), "sq_psn", hex(attributes.sq_psn))
       .add_if(has(IBV_QP_MAX_DEST_RD_ATOMIC), "max_dest_rd_atomic", attributes.max_dest_rd_atomic)
       .add_if(has(IBV_QP_PATH_MIG_STATE), "path_mig_state", migration)
       .add_if(has(IBV_QP_CAP), "cap", show(attributes.cap))
       .add_if(has(IBV_QP_DEST_QPN), "dest_qp_num", hex(attributes.dest_qp_num))
       .add_if(has(IBV_QP_RATE_LIMIT), "rate_limit", attributes.rate_limit)
-      .add_if(false, "sq_draining", attributes.sq_draining)
       .unknown_bits(static_cast<unsigned>(mask), 0x1fffff | IBV_QP_RATE_LIMIT);
   return text.in_braces();
 }
@@ -319,15 +325,16 @@ shown show(const ibv_qp_init_attr_ex& attributes) {
   const bool hashes = hash.rx_hash_function != 0 || hash.rx_hash_key_len != 0 ||
                       hash.rx_hash_key != nullptr || hash.rx_hash_fields_mask != 0;
   return start_of(attributes)
-      .add_if(has(IBV_QP_INIT_ATTR_PD), "pd", name_of(attributes.pd))
-      .add_if(has(IBV_QP_INIT_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
-      .add_if(flagged, "create_flags", flags)
-      .add_if(flagged && (attributes.create_flags & IBV_QP_CREATE_SOURCE_QPN) != 0, "source_qpn",
-              hex(attributes.source_qpn))
-      .add_if(has(IBV_QP_INIT_ATTR_MAX_TSO_HEADER), "max_tso_header", attributes.max_tso_header)
-      .add_if(has(IBV_QP_INIT_ATTR_IND_TABLE), "rwq_ind_tbl", name_of(attributes.rwq_ind_tbl))
-      .add_if(has(IBV_QP_INIT_ATTR_RX_HASH), "rx_hash_conf", {show(hash).text, !hashes})
-      .add_if(has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS), "send_ops_flags", operations)
+      .add_or_stray(has(IBV_QP_INIT_ATTR_PD), "pd", name_of(attributes.pd))
+      .add_or_stray(has(IBV_QP_INIT_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
+      .add_or_stray(flagged, "create_flags", flags)
+      .add_or_stray(flagged && (attributes.create_flags & IBV_QP_CREATE_SOURCE_QPN) != 0,
+                    "source_qpn", hex(attributes.source_qpn))
+      .add_or_stray(has(IBV_QP_INIT_ATTR_MAX_TSO_HEADER), "max_tso_header",
+                    attributes.max_tso_header)
+      .add_or_stray(has(IBV_QP_INIT_ATTR_IND_TABLE), "rwq_ind_tbl", name_of(attributes.rwq_ind_tbl))
+      .add_or_stray(has(IBV_QP_INIT_ATTR_RX_HASH), "rx_hash_conf", {show(hash).text, !hashes})
+      .add_or_stray(has(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS), "send_ops_flags", operations)
       .unknown_bits(attributes.comp_mask, 0x7f)
       .in_braces();
 }
@@ -347,14 +354,14 @@ shown show(const ibv_srq_init_attr_ex& attributes) {
   return fields{}
       .add_unless_zero("srq_context", name_of(attributes.srq_context))
       .add("attr", show(attributes.attr))
-      .add_if(has(IBV_SRQ_INIT_ATTR_TYPE), "srq_type",
-              enumerator(attributes.srq_type,
-                         {NAMED(IBV_SRQT_, BASIC), NAMED(IBV_SRQT_, XRC), NAMED(IBV_SRQT_, TM)}))
-      .add_if(has(IBV_SRQ_INIT_ATTR_PD), "pd", name_of(attributes.pd))
-      .add_if(has(IBV_SRQ_INIT_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
-      .add_if(has(IBV_SRQ_INIT_ATTR_CQ), "cq", name_of(attributes.cq))
-      .add_if(has(IBV_SRQ_INIT_ATTR_TM), "tm_cap",
-              {matching.text, tags.max_num_tags == 0 && tags.max_ops == 0})
+      .add_or_stray(has(IBV_SRQ_INIT_ATTR_TYPE), "srq_type",
+                    enumerator(attributes.srq_type, {NAMED(IBV_SRQT_, BASIC), NAMED(IBV_SRQT_, XRC),
+                                                     NAMED(IBV_SRQT_, TM)}))
+      .add_or_stray(has(IBV_SRQ_INIT_ATTR_PD), "pd", name_of(attributes.pd))
+      .add_or_stray(has(IBV_SRQ_INIT_ATTR_XRCD), "xrcd", name_of(attributes.xrcd))
+      .add_or_stray(has(IBV_SRQ_INIT_ATTR_CQ), "cq", name_of(attributes.cq))
+      .add_or_stray(has(IBV_SRQ_INIT_ATTR_TM), "tm_cap",
+                    {matching.text, tags.max_num_tags == 0 && tags.max_ops == 0})
       .unknown_bits(attributes.comp_mask, 0x1f)
       .in_braces();
 }
@@ -402,8 +409,7 @@ void add_remote(fields& text, std::uint64_t address, std::uint32_t key) {
 std::string show(const posted<ibv_send_wr>& request, ibv_qp_type type) {
   const ibv_send_wr& wr = request.wr;
   fields text{operation(wr.opcode).text};
-  text.add_unless_zero(
-      "wr_id", wr.wr_id < 0x10000 ? shown{wr.wr_id} : name_of(reinterpret_cast<void*>(wr.wr_id)));
+  text.add_unless_zero("wr_id", id(wr.wr_id));
   text.add_unless_zero("flags", send_flags(wr.send_flags));
   switch (wr.opcode) {
     case IBV_WR_SEND_WITH_IMM: text.add("imm_data", big_endian(wr.imm_data)); break;
@@ -445,22 +451,20 @@ std::string show(const posted<ibv_send_wr>& request, ibv_qp_type type) {
 
 std::string show(const posted<ibv_recv_wr>& request) {
   fields text{"RECV"};
-  text.add_unless_zero("wr_id", request.wr.wr_id);
+  text.add_unless_zero("wr_id", id(request.wr.wr_id));
   if (!request.elements.empty()) text.word(elements_text(request.elements));
   return text.text();
 }
 
 std::string show(const extended_request& request) {
   fields text{operation(request.opcode).text};
-  text.add_unless_zero("wr_id", request.id < 0x10000
-                                    ? shown{request.id}
-                                    : name_of(reinterpret_cast<void*>(request.id)));
+  text.add_unless_zero("wr_id", id(request.id));
   text.add_unless_zero("flags", send_flags(request.flags));
   const bool has_immediate =
       request.opcode == IBV_WR_SEND_WITH_IMM || request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
-  text.add_if(has_immediate, "imm_data", big_endian(request.immediate));
-  text.add_if(request.opcode == IBV_WR_SEND_WITH_INV || request.opcode == IBV_WR_LOCAL_INV,
-              "invalidate_rkey", hex(request.invalidated_key));
+  text.add_or_stray(has_immediate, "imm_data", big_endian(request.immediate));
+  text.add_or_stray(request.opcode == IBV_WR_SEND_WITH_INV || request.opcode == IBV_WR_LOCAL_INV,
+                    "invalidate_rkey", hex(request.invalidated_key));
   switch (request.opcode) {
     case IBV_WR_RDMA_WRITE_WITH_IMM:
     case IBV_WR_RDMA_WRITE:
