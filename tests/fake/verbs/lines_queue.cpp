@@ -28,7 +28,8 @@ shown show(const ibv_wc& completion) {
 
 std::string requests_line(std::string_view function, const void* queue, const auto& requests,
                           auto... type) {
-  return fields{function}.object(queue).text() + ": " + show_all(requests, type...);
+  const std::string shown = show_all(requests, type...);
+  return fields{function}.object(queue).text() + (shown.empty() ? "" : ": ") + shown;
 }
 
 std::string show(const posted<ibv_ops_wr>& operation) {

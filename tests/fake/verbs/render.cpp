@@ -392,7 +392,8 @@ std::string pieces(const posted<ibv_send_wr>& request) {
   std::string text;
   std::size_t begin = 0;
   for (const ibv_sge& each : request.elements) {
-    text += quoted(std::string_view{request.inline_bytes}.substr(begin, each.length));
+    text += (text.empty() ? "" : " ") +
+            quoted(std::string_view{request.inline_bytes}.substr(begin, each.length));
     begin += each.length;
   }
   return text;
