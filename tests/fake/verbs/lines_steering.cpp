@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lines of flows, flow actions and counters.
+#include <algorithm>
 #include <cstring>
 
 #include "../calls.hpp"
@@ -50,8 +51,10 @@ std::string specification(const std::byte* bytes, unsigned type, std::size_t siz
     case IBV_FLOW_SPEC_ACTION_COUNT:
       text.object(read<ibv_flow_spec_counter_action>(bytes).counters);
       break;
-    default: text.word(hex_bytes(bytes + 6, size - 6));
+    default: text.word(hex_bytes(bytes + 6, size - 6)); return text.text();
   }
+  // Between the size and what is at the next address that is aligned.
+  text.add_or_stray(false, "padding", {{}, bytes[6] == std::byte{0} && bytes[7] == std::byte{0}});
   return text.text();
 }
 
@@ -73,26 +76,55 @@ std::string specifications(const std::vector<std::byte>& bytes, unsigned count) 
 }
 
 shown show(const ibv_flow_action_esp& attributes) {
+  const shown flags =
+      bits(attributes.flags, {{IBV_FLOW_ACTION_ESP_FLAGS_FULL_OFFLOAD, "FULL_OFFLOAD"},
+                              {IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT, "TRANSPORT"},
+                              {IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT, "ENCRYPT"},
+                              {IBV_FLOW_ACTION_ESP_FLAGS_ESN_NEW_WINDOW, "ESN_NEW_WINDOW"}});
   return fields{}
       .add("spi", hex(attributes.spi))
-      .add_unless_zero("seq", hex(attributes.seq))
+      .add_unless_zero("seq", attributes.seq)
       .add_unless_zero("tfc_pad", attributes.tfc_pad)
-      .add_unless_zero("flags", hex(attributes.flags))
+      .add_unless_zero("flags", flags)
       .add_unless_zero("hard_limit_pkts", attributes.hard_limit_pkts)
       .in_braces();
 }
 
+/// A key, if it is of the one protocol that there is, and as long as its struct.
+shown key_of(const esp& given) {
+  using native = ibv_flow_action_esp_keymat_aes_gcm;
+  if (given.key_protocol != IBV_FLOW_ACTION_ESP_KEYMAT_AES_GCM ||
+      given.key.size() != sizeof(native))
+    return {"{not AES_GCM}", false};
+  const auto key = read<native>(given.key.data());
+  const std::size_t length = std::min<std::size_t>(key.key_len, sizeof key.aes_key);
+  const bool is_filled_with_zero =
+      std::all_of(reinterpret_cast<const unsigned char*>(&key.aes_key) + length,
+                  reinterpret_cast<const unsigned char*>(&key.aes_key) + sizeof key.aes_key,
+                  [](unsigned char byte) { return byte == 0; });
+  return fields{"AES_GCM"}
+      .add("iv", {hex_bytes(&key.iv, sizeof key.iv), false})
+      .add("iv_algo", enumerator(key.iv_algo, {{IBV_FLOW_ACTION_IV_ALGO_SEQ, "SEQ"}}))
+      .add("salt", {hex_bytes(&key.salt, sizeof key.salt), false})
+      .add("icv_len", key.icv_len)
+      .add("key", {hex_bytes(&key.aes_key, length), false})
+      .add_or_stray(false, "key", {{}, is_filled_with_zero})
+      .in_braces();
+}
+
+shown replay_of(const esp& given) {
+  using native = ibv_flow_action_esp_replay_bmp;
+  if (given.replay_protocol != IBV_FLOW_ACTION_ESP_REPLAY_BMP ||
+      given.replay.size() != sizeof(native))
+    return {"{not BMP}", false};
+  return fields{"BMP"}.add("size", read<native>(given.replay.data()).size).in_braces();
+}
+
 void add(fields& text, const esp& given) {
   if (given.attributes) text.add("esp_attr", show(*given.attributes));
-  if (!given.key.empty())
-    text.add("keymat_proto", enumerator(given.key_protocol,
-                                        {{IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM, "AES_GCM"}}))
-        .add("keymat", {hex_bytes(given.key.data(), given.key.size()), false});
-  if (!given.replay.empty() || given.replay_protocol != 0)
-    text.add("replay_proto",
-             enumerator(given.replay_protocol, {{IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE, "NONE"},
-                                                {IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP, "BMP"}}))
-        .add("replay", {hex_bytes(given.replay.data(), given.replay.size()), false});
+  if (!given.key.empty()) text.add("keymat", key_of(given));
+  if (!given.replay.empty() || given.replay_protocol != IBV_FLOW_ACTION_ESP_REPLAY_NONE)
+    text.add("replay", replay_of(given));
   for (const esp::header& each : given.headers)
     text.add("encap",
              {type_name(each.type) + "(" + hex_bytes(each.values.data(), each.values.size()) + ")",
@@ -154,7 +186,8 @@ std::string read_counters::line() const {
   return fields{"ibv_read_counters"}
       .object(counters)
       .add("ncounters", count)
-      .add_unless_zero("flags", hex(flags))
+      .add_unless_zero("flags",
+                       bits(flags, {{IBV_READ_COUNTERS_ATTR_PREFER_CACHED, "PREFER_CACHED"}}))
       .text();
 }
 std::string destroy_counters::line() const {
