@@ -6,7 +6,8 @@
 //         qp_access_flags=0
 //       ibv_modify_qp qp0 qp_state=RTR)"));
 //
-// A line that is indented further than the first one continues the call before it. To see what a
+// A line that is indented further than the first one continues the call before it; so does the rest
+// of a mask, after a bar. To see what a
 // test calls, compare it with an empty log: the failure shows all lines.
 #pragma once
 
@@ -36,7 +37,7 @@ inline std::vector<std::string> expected_lines(std::string_view text) {
     const std::string_view words =
         std::string_view{line}.substr(start, line.find_last_not_of(' ') + 1 - start);
     if (start > indentation && !lines.empty())
-      lines.back().append(" ").append(words);
+      lines.back().append(lines.back().ends_with('|') ? "" : " ").append(words);
     else
       lines.emplace_back(words);
   }
@@ -53,7 +54,7 @@ using log_matcher = Catch::MatcherBase<log_lines>;
 inline std::string difference(const std::string& wanted, const std::string& found) {
   const auto split = std::mismatch(wanted.begin(), wanted.end(), found.begin(), found.end());
   auto start = static_cast<std::size_t>(split.first - wanted.begin());
-  while (start > 0 && wanted[start - 1] != ' ') --start;
+  while (start > 0 && wanted[start - 1] != ' ' && wanted[start - 1] != '|') --start;
   return "\"" + wanted.substr(start, 60) + "\", but was \"" + found.substr(start, 60) + "\"";
 }
 

@@ -86,7 +86,7 @@ using named_values = std::initializer_list<named_value>;
 [[nodiscard]] shown hex(std::uint64_t value);
 /// The name of an enumerator, or its number.
 [[nodiscard]] shown enumerator(std::uint64_t value, named_values names);
-/// A|B|C in the order of the bits, and the bits without a name in base 16.
+/// A|B|C in the order of the names, and the bits without a name in base 16.
 [[nodiscard]] shown bits(std::uint64_t mask, named_values names);
 [[nodiscard]] std::string hex_bytes(const void* first, std::size_t size);
 /// Text in quotation marks, in which what is not printable is escaped.

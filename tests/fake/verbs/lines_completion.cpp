@@ -48,7 +48,8 @@ std::string create_cq_ex::line() const {
   const auto has = [&](unsigned bit) { return (attributes.comp_mask & bit) != 0; };
   const shown told =
       bits(attributes.wc_flags,
-           {{IBV_WC_EX_WITH_BYTE_LEN, "BYTE_LEN"},
+           {{IBV_WC_STANDARD_FLAGS, "STANDARD"},
+            {IBV_WC_EX_WITH_BYTE_LEN, "BYTE_LEN"},
             {IBV_WC_EX_WITH_IMM, "IMM"},
             {IBV_WC_EX_WITH_QP_NUM, "QP_NUM"},
             {IBV_WC_EX_WITH_SRC_QP, "SRC_QP"},

@@ -67,7 +67,7 @@ shown bits(std::uint64_t mask, named_values names) {
   std::string text;
   std::uint64_t left = mask;
   for (const named_value& each : names)
-    if ((left & each.value) != 0) {
+    if ((left & each.value) == each.value) {
       text += (text.empty() ? "" : "|") + std::string{each.name};
       left &= ~each.value;
     }
