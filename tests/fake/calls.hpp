@@ -3,6 +3,7 @@
 #pragma once
 
 #include <any>
+#include <string>
 #include <typeindex>
 #include <utility>
 
@@ -24,7 +25,7 @@ namespace fake {
 class call {
  public:
   template <class Call>
-  call(Call what) : what_{std::move(what)} {}
+  call(Call what) : line_{line_of(what)}, what_{std::move(what)} {}
 
   /// Which function it was.
   [[nodiscard]] std::type_index kind() const { return what_.type(); }
@@ -33,8 +34,19 @@ class call {
   [[nodiscard]] const Call* as() const {
     return std::any_cast<Call>(&what_);
   }
+  /// The call as text: render.hpp says how it reads.
+  [[nodiscard]] const std::string& line() const { return line_; }
 
  private:
+  template <class Call>
+  static std::string line_of(const Call& what) {
+    if constexpr (requires { what.line(); })
+      return what.line();
+    else
+      return std::string{typeid(Call).name()} + " (without a rendering)";
+  }
+
+  std::string line_;
   std::any what_;
 };
 

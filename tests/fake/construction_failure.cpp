@@ -5,12 +5,7 @@
 #include <cstddef>
 #include <system_error>
 
-#include <adverb/completion/completion_queue.hpp>
-#include <adverb/completion/extended_completion_queue.hpp>
-#include <adverb/memory/imported.hpp>
-#include <adverb/memory/memory_region.hpp>
-#include <adverb/memory/memory_window.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/adverb.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 
@@ -18,108 +13,185 @@
 
 namespace {
 
-std::array<std::byte, 64> memory;
+using namespace adverb;
 
-/// One of everything, made in the order in which each needs the others.
-class everything {
+/// One of everything that is memory or a completion queue, made in the order in which each needs
+/// the others.
+class memory_and_completions {
  public:
+  static constexpr std::size_t objects = 18;
+  /// Calls that can fail: the device list, and one for each object.
+  static constexpr std::size_t steps = objects + 1;
+
   template <class... Policy>
-  explicit everything(Policy&... policy)
-      : context{adverb::open_device("fake0", policy...)},
-        domain{context, policy...},
-        region{domain, memory, adverb::access_right::local_write, policy...},
-        shifted{adverb::memory_region::with_device_address(
-            domain, memory, 0, adverb::access_right::local_write, policy...)},
+  explicit memory_and_completions(Policy&... policy)
+      : device{open_device("fake0", policy...)},
+        domain{device, policy...},
+        region{domain, memory, access_right::local_write, policy...},
+        shifted{memory_region::with_device_address(domain, memory, 0, access_right::local_write,
+                                                   policy...)},
         granting{domain, policy...},
-        thread{context, policy...},
+        thread{device, policy...},
         parent{domain, {.thread_domain = thread}, policy...},
-        device_memory{context, 64, {}, policy...},
-        of_device{adverb::memory_region::of_device_memory(
-            domain, device_memory, adverb::access_right::local_write, policy...)},
-        of_dmabuf{adverb::memory_region::of_dmabuf(
-            domain, {.file_descriptor = 7, .offset = 0, .length = 64},
-            adverb::access_right::local_write, policy...)},
-        null{adverb::memory_region::null(domain, policy...)},
-        imported{context, adverb::protection_domain_handle{1}, policy...},
-        imported_region{imported, adverb::memory_region_handle{2},
-                        adverb::access_right::local_write, 0, policy...},
-        channel{context, policy...},
-        queue{context, 16, {.channel = channel}, policy...},
-        polled{context, 16, policy...},
-        single_threaded{context, 16, {.single_threaded = true}, policy...},
-        extended{context, 16, {.channel = channel}, policy...} {}
+        on_device{device, 64, {}, policy...},
+        of_device{memory_region::of_device_memory(domain, on_device, access_right::local_write,
+                                                  policy...)},
+        of_dmabuf{memory_region::of_dmabuf(domain,
+                                           {.file_descriptor = 7, .offset = 0, .length = 64},
+                                           access_right::local_write, policy...)},
+        null{memory_region::null(domain, policy...)},
+        imported{device, protection_domain_handle{1}, policy...},
+        imported_region{imported, memory_region_handle{2}, access_right::local_write, 0, policy...},
+        channel{device, policy...},
+        queue{device, 16, {.channel = channel}, policy...},
+        polled{device, 16, policy...},
+        single_threaded{device, 16, {.single_threaded = true}, policy...},
+        extended{device, 16, {.channel = channel}, policy...} {}
 
  private:
-  adverb::context context;
-  adverb::protection_domain domain;
-  adverb::memory_region region;
-  adverb::memory_region shifted;
-  adverb::memory_window<adverb::window_type::two> granting;
-  adverb::thread_domain thread;
-  adverb::parent_domain parent;
-  adverb::device_memory device_memory;
-  adverb::memory_region of_device;
-  adverb::memory_region of_dmabuf;
-  adverb::memory_region null;
-  adverb::imported_protection_domain imported;
-  adverb::imported_memory_region imported_region;
-  adverb::completion_channel channel;
-  adverb::completion_queue queue;
-  adverb::completion_queue polled;
-  adverb::completion_queue single_threaded;
-  adverb::extended_completion_queue<> extended;
+  static inline std::array<std::byte, 64> memory;
+
+  context device;
+  protection_domain domain;
+  memory_region region;
+  memory_region shifted;
+  memory_window<window_type::two> granting;
+  thread_domain thread;
+  parent_domain parent;
+  device_memory on_device;
+  memory_region of_device;
+  memory_region of_dmabuf;
+  memory_region null;
+  imported_protection_domain imported;
+  imported_memory_region imported_region;
+  completion_channel channel;
+  completion_queue queue;
+  completion_queue polled;
+  completion_queue single_threaded;
+  extended_completion_queue<> extended;
 };
 
-// All that is made beside the context.
-constexpr std::size_t objects = 17;
-// Calls that can fail: the device list, opening, and one for each object.
-constexpr std::size_t steps = objects + 2;
+/// A flow that is spread, counted and decrypted.
+class steering {
+ public:
+  static constexpr std::size_t objects = 10;
+  /// Calls that can fail: the device list, the objects, and the change of a state.
+  static constexpr std::size_t steps = objects + 2;
+
+  template <class... Policy>
+  explicit steering(Policy&... policy)
+      : device{open_device("fake0", policy...)},
+        domain{device, policy...},
+        queue{device, 16, policy...},
+        fresh{work_queue<>::create(domain, {.completion_queue = queue}, policy...)},
+        ready{fresh.ready(policy...)},
+        queues{ready},
+        table{queues, policy...},
+        pair{create_receive_side_scaling_pair(domain, table, hash, policy...)},
+        traffic{device, policy...},
+        decrypt{device, esp_options{.key = {std::array<std::byte, 16>{}, {}}}, policy...},
+        steered{pair, flow_rule{{}, action_handle{decrypt}, action_count{traffic}}, policy...},
+        listed{pair, {}, specifications, policy...} {}
+
+ private:
+  static constexpr receive_hash hash = receive_hash::over<ipv4_fields>(toeplitz_key{});
+  static inline const std::array<flow_specification, 1> specifications{match_ethernet{}};
+
+  context device;
+  protection_domain domain;
+  completion_queue queue;
+  work_queue<work_queue_state::reset> fresh;
+  work_queue<> ready;
+  std::array<reference<ibv_wq>, 1> queues;
+  indirection_table table;
+  queue_pair<transport::raw_packet, qp_state::reset> pair;
+  counters traffic;
+  flow_action decrypt;
+  flow steered;
+  flow listed;
+};
+
+/// One of everything that XRC and tag matching have.
+class xrc_and_tag_matching {
+ public:
+  static constexpr std::size_t objects = 9;
+  /// Calls that can fail: the device list, and one for each object.
+  static constexpr std::size_t steps = objects + 1;
+
+  template <class... Policy>
+  explicit xrc_and_tag_matching(Policy&... policy)
+      : device{open_device("fake0", policy...)},
+        domain{device, policy...},
+        queue{device, 16, policy...},
+        shared{domain, {}, policy...},
+        xrc{device, policy...},
+        far{domain, xrc, queue, {}, policy...},
+        tags{domain, queue, {}, policy...},
+        target{queue_pair<transport::xrc_recv>::create(xrc, {}, policy...)},
+        again{queue_pair<transport::xrc_recv>::open(xrc, qp_number{0x11}, {}, policy...)} {}
+
+ private:
+  context device;
+  protection_domain domain;
+  completion_queue queue;
+  shared_receive_queue shared;
+  xrc_domain xrc;
+  xrc_shared_receive_queue far;
+  tag_matching_queue tags;
+  queue_pair<transport::xrc_recv, qp_state::reset> target;
+  queue_pair<transport::xrc_recv, qp_state::any> again;
+};
+
+/// Goes up on machines of which the first call fails, then the second and so on; checks that
+/// nothing is left.
+template <class All, class Go>
+void check_each_step(const Go& go) {
+  for (std::size_t step = 1; step <= All::steps; ++step) {
+    CAPTURE(step);
+    const told_failures told;
+    fake::machine machine;
+    machine.fail_any(ENOMEM, step);
+    go();
+    CHECK(machine.live_objects() == 0);
+    CHECK(told.messages().empty());
+  }
+}
 
 }  // namespace
 
-TEST_CASE("a failure at any step leaks nothing") {
-  for (std::size_t step = 1; step <= steps; ++step) {
-    CAPTURE(step);
-    const told_failures told;
-    fake::machine machine;
-    machine.fail_any(ENOMEM, step);
+TEMPLATE_TEST_CASE("a failure at any step leaks nothing", "", memory_and_completions, steering,
+                   xrc_and_tag_matching) {
+  check_each_step<TestType>([] {
     try {
-      const everything all;
+      const TestType all;
       FAIL("nothing was thrown");
-    } catch (const adverb::error& error) {
-      CHECK(error.code() == std::errc::not_enough_memory);
+    } catch (const error& why) {
+      CHECK(why.code() == std::errc::not_enough_memory);
     }
-    CHECK(machine.live_objects() == 0);
-    CHECK(told.messages().empty());
-  }
+  });
 }
 
-TEST_CASE("without a failure all is made, and destroyed in order",
-          "[ibv_alloc_pd][ibv_dealloc_pd][ibv_create_comp_channel][ibv_destroy_comp_channel][ibv_"
-          "destroy_cq][ibv_dereg_mr][ibv_close_device]") {
+TEMPLATE_TEST_CASE(
+    "going on with what could not be made calls no C function with it, and leaks nothing", "",
+    memory_and_completions, steering, xrc_and_tag_matching) {
+  check_each_step<TestType>([] {
+    std::error_code code;
+    const TestType all{code};
+  });
+}
+
+TEMPLATE_TEST_CASE("without a failure all is made, and destroyed in order",
+                   "[ibv_alloc_pd][ibv_dealloc_pd][ibv_create_comp_channel]"
+                   "[ibv_destroy_comp_channel][ibv_destroy_cq][ibv_dereg_mr][ibv_close_device]",
+                   memory_and_completions, steering, xrc_and_tag_matching) {
   const told_failures told;
   fake::machine machine;
-  machine.fail_any(ENOMEM, steps + 1);
+  machine.fail_any(ENOMEM, TestType::steps + 1);
   {
-    const everything all;
+    const TestType all;
     machine.fail_nothing();
-    CHECK(machine.live_objects() == objects + 1);
+    CHECK(machine.live_objects() == TestType::objects);
   }
   CHECK(machine.live_objects() == 0);
   CHECK(told.messages().empty());
-}
-
-TEST_CASE("going on with what could not be made calls no C function with it, and leaks nothing") {
-  for (std::size_t step = 1; step <= steps; ++step) {
-    CAPTURE(step);
-    const told_failures told;
-    fake::machine machine;
-    machine.fail_any(ENOMEM, step);
-    {
-      std::error_code code;
-      const everything all{code};
-    }
-    CHECK(machine.live_objects() == 0);
-    CHECK(told.messages().empty());
-  }
 }

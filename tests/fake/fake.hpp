@@ -6,7 +6,10 @@
 //     fake::machine machine;
 //     machine.fail<fake::called::alloc_pd>(ENOMEM);
 //     …
-//     CHECK(machine.calls<fake::called::modify_qp>().at(0).mask == IBV_QP_STATE);
+//     CHECK(machine.line<fake::called::modify_qp>() == "ibv_modify_qp qp0 qp_state=ERR");
+//
+// Each call is a line of text too, with every field that is valid: render.hpp says how it reads,
+// and log.hpp compares many with what is expected.
 //
 // Not thread safe.
 #pragma once
@@ -15,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,6 +77,13 @@ struct post_answer {
   std::optional<std::size_t> bad_request = std::nullopt;
 };
 
+/// Calls as lines of text.
+struct log_lines {
+  std::vector<std::string> lines;
+
+  friend std::ostream& operator<<(std::ostream& out, const log_lines& log);
+};
+
 /// The state of the fake. There is one at a time, for as long as a test lives.
 class machine {
  public:
@@ -107,6 +118,37 @@ class machine {
   /// Every call, in order.
   [[nodiscard]] const std::vector<call>& log() const;
   void forget_calls();
+
+  /// The calls of these kinds as text, in order; without a kind, all calls.
+  template <class... Calls>
+  [[nodiscard]] log_lines lines() const {
+    log_lines found;
+    for (const call& each : log())
+      if (sizeof...(Calls) == 0 || (false || ... || (each.kind() == typeid(Calls))))
+        found.lines.push_back(each.line());
+    return found;
+  }
+  /// The calls of these kinds that this makes, as text. Forgets those before.
+  template <class... Calls, class Action>
+  [[nodiscard]] log_lines lines_of(const Action& action) {
+    forget_calls();
+    action();
+    return lines<Calls...>();
+  }
+  /// The last call of one of these kinds as text, or nothing.
+  template <class... Calls>
+  [[nodiscard]] std::string line() const {
+    const log_lines found = lines<Calls...>();
+    return found.lines.empty() ? std::string{} : found.lines.back();
+  }
+  /// Names memory of the test in lines: an object, or the elements of a container.
+  template <class Object>
+  void name(std::string text, const Object& object) {
+    if constexpr (requires { object.data(), object.size(); })
+      name_memory(std::move(text), object.data(), object.size() * sizeof *object.data());
+    else
+      name_memory(std::move(text), &object, sizeof object);
+  }
 
   /// How many things were made and not destroyed: contexts, domains and so on, and device lists.
   [[nodiscard]] std::size_t live_objects() const;
@@ -161,6 +203,7 @@ class machine {
  private:
   void fail_kind(std::type_index kind, int error, std::size_t nth);
   void set_before(std::type_index kind, std::function<void()> action);
+  void name_memory(std::string text, const void* begin, std::size_t size);
 
   std::unique_ptr<state> state_;
 };

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <arpa/inet.h>
-
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
@@ -33,64 +31,26 @@ struct prepared_bench : test_bench {
   mutable_buffer second = region.slice(16, 24);
   mutable_buffer third = region.slice(40, 4);
 
-  /// Posts to the pair, and returns what arrived in that one call.
+  /// Posts to the pair, and returns the requests that arrived in that one call.
   template <class Prepared>
-  [[nodiscard]] std::vector<fake::posted<ibv_send_wr>> sent(const Prepared& prepared) {
-    machine.forget_calls();
-    pair.post(prepared).check();
-    const auto calls = machine.calls<called::post_send>();
-    REQUIRE(calls.size() == 1);
-    CHECK(calls[0].pair == pair.native_handle());
-    return calls[0].requests;
+  [[nodiscard]] std::string sent(const Prepared& prepared) {
+    return requests_of(machine.lines_of([&] { pair.post(prepared).check(); }), "post_send qp0");
   }
   /// Checks that what is prepared and a plain request look the same to the device.
   template <class Prepared, class Request>
   void check_same(const Prepared& prepared, const Request& request) {
-    const auto mine = sent(prepared);
-    const auto plain = sent(request);
-    REQUIRE(mine.size() == 1);
-    const ibv_send_wr& a = mine[0].wr;
-    const ibv_send_wr& b = plain[0].wr;
-    CHECK(a.wr_id == b.wr_id);
-    CHECK(a.opcode == b.opcode);
-    CHECK(a.send_flags == b.send_flags);
-    if constexpr (requires { typename Request::operation_type::remote_type; }) {
-      if (a.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || a.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-        CHECK(a.wr.atomic.remote_addr == b.wr.atomic.remote_addr);
-        CHECK(a.wr.atomic.rkey == b.wr.atomic.rkey);
-        CHECK(a.wr.atomic.compare_add == b.wr.atomic.compare_add);
-        if (a.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) CHECK(a.wr.atomic.swap == b.wr.atomic.swap);
-      } else {
-        CHECK(a.wr.rdma.remote_addr == b.wr.rdma.remote_addr);
-        CHECK(a.wr.rdma.rkey == b.wr.rdma.rkey);
-      }
-    }
-    if (a.opcode == IBV_WR_SEND_WITH_IMM || a.opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
-      CHECK(a.imm_data == b.imm_data);
-    if (a.opcode == IBV_WR_SEND_WITH_INV || a.opcode == IBV_WR_LOCAL_INV)
-      CHECK(a.invalidate_rkey == b.invalidate_rkey);
-    check_same_elements(mine[0], plain[0]);
+    CHECK(sent(prepared) == sent(request));
   }
-  static void check_same_elements(const fake::posted<ibv_send_wr>& mine,
-                                  const fake::posted<ibv_send_wr>& others) {
-    REQUIRE(mine.elements.size() == others.elements.size());
-    for (std::size_t index = 0; index < mine.elements.size(); ++index) {
-      CHECK(mine.elements[index].addr == others.elements[index].addr);
-      CHECK(mine.elements[index].length == others.elements[index].length);
-      // Inline data has no key: the field is not written.
-      if ((mine.wr.send_flags & IBV_SEND_INLINE) == 0)
-        CHECK(mine.elements[index].lkey == others.elements[index].lkey);
-    }
+
+  /// The requests of the only call of a log.
+  [[nodiscard]] static std::string requests_of(const fake::log_lines& log,
+                                               const std::string& call) {
+    REQUIRE(log.lines.size() == 1);
+    const std::string start = "ibv_" + call + ": ";
+    REQUIRE(log.lines[0].starts_with(start));
+    return log.lines[0].substr(start.size());
   }
 };
-
-[[nodiscard]] std::vector<std::uint64_t> ids(const auto& requests) {
-  std::vector<std::uint64_t> found;
-  for (const auto& each : requests) found.push_back(each.wr.wr_id);
-  return found;
-}
-
-using numbers = std::vector<std::uint64_t>;
 
 }  // namespace
 
@@ -127,7 +87,7 @@ TEST_CASE("Each operation changes in the fields that it has") {
   prepared_request noted{send_with_immediate(immediate{1}, bench.first)};
   bench.check_same(noted.immediate(immediate{0x11223344}),
                    send_with_immediate(immediate{0x11223344}, bench.first));
-  CHECK(noted.native().imm_data == htonl(0x11223344));
+  CHECK(bench.sent(noted) == "SEND_WITH_IMM imm_data=0x11223344 [mr0+0 8]");
 
   prepared_request told{write_with_immediate(bench.remote, immediate{1}, bench.first)};
   bench.check_same(told.immediate(immediate{5}).remote(bench.elsewhere),
@@ -181,15 +141,13 @@ TEST_CASE("A prepared datagram changes its destination") {
   const address_handle way{bench.domain,
                            {.route = global_route{.destination = test_bench::peer.gid}}};
   prepared_request request{send(bench.first).to({way, qp_number{1}, queue_key{2}})};
-  const auto arrived = [&] {
-    pair.post(request).check();
-    return bench.machine.calls<called::post_send>().back().requests.at(0).wr;
-  };
-  CHECK(arrived().wr.ud.remote_qpn == 1);
+  bench.machine.forget_calls();
+  pair.post(request).check();
   request.to({address_handle_ref{}, qp_number{3}, queue_key{4}});
-  CHECK(arrived().wr.ud.ah == nullptr);
-  CHECK(arrived().wr.ud.remote_qpn == 3);
-  CHECK(arrived().wr.ud.remote_qkey == 4);
+  pair.post(request).check();
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_send qp1: SEND ah0 remote_qpn=0x1 remote_qkey=0x2 [mr0+0 8]
+    ibv_post_send qp1: SEND null remote_qpn=0x3 remote_qkey=0x4 [mr0+0 8])"));
 
   prepared_request of_xrc{send(bench.first).to(shared_receive_queue_number{5})};
   CHECK(of_xrc.native().qp_type.xrc.remote_srqn == 5);
@@ -226,15 +184,11 @@ TEST_CASE("A prepared batch goes down in one call, again and again, and keeps it
   for (std::uint64_t round = 1; round <= 3; ++round) {
     batch.request<0>().id(round * 10).remote(bench.elsewhere);
     batch.request<2>().immediate(adverb::immediate{static_cast<std::uint32_t>(round)});
-    const auto arrived = bench.sent(batch);
-    CHECK(ids(arrived) == numbers{round * 10, 2, 3});
-    CHECK(arrived[0].wr.opcode == IBV_WR_RDMA_WRITE);
-    CHECK(arrived[0].wr.wr.rdma.remote_addr == 0x2008);
-    CHECK(arrived[0].elements.size() == 2);
-    CHECK(arrived[1].wr.opcode == IBV_WR_RDMA_READ);
-    CHECK(arrived[1].elements.at(0).addr == bench.third.address());
-    CHECK(arrived[2].wr.imm_data == htonl(static_cast<std::uint32_t>(round)));
-    CHECK(arrived[2].wr.send_flags == IBV_SEND_SIGNALED);
+    CHECK(bench.sent(batch) == "RDMA_WRITE wr_id=" + std::to_string(round * 10) +
+                                   " remote_addr=0x2008 rkey=0xbb [mr0+0 8][mr0+16 24]; "
+                                   "RDMA_READ wr_id=2 remote_addr=0x1000 rkey=0xaa [mr0+40 4]; "
+                                   "SEND_WITH_IMM wr_id=3 flags=SIGNALED imm_data=0x" +
+                                   std::to_string(round) + " [mr0+0 8]");
   }
   CHECK(bench.pair.post(batch).accepted() == 3U);
 }
@@ -245,19 +199,17 @@ TEST_CASE("A copy of a prepared batch is linked in itself") {
   {
     prepared_batch copy{batch};
     copy.request<1>().id(7).payload(bench.third);
-    CHECK(ids(bench.sent(copy)) == numbers{1, 7, 3});
-    CHECK(ids(bench.sent(batch)) == numbers{1, 2, 3});
+    CHECK(bench.sent(copy) == "SEND wr_id=1 [mr0+0 8]; SEND wr_id=7 [mr0+40 4]; SEND wr_id=3");
+    CHECK(bench.sent(batch) == "SEND wr_id=1 [mr0+0 8]; SEND wr_id=2 [mr0+16 24]; SEND wr_id=3");
     batch = copy;
     copy.request<1>().id(8).payload(bench.first);
   }
-  const auto arrived = bench.sent(batch);
-  CHECK(ids(arrived) == numbers{1, 7, 3});
-  CHECK(arrived[1].elements.at(0).addr == bench.third.address());
+  CHECK(bench.sent(batch) == "SEND wr_id=1 [mr0+0 8]; SEND wr_id=7 [mr0+40 4]; SEND wr_id=3");
 
   batch.request<0>() = prepared_batch{send(bench.first).id(9)}.request<0>();
-  CHECK(ids(bench.sent(batch)) == numbers{9, 7, 3});
+  CHECK(bench.sent(batch) == "SEND wr_id=9 [mr0+0 8]; SEND wr_id=7 [mr0+40 4]; SEND wr_id=3");
   const prepared_batch alone{send(bench.first).id(4)};
-  CHECK(ids(bench.sent(alone)) == numbers{4});
+  CHECK(bench.sent(alone) == "SEND wr_id=4 [mr0+0 8]");
 }
 
 TEST_CASE("A failed batch says how many requests were accepted, and a single one whether") {
@@ -285,50 +237,58 @@ TEST_CASE("A prepared list is posted whole or cut short, and mends itself", "[ib
   CHECK(list.size() == 5);
   for (std::size_t index = 0; index < list.size(); ++index)
     list[index].id(index).payload<1>(bench.region.slice(index * 8, 8));
-  const auto arrived = [&](const auto& what) {
-    bench.machine.forget_calls();
-    const post_result result = waiting.post(what);
-    result.check();
-    const auto calls = bench.machine.calls<called::post_recv>();
-    REQUIRE(calls.size() == 1);
-    CHECK(result.accepted() == calls[0].requests.size());
-    return calls[0].requests;
+  const std::array<std::string, 5> requests{
+      "RECV [mr0+0 8][mr0+0 8]", "RECV wr_id=1 [mr0+0 8][mr0+8 8]",
+      "RECV wr_id=2 [mr0+0 8][mr0+16 8]", "RECV wr_id=3 [mr0+0 8][mr0+24 8]",
+      "RECV wr_id=4 [mr0+0 8][mr0+32 8]"};
+  const auto check = [&](const auto& what, std::size_t count) {
+    std::string expected = requests[0];
+    for (std::size_t index = 1; index < count; ++index) expected += "; " + requests[index];
+    const auto log = bench.machine.lines_of([&] {
+      const post_result result = waiting.post(what);
+      result.check();
+      CHECK(result.accepted() == count);
+    });
+    CHECK(prepared_bench::requests_of(log, "post_recv qp1") == expected);
   };
-  const auto all = arrived(list);
-  CHECK(ids(all) == numbers{0, 1, 2, 3, 4});
-  CHECK(all[3].elements.at(0).addr == bench.first.address());
-  CHECK(all[3].elements.at(1).addr == bench.region.slice(24, 8).address());
-  CHECK(ids(arrived(list.first(2))) == numbers{0, 1});
-  CHECK(ids(arrived(list.first(5))) == numbers{0, 1, 2, 3, 4});
-  CHECK(ids(arrived(list.first(1))) == numbers{0});
-  CHECK(ids(arrived(list)) == numbers{0, 1, 2, 3, 4});
+  check(list, 5);
+  check(list.first(2), 2);
+  check(list.first(5), 5);
+  check(list.first(1), 1);
+  check(list, 5);
 
   bench.machine.forget_calls();
   const post_result nothing = waiting.post(list.first(0));
   CHECK(nothing);
   CHECK(nothing.accepted() == 0U);
-  CHECK(bench.machine.count<called::post_recv>() == 0);
+  CHECK(bench.machine.log().empty());
   bench.machine.answer_post({.result = ENOMEM, .bad_request = 1});
   CHECK(waiting.post(list.first(3)).accepted() == 1U);
-  CHECK(ids(arrived(list)) == numbers{0, 1, 2, 3, 4});
+  check(list, 5);
 }
 
 TEST_CASE("Lists are values: a copy has requests of its own, and a move leaves nothing") {
   prepared_bench bench;
+  const auto sends = [](std::uint64_t first, std::uint64_t second, std::uint64_t third) {
+    std::string text;
+    for (const std::uint64_t id : {first, second, third})
+      text += (text.empty() ? "" : "; ") + ("SEND wr_id=" + std::to_string(id)) + " [mr0+0 8]";
+    return text;
+  };
   prepared_list list{send(bench.first).id(1), 3};
   prepared_list copy{list};
   copy[1].id(2);
-  CHECK(ids(bench.sent(list)) == numbers{1, 1, 1});
-  CHECK(ids(bench.sent(copy)) == numbers{1, 2, 1});
+  CHECK(bench.sent(list) == sends(1, 1, 1));
+  CHECK(bench.sent(copy) == sends(1, 2, 1));
   prepared_list moved{std::move(copy)};
-  CHECK(ids(bench.sent(moved)) == numbers{1, 2, 1});
+  CHECK(bench.sent(moved) == sends(1, 2, 1));
   list = prepared_list{send(bench.second).id(5), 2};
-  CHECK(ids(bench.sent(list)) == numbers{5, 5});
+  CHECK(bench.sent(list) == "SEND wr_id=5 [mr0+16 24]; SEND wr_id=5 [mr0+16 24]");
   list = moved;
   moved[0].id(9);
-  CHECK(ids(bench.sent(list)) == numbers{1, 2, 1});
+  CHECK(bench.sent(list) == sends(1, 2, 1));
   for (auto& each : list) each.id(4);
-  CHECK(ids(bench.sent(list)) == numbers{4, 4, 4});
+  CHECK(bench.sent(list) == sends(4, 4, 4));
 
   prepared_list none{send(), 0};
   bench.machine.forget_calls();
@@ -347,19 +307,17 @@ TEST_CASE("Prepared receives are posted to shared receive queues and work queues
           "[ibv_post_srq_recv][ibv_post_wq_recv]") {
   prepared_bench bench;
   const adverb::shared_receive_queue shared{bench.domain, {.max_wr = 16, .max_sge = 2}};
+  auto fresh = work_queue<>::create(bench.domain, {.completion_queue = bench.queue, .max_wr = 8});
+  const auto ready = fresh.ready();
+  bench.machine.forget_calls();
   prepared_request request{receive(bench.first).id(1)};
   shared.post(request.id(2)).check();
   const prepared_batch batch{receive(bench.first).id(3), receive(bench.second).id(4)};
   shared.post(batch).check();
-  const auto calls = bench.machine.calls<called::post_srq_recv>();
-  REQUIRE(calls.size() == 2);
-  CHECK(calls[0].queue == shared.native_handle());
-  CHECK(ids(calls[0].requests) == numbers{2});
-  CHECK(ids(calls[1].requests) == numbers{3, 4});
-
-  auto fresh = work_queue<>::create(bench.domain, {.completion_queue = bench.queue, .max_wr = 8});
-  const auto ready = fresh.ready();
   prepared_list list{receive(bench.first).id(5), 3};
   ready.post(list.first(2)).check();
-  CHECK(ids(bench.machine.calls<called::post_wq_recv>().back().requests) == numbers{5, 5});
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_srq_recv srq0: RECV wr_id=2 [mr0+0 8]
+    ibv_post_srq_recv srq0: RECV wr_id=3 [mr0+0 8]; RECV wr_id=4 [mr0+16 24]
+    ibv_post_wq_recv wq0: RECV wr_id=5 [mr0+0 8]; RECV wr_id=5 [mr0+0 8])"));
 }

@@ -12,6 +12,7 @@
 #include <support/reported.hpp>
 
 #include "fake.hpp"
+#include "log.hpp"
 
 namespace {
 
@@ -27,8 +28,7 @@ TEST_CASE("the limits of a device are asked for through the extended call",
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
-  REQUIRE(machine.count<called::query_device>() == 1);
-  CHECK(machine.calls<called::query_device>()[0].extended);
+  CHECK_THAT(machine.lines<called::query_device>(), is_log("ibv_query_device_ex"));
 }
 
 TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][ibv_query_port]") {
@@ -36,10 +36,10 @@ TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][
   machine.devices[0].extended_queries = false;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
-  CHECK_FALSE(machine.calls<called::query_device>().at(0).extended);
+  CHECK(machine.line() == "ibv_query_device");
   CHECK(context.query_port(port_number{1}).active_mtu() == adverb::mtu::bytes_1024);
   CHECK(context.query_port(port_number{1}).is_ethernet());
-  CHECK_FALSE(machine.calls<called::query_port>().at(0).extended);
+  CHECK(machine.line() == "ibv_query_port (the old function) port_num=1");
 }
 
 TEST_CASE("a provider without the extended call of a device is asked through the old one",
@@ -48,7 +48,8 @@ TEST_CASE("a provider without the extended call of a device is asked through the
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_device>(EOPNOTSUPP);
   CHECK(context.query_device().max_queue_pairs() == 1024);
-  CHECK(machine.count<called::query_device>() == 2);
+  CHECK_THAT(machine.lines<called::query_device>(),
+             is_log("ibv_query_device_ex\nibv_query_device"));
 }
 
 TEST_CASE("a query of a device that fails is reported") {
@@ -66,7 +67,7 @@ TEST_CASE("a port is asked by its number", "[ibv_query_port]") {
   const adverb::port_attributes port = context.query_port(port_number{1});
   CHECK(port.state() == adverb::port_state::active);
   CHECK(port.active_mtu() == adverb::mtu::bytes_1024);
-  CHECK(machine.calls<called::query_port>().at(0).port == 1);
+  CHECK(machine.line() == "ibv_query_port port_num=1");
 }
 
 TEST_CASE("a port that is not there is reported with those that are") {
@@ -95,8 +96,9 @@ TEST_CASE("a gid is read by port and index, and an empty place is the empty gid"
   const adverb::context context = adverb::open_device();
   CHECK(context.gid(port_number{1}, gid_index{2}) == adverb::gid{fake::ipv4_gid(10, 0, 0, 1)});
   CHECK(context.gid(port_number{1}, gid_index{5}).is_empty());
-  CHECK(machine.calls<called::query_gid>().at(0).port == 1);
-  CHECK(machine.calls<called::query_gid>().at(0).index == 2);
+  CHECK_THAT(machine.lines<called::query_gid>(), is_log(R"(
+    ibv_query_gid port_num=1 index=2
+    ibv_query_gid port_num=1 index=5)"));
 }
 
 TEST_CASE("a gid beyond the table is reported") {
@@ -141,7 +143,7 @@ TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]")
   CHECK(table[0].port() == port_number{1});
   CHECK(table[5].port() == port_number{2});
   CHECK(table[5].gid().is_ipv4_mapped());
-  CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 16);
+  CHECK(machine.line() == "ibv_query_gid_table max_entries=16");
 }
 
 TEST_CASE("the gid table is read into memory of the caller, when there is enough",
@@ -153,7 +155,7 @@ TEST_CASE("the gid table is read into memory of the caller, when there is enough
   CHECK(found.data() == room.data());
   REQUIRE(found.size() == 3);
   CHECK(found[2].index() == gid_index{2});
-  CHECK(machine.calls<called::query_gid_table>().at(0).max_entries == 4);
+  CHECK(machine.line() == "ibv_query_gid_table max_entries=4");
 
   const adverb::failure why = reported([&](auto&&... policy) {
     const bool empty = context.gid_table(std::span{room}.first(2), policy...).empty();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a queue pair is made with: which call makes it, and what that is given.
 #include <cerrno>
+#include <string>
+#include <type_traits>
 
 #include <support/catch.hpp>
 
@@ -18,80 +20,63 @@ queue_pair_options plain(const test_bench& bench) {
 
 TEST_CASE("A plain pair is made by the plain call, which every provider has", "[ibv_create_qp]") {
   test_bench bench;
+  bench.machine.forget_calls();
   const auto pair = queue_pair<transport::rc>::create(bench.domain, plain(bench));
-  CHECK(bench.machine.count<fake::called::create_qp_ex>() == 0);
-  const auto call = bench.machine.calls<fake::called::create_qp>().at(0);
-  CHECK(call.domain == bench.domain.native_handle());
-  CHECK(call.attributes.cap.max_send_wr == 7);
-  CHECK(call.attributes.cap.max_inline_data == 3);
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_create_qp pd0 qp_type=RC send_cq=cq0 recv_cq=cq0 cap={max_send_wr=7 max_recv_wr=1
+      max_send_sge=1 max_recv_sge=1 max_inline_data=3})"));
 }
 
 TEST_CASE("Options beyond the plain call are asked for, and no others", "[ibv_create_qp_ex]") {
-  test_bench bench;
-  queue_pair_options options = plain(bench);
-  const auto made = [&](auto service) {
-    const auto pair = queue_pair<decltype(service)::value>::create(bench.domain, options);
+  const auto made = [&](auto service, const auto& change) {
+    test_bench bench;
+    queue_pair_options options = plain(bench);
+    change(options);
+    const auto lines = bench.machine.lines_of([&] {
+      const auto pair = queue_pair<decltype(service)::value>::create(bench.domain, options);
+      CHECK(pair);
+    });
     CHECK(bench.machine.count<fake::called::create_qp>() == 0);
-    return bench.machine.calls<fake::called::create_qp_ex>().back();
+    return lines.lines.at(0);
   };
   using ud = std::integral_constant<transport, transport::ud>;
   using raw = std::integral_constant<transport, transport::raw_packet>;
-
-  SECTION("operations of extended sending") {
-    options.send_operations = send_operation::send | send_operation::flush;
-    const auto call = made(ud{});
-    CHECK(call.context == bench.context.native_handle());
-    CHECK(call.attributes.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS));
-    CHECK(call.attributes.send_ops_flags == (IBV_QP_EX_WITH_SEND | 1 << 11));
-    CHECK(call.attributes.pd == bench.domain.native_handle());
-    CHECK(call.attributes.send_cq == bench.queue.native_handle());
-    CHECK(call.attributes.recv_cq == bench.queue.native_handle());
-    CHECK(call.attributes.cap.max_send_wr == 7);
-    CHECK(call.attributes.cap.max_inline_data == 3);
-    CHECK(call.attributes.qp_type == IBV_QPT_UD);
-  }
-  SECTION("flags") {
-    options.flags = queue_pair_flag::strip_vlan | queue_pair_flag::scatter_frame_check_sequence;
-    const auto call = made(raw{});
-    CHECK(call.attributes.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS));
-    CHECK(call.attributes.create_flags ==
-          (IBV_QP_CREATE_CVLAN_STRIPPING | IBV_QP_CREATE_SCATTER_FCS));
-    CHECK(call.attributes.qp_type == IBV_QPT_RAW_PACKET);
-  }
-  SECTION("the number of another pair") {
-    options.source_queue_pair = qp_number{0x123};
-    const auto call = made(ud{});
-    CHECK(call.attributes.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS));
-    CHECK(call.attributes.create_flags == IBV_QP_CREATE_SOURCE_QPN);
-    CHECK(call.attributes.source_qpn == 0x123);
-  }
-  SECTION("the header of segmented sends") {
-    options.max_tso_header = 64;
-    const auto call = made(raw{});
-    CHECK(call.attributes.comp_mask == (IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER));
-    CHECK(call.attributes.max_tso_header == 64);
-  }
+  const auto line = [](const std::string& type, const std::string& more) {
+    return "ibv_create_qp_ex ctx0 qp_type=" + type +
+           " send_cq=cq0 recv_cq=cq0 cap={max_send_wr=7 max_recv_wr=1 max_send_sge=1 "
+           "max_recv_sge=1 max_inline_data=3} pd=pd0 " +
+           more;
+  };
+  CHECK(made(ud{}, [](auto& options) {
+          options.send_operations = send_operation::send | send_operation::flush;
+        }) == line("UD", "send_ops_flags=SEND|0x800"));
+  CHECK(made(raw{}, [](auto& options) {
+          options.flags =
+              queue_pair_flag::strip_vlan | queue_pair_flag::scatter_frame_check_sequence;
+        }) == line("RAW_PACKET", "create_flags=SCATTER_FCS|CVLAN_STRIPPING"));
+  CHECK(made(ud{}, [](auto& options) { options.source_queue_pair = qp_number{0x123}; }) ==
+        line("UD", "create_flags=SOURCE_QPN source_qpn=0x123"));
+  CHECK(made(raw{}, [](auto& options) { options.max_tso_header = 64; }) ==
+        line("RAW_PACKET", "max_tso_header=64"));
 }
 
 TEST_CASE("A pair that takes its receives from a shared queue says which") {
   test_bench bench;
   ibv_srq shared{};
   shared.context = bench.context.native_handle();
+  bench.machine.name("shared", shared);
   queue_pair_options options = plain(bench);
   options.srq = &shared;
   const auto pair = queue_pair<transport::rc>::create(bench.domain, options);
-  CHECK(bench.machine.calls<fake::called::create_qp>().at(0).attributes.srq == &shared);
+  CHECK(field(bench.machine.line(), "srq") == "shared");
   CHECK(pair.shared_receive_queue().native_handle() == &shared);
 }
 
 TEST_CASE("An XRC initiator needs no queue for receives") {
   test_bench bench;
   const auto pair = queue_pair<transport::xrc_send>::create(bench.domain, {.send_cq = bench.queue});
-  const auto call = bench.machine.calls<fake::called::create_qp>().at(0);
-  CHECK(call.attributes.qp_type == IBV_QPT_XRC_SEND);
-  CHECK(call.attributes.recv_cq == nullptr);
-  CHECK(call.attributes.cap.max_recv_wr == 0);
-  CHECK(call.attributes.cap.max_recv_sge == 0);
+  CHECK(bench.machine.line() ==
+        "ibv_create_qp pd0 qp_type=XRC_SEND send_cq=cq0 cap={max_send_wr=1 max_send_sge=1}");
   failure why;
   CHECK(!queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue}, why));
   CHECK(why.code() == std::errc::invalid_argument);

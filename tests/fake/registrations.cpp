@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include <support/reported.hpp>
 
 #include "fake.hpp"
+#include "log.hpp"
 
 namespace {
 
@@ -34,6 +34,8 @@ struct fixture {
   adverb::protection_domain domain{context};
   std::span<std::byte> memory{whole_page.bytes};
 
+  fixture() { machine.name("page", whole_page.bytes); }
+
   /// The explanation of a registration that the device answers with this errno.
   [[nodiscard]] std::string said(int error, access_rights rights) {
     return said(error, rights, memory);
@@ -51,10 +53,8 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "zero-based memory has the device address 0", "[ibv_reg_mr_iova]") {
   const memory_region region{domain, memory, access_right::local_write | access_right::zero_based};
-  const auto call = machine.calls<called::reg_mr>().at(0);
-  CHECK(call.memory == memory.data());
-  CHECK(call.device_address == 0);
-  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ZERO_BASED));
+  CHECK(machine.line() ==
+        "ibv_reg_mr pd0 addr=page length=4096 iova=0x0 access=LOCAL_WRITE|ZERO_BASED");
   CHECK(region.device_address() == 0);
   CHECK(region.slice(8, 8).address() == 8);
 }
@@ -62,12 +62,9 @@ TEST_CASE_METHOD(fixture, "zero-based memory has the device address 0", "[ibv_re
 TEST_CASE_METHOD(fixture, "the whole address space is registered on demand", "[ibv_reg_mr]") {
   const auto region = memory_region::of_whole_address_space(
       domain, access_right::local_write | access_right::remote_read);
-  const auto call = machine.calls<called::reg_mr>().at(0);
-  CHECK(call.domain == domain.native_handle());
-  CHECK(call.memory == nullptr);
-  CHECK(call.length == std::numeric_limits<std::size_t>::max());
-  CHECK(call.device_address == 0);
-  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND));
+  CHECK(machine.line() ==
+        "ibv_reg_mr pd0 addr=null length=18446744073709551615 "
+        "access=LOCAL_WRITE|REMOTE_READ|ON_DEMAND");
 
   std::vector<std::uint32_t> values(4);
   const adverb::mutable_buffer buffer = region.buffer_of(std::span{values}.subspan(1));
@@ -105,19 +102,15 @@ TEST_CASE_METHOD(fixture, "memory of a dma-buf is registered", "[ibv_reg_dmabuf_
   const auto region = memory_region::of_dmabuf(
       domain, {.file_descriptor = 7, .offset = 8192, .length = 4096, .device_address = 0x10000},
       access_right::local_write | access_right::remote_write);
-  const auto call = machine.calls<called::reg_dmabuf_mr>().at(0);
-  CHECK(call.domain == domain.native_handle());
-  CHECK(call.file_descriptor == 7);
-  CHECK(call.offset == 8192);
-  CHECK(call.length == 4096);
-  CHECK(call.device_address == 0x10000);
-  CHECK(call.access == (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
   CHECK(region.size() == 4096);
   CHECK(region.slice(16, 8).address() == 0x10010);
 
   const auto plain =
       memory_region::of_dmabuf(domain, {.file_descriptor = 7, .offset = 8192, .length = 4096});
-  CHECK(machine.calls<called::reg_dmabuf_mr>().at(1).device_address == 8192);
+  CHECK_THAT(machine.lines<called::reg_dmabuf_mr>(), is_log(R"(
+    ibv_reg_dmabuf_mr pd0 offset=8192 length=4096 iova=0x10000 fd=7
+      access=LOCAL_WRITE|REMOTE_WRITE
+    ibv_reg_dmabuf_mr pd0 offset=8192 length=4096 iova=0x2000 fd=7 access=LOCAL_WRITE)"));
   CHECK(plain.slice(0, 8).address() == 8192);
 }
 
@@ -141,7 +134,7 @@ TEST_CASE_METHOD(fixture, "a registration of a dma-buf that fails is explained")
 
 TEST_CASE_METHOD(fixture, "a null region is without memory", "[ibv_alloc_null_mr]") {
   const auto region = memory_region::null(domain);
-  CHECK(machine.calls<called::alloc_null_mr>().at(0).domain == domain.native_handle());
+  CHECK(machine.line() == "ibv_alloc_null_mr pd0");
   CHECK(region.slice(0, 4096).address() == 0);
   CHECK(region.slice(0, 4096).key() == region.lkey());
   CHECK(reported([&](auto&&... policy) { (void)region.remote(policy...); }).code() ==
@@ -220,20 +213,10 @@ TEST_CASE_METHOD(fixture, "memory is prefetched", "[ibv_advise_mr]") {
   prefetch_for_writing(domain, std::span{buffers}.first(1), {.flush = true});
   prefetch_without_faulting(domain, std::vector{region.const_slice(8, 8)});
 
-  const auto calls = machine.calls<called::advise_mr>();
-  REQUIRE(calls.size() == 3);
-  CHECK(calls[0].domain == domain.native_handle());
-  CHECK(calls[0].advice == IBV_ADVISE_MR_ADVICE_PREFETCH);
-  CHECK(calls[0].flags == 0);
-  REQUIRE(calls[0].elements.size() == 2);
-  CHECK(calls[0].elements[1].addr == address_of(memory.data()) + 64);
-  CHECK(calls[0].elements[1].length == 32);
-  CHECK(calls[0].elements[1].lkey == static_cast<std::uint32_t>(region.lkey()));
-  CHECK(calls[1].advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
-  CHECK(calls[1].flags == IBV_ADVISE_MR_FLAG_FLUSH);
-  CHECK(calls[1].elements.size() == 1);
-  CHECK(calls[2].advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
-  CHECK(calls[2].elements.at(0).length == 8);
+  CHECK_THAT(machine.lines<called::advise_mr>(), is_log(R"(
+    ibv_advise_mr pd0 PREFETCH flags=0 [mr0+0 16][mr0+64 32]
+    ibv_advise_mr pd0 PREFETCH_WRITE flags=FLUSH [mr0+0 16]
+    ibv_advise_mr pd0 PREFETCH_NO_FAULT flags=0 [mr0+8 8])"));
 }
 
 TEST_CASE_METHOD(fixture, "advice that is not taken is explained") {

@@ -3,7 +3,7 @@
 // every field as it arrives.
 #include <array>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include <support/catch.hpp>
 
@@ -27,35 +27,20 @@ struct either_bench : test_bench {
   queue_pair<Transport> pair = ready<Transport>({.send_operations = operations});
   extended_sender<Transport, operations> sender = pair.template extended<operations>();
 
+  /// What these requests make the pair call, and what they make the extended sender call.
   template <class... Requests>
-  [[nodiscard]] std::vector<fake::posted<ibv_send_wr>> posted(const Requests&... requests) {
-    machine.forget_calls();
-    CHECK(pair.post(requests...).accepted() == sizeof...(Requests));
-    const auto calls = machine.calls<fake::called::post_send>();
-    REQUIRE(calls.size() == 1);
-    REQUIRE(calls[0].requests.size() == sizeof...(Requests));
-    return calls[0].requests;
+  [[nodiscard]] fake::log_lines posted(const Requests&... requests) {
+    return machine.lines_of(
+        [&] { CHECK(pair.post(requests...).accepted() == sizeof...(Requests)); });
   }
   template <class... Requests>
-  [[nodiscard]] std::vector<fake::extended_request> built(const Requests&... requests) {
-    machine.forget_calls();
-    CHECK(sender.post(requests...).accepted() == sizeof...(Requests));
-    const auto calls = machine.calls<fake::called::wr_complete>();
-    REQUIRE(calls.size() == 1);
-    REQUIRE(calls[0].requests.size() == sizeof...(Requests));
-    return calls[0].requests;
+  [[nodiscard]] fake::log_lines built(const Requests&... requests) {
+    return machine.lines_of(
+        [&] { CHECK(sender.post(requests...).accepted() == sizeof...(Requests)); });
   }
 };
 
 constexpr shared_receive_queue_number there{0x321};
-constexpr std::array xrc_opcodes{IBV_WR_SEND,
-                                 IBV_WR_SEND_WITH_IMM,
-                                 IBV_WR_SEND_WITH_INV,
-                                 IBV_WR_RDMA_WRITE,
-                                 IBV_WR_RDMA_WRITE_WITH_IMM,
-                                 IBV_WR_RDMA_READ,
-                                 IBV_WR_ATOMIC_CMP_AND_SWP,
-                                 IBV_WR_ATOMIC_FETCH_AND_ADD};
 
 /// One of each, as `use` takes them.
 template <class Bench, class Use>
@@ -79,31 +64,18 @@ TEST_CASE("XRC requests name the shared receive queue beside all that RC ones ha
   either_bench<transport::xrc_send> bench;
   const auto sent =
       with_xrc_requests(bench, [&](const auto&... requests) { return bench.posted(requests...); });
-  for (std::size_t index = 0; index < sent.size(); ++index) {
-    CAPTURE(index);
-    CHECK(sent[index].wr.opcode == xrc_opcodes[index]);
-    CHECK(sent[index].wr.qp_type.xrc.remote_srqn == 0x321);
-    REQUIRE(sent[index].elements.size() == 1);
-    CHECK(sent[index].elements[0].length == (index < 6 ? 16 : 8));
-  }
-  CHECK(sent[0].wr.wr_id == 1);
-  CHECK(sent[1].wr.imm_data == htobe32(0x01020304));
-  CHECK(sent[1].wr.send_flags == IBV_SEND_SOLICITED);
-  CHECK(sent[2].wr.invalidate_rkey == 0x55);
-  CHECK(sent[3].wr.send_flags == IBV_SEND_FENCE);
-  CHECK(sent[4].wr.imm_data == htobe32(0x0a0b0c0d));
-  for (std::size_t index = 3; index < 6; ++index) {
-    CHECK(sent[index].wr.wr.rdma.remote_addr == 0x7000);
-    CHECK(sent[index].wr.wr.rdma.rkey == 0x99);
-  }
-  for (std::size_t index = 6; index < 8; ++index) {
-    CHECK(sent[index].wr.wr.atomic.remote_addr == 0x7000);
-    CHECK(sent[index].wr.wr.atomic.rkey == 0x99);
-  }
-  CHECK(sent[6].wr.wr.atomic.compare_add == 5);
-  CHECK(sent[6].wr.wr.atomic.swap == 6);
-  CHECK(sent[7].wr.wr.atomic.compare_add == 7);
-  CHECK(sent[7].wr.send_flags == IBV_SEND_SIGNALED);
+  CHECK_THAT(sent, is_log(R"(
+    ibv_post_send qp0: SEND wr_id=1 remote_srqn=0x321 [mr0+8 16];
+      SEND_WITH_IMM flags=SOLICITED imm_data=0x1020304 remote_srqn=0x321 [mr0+8 16];
+      SEND_WITH_INV invalidate_rkey=0x55 remote_srqn=0x321 [mr0+8 16];
+      RDMA_WRITE flags=FENCE remote_addr=0x7000 rkey=0x99 remote_srqn=0x321 [mr0+8 16];
+      RDMA_WRITE_WITH_IMM imm_data=0xa0b0c0d remote_addr=0x7000 rkey=0x99 remote_srqn=0x321
+        [mr0+8 16];
+      RDMA_READ remote_addr=0x7000 rkey=0x99 remote_srqn=0x321 [mr0+8 16];
+      ATOMIC_CMP_AND_SWP remote_addr=0x7000 rkey=0x99 compare=0x5 swap=0x6 remote_srqn=0x321
+        [mr0+0 8];
+      ATOMIC_FETCH_AND_ADD flags=SIGNALED remote_addr=0x7000 rkey=0x99 add=0x7 remote_srqn=0x321
+        [mr0+0 8])"));
 }
 
 TEST_CASE("XRC requests name the shared receive queue through the extended calls",
@@ -111,33 +83,23 @@ TEST_CASE("XRC requests name the shared receive queue through the extended calls
   either_bench<transport::xrc_send> bench;
   const auto sent =
       with_xrc_requests(bench, [&](const auto&... requests) { return bench.built(requests...); });
-  for (std::size_t index = 0; index < sent.size(); ++index) {
-    CAPTURE(index);
-    CHECK(sent[index].opcode == xrc_opcodes[index]);
-    CHECK(sent[index].shared_receive_queue == 0x321);
-    CHECK(sent[index].data_call == "sge");
-    REQUIRE(sent[index].elements.size() == 1);
-    CHECK(sent[index].elements[0].length == (index < 6 ? 16 : 8));
-  }
-  CHECK(sent[0].id == 1);
-  CHECK(sent[1].immediate == htobe32(0x01020304));
-  CHECK(sent[1].flags == IBV_SEND_SOLICITED);
-  CHECK(sent[2].invalidated_key == 0x55);
-  CHECK(sent[3].flags == IBV_SEND_FENCE);
-  CHECK(sent[4].immediate == htobe32(0x0a0b0c0d));
-  for (std::size_t index = 3; index < 8; ++index) {
-    CHECK(sent[index].remote_address == 0x7000);
-    CHECK(sent[index].remote_key == 0x99);
-  }
-  CHECK(sent[6].compare_or_add == 5);
-  CHECK(sent[6].swap == 6);
-  CHECK(sent[7].compare_or_add == 7);
-  CHECK(sent[7].flags == IBV_SEND_SIGNALED);
-
-  const auto written = bench.built(atomic_write(bench.remote, 0x0102030405060708).to(there));
-  CHECK(written[0].opcode == IBV_WR_ATOMIC_WRITE);
-  CHECK(written[0].written == 0x0102030405060708);
-  CHECK(written[0].shared_receive_queue == 0x321);
+  CHECK_THAT(sent, is_log(R"(
+    ibv_wr_start qp0
+    ibv_wr_complete qp0: SEND wr_id=1 remote_srqn=0x321 sge [mr0+8 16];
+      SEND_WITH_IMM flags=SOLICITED imm_data=0x1020304 remote_srqn=0x321 sge [mr0+8 16];
+      SEND_WITH_INV invalidate_rkey=0x55 remote_srqn=0x321 sge [mr0+8 16];
+      RDMA_WRITE flags=FENCE remote_addr=0x7000 rkey=0x99 remote_srqn=0x321 sge [mr0+8 16];
+      RDMA_WRITE_WITH_IMM imm_data=0xa0b0c0d remote_addr=0x7000 rkey=0x99 remote_srqn=0x321
+        sge [mr0+8 16];
+      RDMA_READ remote_addr=0x7000 rkey=0x99 remote_srqn=0x321 sge [mr0+8 16];
+      ATOMIC_CMP_AND_SWP remote_addr=0x7000 rkey=0x99 compare=0x5 swap=0x6 remote_srqn=0x321
+        sge [mr0+0 8];
+      ATOMIC_FETCH_AND_ADD flags=SIGNALED remote_addr=0x7000 rkey=0x99 add=0x7 remote_srqn=0x321
+        sge [mr0+0 8])"));
+  CHECK_THAT(bench.built(atomic_write(bench.remote, 0x0102030405060708).to(there)), is_log(R"(
+    ibv_wr_start qp0
+    ibv_wr_complete qp0: ATOMIC_WRITE remote_addr=0x7000 rkey=0x99 value=0x102030405060708
+      remote_srqn=0x321)"));
 }
 
 TEST_CASE("An XRC initiator binds windows and invalidates keys, which have no destination",
@@ -147,59 +109,33 @@ TEST_CASE("An XRC initiator binds windows and invalidates keys, which have no de
   const auto bind = [&] {
     return bind_window(window.prepare<std::byte, access_right::remote_write>(bench.region, 8, 16));
   };
-  const auto posted = bench.posted(local_invalidate(rkey{0x77}), bind().fenced());
-  CHECK(posted[0].wr.opcode == IBV_WR_LOCAL_INV);
-  CHECK(posted[0].wr.invalidate_rkey == 0x77);
-  CHECK(posted[1].wr.opcode == IBV_WR_BIND_MW);
-  CHECK(posted[1].wr.bind_mw.mw == window.native_handle());
-  CHECK(posted[1].wr.send_flags == IBV_SEND_FENCE);
-
-  const auto built = bench.built(local_invalidate(rkey{0x77}), bind());
-  CHECK(built[0].opcode == IBV_WR_LOCAL_INV);
-  CHECK(built[0].invalidated_key == 0x77);
-  CHECK(built[1].opcode == IBV_WR_BIND_MW);
-  CHECK(built[1].window == window.native_handle());
-  // Nobody has said a number.
-  CHECK(built[0].shared_receive_queue == 0);
-  CHECK(built[1].shared_receive_queue == 0);
+  CHECK_THAT(bench.posted(local_invalidate(rkey{0x77}), bind().fenced()), is_log(R"(
+    ibv_post_send qp0: LOCAL_INV invalidate_rkey=0x77;
+      BIND_MW flags=FENCE mw0 rkey=0x3005ff
+        bind_info={mr0+8 length=16 mw_access_flags=REMOTE_WRITE})"));
+  CHECK_THAT(bench.built(local_invalidate(rkey{0x77}), bind()), is_log(R"(
+    ibv_wr_start qp0
+    ibv_wr_complete qp0: LOCAL_INV invalidate_rkey=0x77;
+      BIND_MW mw0 rkey=0x300500
+        bind_info={mr0+8 length=16 mw_access_flags=REMOTE_WRITE})"));
 }
 
-TEST_CASE("Raw packets are sent as they are, inline, or segmented", "[ibv_post_send]") {
+TEST_CASE("Raw packets are sent as they are, inline, or segmented",
+          "[ibv_post_send][ibv_wr_send][ibv_wr_send_tso][ibv_wr_set_inline_data]") {
   either_bench<transport::raw_packet> bench;
   std::string header(14, 'h');
-  const auto sent =
-      bench.posted(send(bench.local).ip_checksum().id(1), send(inline_data{header}).signaled(),
-                   send_segmented(std::as_bytes(std::span{header}), 1000, bench.local));
-  CHECK(sent[0].wr.opcode == IBV_WR_SEND);
-  CHECK(sent[0].wr.wr_id == 1);
-  CHECK(sent[0].wr.send_flags == IBV_SEND_IP_CSUM);
-  CHECK(sent[0].elements.at(0).addr == bench.local.address());
-  CHECK(sent[1].wr.send_flags == (IBV_SEND_INLINE | IBV_SEND_SIGNALED));
-  CHECK(sent[1].inline_bytes == header);
-  CHECK(sent[2].wr.opcode == IBV_WR_TSO);
-  CHECK(sent[2].wr.tso.hdr == header.data());
-  CHECK(sent[2].wr.tso.hdr_sz == 14);
-  CHECK(sent[2].wr.tso.mss == 1000);
-  CHECK(sent[2].elements.at(0).length == 16);
-}
-
-TEST_CASE("Raw packets are sent through the extended calls",
-          "[ibv_wr_send][ibv_wr_send_tso][ibv_wr_set_inline_data]") {
-  either_bench<transport::raw_packet> bench;
-  std::string header(14, 'h');
-  const auto sent =
-      bench.built(send(bench.local).ip_checksum().id(1), send(inline_data{header}).signaled(),
-                  send_segmented(std::as_bytes(std::span{header}), 1000, bench.local));
-  CHECK(sent[0].opcode == IBV_WR_SEND);
-  CHECK(sent[0].id == 1);
-  CHECK(sent[0].flags == IBV_SEND_IP_CSUM);
-  CHECK(sent[0].elements.at(0).addr == bench.local.address());
-  CHECK(sent[1].flags == (IBV_SEND_INLINE | IBV_SEND_SIGNALED));
-  CHECK(sent[1].inline_bytes == header);
-  CHECK(sent[2].opcode == IBV_WR_TSO);
-  CHECK(sent[2].header == header);
-  CHECK(sent[2].segment_size == 1000);
-  CHECK(sent[2].elements.at(0).length == 16);
+  const auto plain = send(bench.local).ip_checksum().id(1);
+  const auto inlined = send(inline_data{header}).signaled();
+  const auto segmented = send_segmented(std::as_bytes(std::span{header}), 1000, bench.local).id(4);
+  CHECK_THAT(bench.posted(plain, inlined, segmented), is_log(R"(
+    ibv_post_send qp0: SEND wr_id=1 flags=IP_CSUM [mr0+8 16];
+      SEND flags=SIGNALED|INLINE "hhhhhhhhhhhhhh";
+      TSO wr_id=4 hdr="hhhhhhhhhhhhhh" mss=1000 [mr0+8 16])"));
+  CHECK_THAT(bench.built(plain, inlined, segmented), is_log(R"(
+    ibv_wr_start qp0
+    ibv_wr_complete qp0: SEND wr_id=1 flags=IP_CSUM sge [mr0+8 16];
+      SEND flags=SIGNALED|INLINE inline "hhhhhhhhhhhhhh";
+      TSO wr_id=4 hdr="hhhhhhhhhhhhhh" mss=1000 sge [mr0+8 16])"));
 }
 
 TEST_CASE("A pair that is to send what its transport does not carry is refused with that reason",

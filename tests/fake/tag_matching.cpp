@@ -3,7 +3,6 @@
 // themselves.
 #include <array>
 #include <cerrno>
-#include <limits>
 #include <string>
 
 #include <support/catch.hpp>
@@ -21,10 +20,6 @@ struct tag_bench : test_bench {
   std::array<std::byte, 64> memory{};
   memory_region region{domain, memory, access_right::local_write};
   tag_matching_queue tags{domain, queue, {.max_wr = 8, .max_tags = 4, .max_operations = 2}};
-
-  [[nodiscard]] std::vector<fake::posted<ibv_ops_wr>> posted() const {
-    return machine.calls<called::post_srq_ops>().back().operations;
-  }
 };
 
 std::string refusal(test_bench& bench, const tag_matching_queue_options& options) {
@@ -40,29 +35,17 @@ TEST_CASE("A tag matching queue is made with exactly its options",
           "[ibv_create_srq_ex][ibv_destroy_srq]") {
   test_bench bench;
   int user = 0;
+  bench.machine.name("user", user);
   tag_matching_queue tags{
       bench.domain,
       bench.queue,
       {.max_wr = 16, .max_sge = 2, .max_tags = 100, .max_operations = 10, .user_context = &user}};
-  const auto call = bench.machine.calls<called::create_srq_ex>().at(0);
-  CHECK(call.context == bench.context.native_handle());
-  CHECK(call.attributes.srq_context == &user);
-  CHECK(call.attributes.attr.max_wr == 16);
-  CHECK(call.attributes.attr.max_sge == 2);
-  CHECK(call.attributes.attr.srq_limit == 0);
-  CHECK(call.attributes.comp_mask == (IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-                                      IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM));
-  CHECK(call.attributes.srq_type == IBV_SRQT_TM);
-  CHECK(call.attributes.pd == bench.domain.native_handle());
-  CHECK(call.attributes.xrcd == nullptr);
-  CHECK(call.attributes.cq == bench.queue.native_handle());
-  CHECK(call.attributes.tm_cap.max_num_tags == 100);
-  CHECK(call.attributes.tm_cap.max_ops == 10);
   CHECK(tags.user_context() == &user);
-
-  const ibv_srq* const native = tags.native_handle();
   tags.close();
-  CHECK(bench.machine.calls<called::destroy_srq>().at(0).queue == native);
+  CHECK_THAT((bench.machine.lines<called::create_srq_ex, called::destroy_srq>()), is_log(R"(
+    ibv_create_srq_ex ctx0 srq_context=user attr={max_wr=16 max_sge=2} srq_type=TM pd=pd0 cq=cq0
+      tm_cap={max_num_tags=100 max_ops=10}
+    ibv_destroy_srq srq0)"));
 }
 
 TEST_CASE("A tag is added with its receive, and its handle comes back", "[ibv_post_srq_ops]") {
@@ -70,26 +53,15 @@ TEST_CASE("A tag is added with its receive, and its handle comes back", "[ibv_po
   const mutable_buffer buffer = bench.region.slice(0, 8);
   int message = 0;
   tag_handle handle{};
+  bench.machine.name("message", message);
+  bench.machine.forget_calls();
   bench.tags.post_operations(add_tag(0x1122, buffer).mask(0xff00).id(&message).handle_to(handle))
       .check();
-  CHECK(bench.machine.calls<called::post_srq_ops>().back().queue == bench.tags.native_handle());
-  REQUIRE(bench.posted().size() == 1);
-  const fake::posted<ibv_ops_wr> added = bench.posted()[0];
-  CHECK(added.wr.opcode == IBV_WR_TAG_ADD);
-  CHECK(added.wr.wr_id == 0);
-  CHECK(added.wr.flags == 0);
-  CHECK(added.wr.tm.add.recv_wr_id == reinterpret_cast<std::uintptr_t>(&message));
-  CHECK(added.wr.tm.add.tag == 0x1122);
-  CHECK(added.wr.tm.add.mask == 0xff00);
-  REQUIRE(added.elements.size() == 1);
-  CHECK(added.elements[0].addr == buffer.address());
-  CHECK(added.elements[0].length == 8);
-  CHECK(added.elements[0].lkey == static_cast<std::uint32_t>(bench.region.lkey()));
   CHECK(handle == tag_handle{1});
-
   bench.tags.post_operations(add_tag(7)).check();
-  CHECK(bench.posted()[0].elements.empty());
-  CHECK(bench.posted()[0].wr.tm.add.mask == std::numeric_limits<std::uint64_t>::max());
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_srq_ops srq0: TAG_ADD recv_wr_id=message tag=0x1122 mask=0xff00 [mr0+0 8]
+    ibv_post_srq_ops srq0: TAG_ADD tag=0x7 mask=0xffffffffffffffff)"));
 }
 
 TEST_CASE("Operations on the list are chained in one call", "[ibv_post_srq_ops]") {
@@ -97,33 +69,21 @@ TEST_CASE("Operations on the list are chained in one call", "[ibv_post_srq_ops]"
   const std::array<mutable_buffer, 2> list{bench.region.slice(0, 8), bench.region.slice(8, 8)};
   tag_handle first{};
   tag_handle second{};
+  bench.machine.name("bench", bench);
+  bench.machine.forget_calls();
   const post_result result =
       bench.tags.post_operations(add_tag(1, std::span{list}).handle_to(first).signaled(11),
                                  delete_tag(tag_handle{77}).signaled(12).handled_unexpected(3),
                                  add_tag(2, list[0]).handle_to(second).handled_unexpected(4),
                                  synchronize_tags(5), synchronize_tags(6).signaled(&bench));
   CHECK(result.accepted() == 5U);
-  CHECK(bench.machine.count<called::post_srq_ops>() == 1);
-  const auto posted = bench.posted();
-  REQUIRE(posted.size() == 5);
-
-  CHECK(posted[0].wr.wr_id == 11);
-  CHECK(posted[0].wr.flags == IBV_OPS_SIGNALED);
-  CHECK(posted[0].elements.size() == 2);
-  CHECK(posted[1].wr.opcode == IBV_WR_TAG_DEL);
-  CHECK(posted[1].wr.wr_id == 12);
-  CHECK(posted[1].wr.flags == (IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC));
-  CHECK(posted[1].wr.tm.handle == 77);
-  CHECK(posted[1].wr.tm.unexpected_cnt == 3);
-  CHECK(posted[2].wr.opcode == IBV_WR_TAG_ADD);
-  CHECK(posted[2].wr.flags == IBV_OPS_TM_SYNC);
-  CHECK(posted[2].wr.tm.unexpected_cnt == 4);
-  CHECK(posted[3].wr.opcode == IBV_WR_TAG_SYNC);
-  CHECK(posted[3].wr.flags == IBV_OPS_TM_SYNC);
-  CHECK(posted[3].wr.tm.unexpected_cnt == 5);
-  CHECK(posted[4].wr.wr_id == reinterpret_cast<std::uintptr_t>(&bench));
-  CHECK(posted[4].wr.flags == (IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC));
-  CHECK(posted[4].wr.tm.unexpected_cnt == 6);
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_srq_ops srq0:
+      TAG_ADD wr_id=11 flags=SIGNALED tag=0x1 mask=0xffffffffffffffff [mr0+0 8][mr0+8 8];
+      TAG_DEL wr_id=12 flags=SIGNALED|TM_SYNC unexpected_cnt=3 handle=77;
+      TAG_ADD flags=TM_SYNC unexpected_cnt=4 tag=0x2 mask=0xffffffffffffffff [mr0+0 8];
+      TAG_SYNC flags=TM_SYNC unexpected_cnt=5;
+      TAG_SYNC wr_id=bench flags=SIGNALED|TM_SYNC unexpected_cnt=6)"));
   CHECK(first == tag_handle{1});
   CHECK(second == tag_handle{2});
 }
@@ -174,13 +134,16 @@ TEST_CASE("Limits of tag matching that are exceeded are named") {
 
 TEST_CASE("A tag matching queue is posted to, asked and used as a shared receive queue") {
   tag_bench bench;
+  bench.machine.forget_calls();
   bench.tags.post(receive(bench.region.slice(0, 8)).id(3)).check();
-  CHECK(bench.machine.calls<called::post_srq_recv>().at(0).queue == bench.tags.native_handle());
   CHECK(bench.tags.query().max_wr() == 8);
   const auto pair = queue_pair<transport::rc>::create(
       bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.tags});
-  CHECK(bench.machine.calls<called::create_qp>().at(0).attributes.srq ==
-        bench.tags.native_handle());
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_srq_recv srq0: RECV wr_id=3 [mr0+0 8]
+    ibv_query_srq srq0
+    ibv_create_qp pd0 qp_type=RC send_cq=cq0 recv_cq=cq0 srq=srq0
+      cap={max_send_wr=1 max_recv_wr=1 max_send_sge=1 max_recv_sge=1})"));
   const shared_receive_queue_ref reference = bench.tags;
   CHECK(reference.native_handle() == bench.tags.native_handle());
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <adverb/adverb.hpp>
 
 #include "fake.hpp"
+#include "log.hpp"
 
 class test_bench {
  public:
@@ -68,10 +70,8 @@ class test_bench {
     return pair.rts().apply();
   }
 
-  /// The last call of ibv_modify_qp.
-  [[nodiscard]] fake::called::modify_qp modification() const {
-    return machine.calls<fake::called::modify_qp>().back();
-  }
+  /// The last call of ibv_modify_qp, as text.
+  [[nodiscard]] std::string modification() const { return machine.line<fake::called::modify_qp>(); }
 };
 
 /// Runs the test for each transport.

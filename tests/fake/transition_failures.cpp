@@ -61,7 +61,7 @@ TEST_CASE("A transition to RTS that failed can be tried again") {
     CHECK(receiving.announced() == announced);
     return receiving.rts().apply(policy...);
   });
-  CHECK(bench.modification().attributes.sq_psn == 0xabcdef);
+  CHECK(field(bench.modification(), "sq_psn") == "0xabcdef");
 }
 
 TEST_CASE("The same builder can be applied again") {

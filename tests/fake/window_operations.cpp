@@ -22,10 +22,6 @@ struct window_bench : test_bench {
   memory_window<window_type::one> first{domain};
   memory_window<window_type::two> second{domain};
   queue_pair<transport::rc> pair = ready<transport::rc>();
-
-  [[nodiscard]] fake::posted<ibv_send_wr> request(std::size_t index = 0) const {
-    return machine.calls<post_send>().back().requests.at(index);
-  }
 };
 
 }  // namespace
@@ -35,19 +31,10 @@ TEST_CASE("A bind has the window, its next key, the region and the range", "[ibv
   const auto binding =
       bench.second.prepare<std::byte, access_right::remote_read>(bench.region, 32, 64);
   bench.pair.post(bind_window(binding).id(5).signaled()).check();
-  CHECK(bench.machine.calls<post_send>().back().pair == bench.pair.native_handle());
-  const ibv_send_wr posted = bench.request().wr;
-  CHECK(posted.wr_id == 5);
-  CHECK(posted.opcode == IBV_WR_BIND_MW);
-  CHECK(posted.num_sge == 0);
-  CHECK(posted.send_flags == IBV_SEND_SIGNALED);
-  CHECK(posted.invalidate_rkey == 0);
-  CHECK(posted.bind_mw.mw == bench.second.native_handle());
-  CHECK(posted.bind_mw.rkey == static_cast<std::uint32_t>(binding.key()));
-  CHECK(posted.bind_mw.bind_info.mr == bench.region.native_handle());
-  CHECK(posted.bind_mw.bind_info.addr == bench.region.device_address() + 32);
-  CHECK(posted.bind_mw.bind_info.length == 64);
-  CHECK(posted.bind_mw.bind_info.mw_access_flags == IBV_ACCESS_REMOTE_READ);
+  CHECK(bench.machine.line() ==
+        "ibv_post_send qp0: BIND_MW wr_id=5 flags=SIGNALED mw1 rkey=0x3005ff "
+        "bind_info={mr0+32 length=64 mw_access_flags=REMOTE_READ}");
+  CHECK(binding.key() == rkey{0x3005ff});
 }
 
 TEST_CASE("The provider finds the old key in the window, and the next one follows from the new") {
@@ -84,31 +71,18 @@ TEST_CASE("A window has its new key only when the bind was accepted") {
 TEST_CASE("Invalidations have the key") {
   window_bench bench;
   const auto binding = bench.second.prepare(bench.region, 0, 8);
-  const auto key = static_cast<std::uint32_t>(binding.key());
-  const auto check_local = [&] {
-    CHECK(bench.request().wr.opcode == IBV_WR_LOCAL_INV);
-    CHECK(bench.request().wr.invalidate_rkey == key);
-    CHECK(bench.request().wr.num_sge == 0);
-    CHECK(bench.request().wr.send_flags == 0);
-  };
+  REQUIRE(binding.key() == rkey{0x3005ff});
+  bench.machine.forget_calls();
   bench.pair.post(local_invalidate(binding)).check();
-  check_local();
   bench.pair.post(local_invalidate(binding.key())).check();
-  check_local();
-
   const mutable_buffer buffer = bench.region.slice(8, 16);
-  const auto check_remote = [&] {
-    CHECK(bench.request().wr.opcode == IBV_WR_SEND_WITH_INV);
-    CHECK(bench.request().wr.invalidate_rkey == key);
-    REQUIRE(bench.request().elements.size() == 1);
-    CHECK(bench.request().elements[0].addr == buffer.address());
-    CHECK(bench.request().elements[0].length == 16);
-    CHECK(bench.request().wr.send_flags == IBV_SEND_SOLICITED);
-  };
   bench.pair.post(send_with_invalidate(binding.remote(), buffer).solicited()).check();
-  check_remote();
   bench.pair.post(send_with_invalidate(binding.key(), buffer).solicited()).check();
-  check_remote();
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_send qp0: LOCAL_INV invalidate_rkey=0x3005ff
+    ibv_post_send qp0: LOCAL_INV invalidate_rkey=0x3005ff
+    ibv_post_send qp0: SEND_WITH_INV flags=SOLICITED invalidate_rkey=0x3005ff [mr0+8 16]
+    ibv_post_send qp0: SEND_WITH_INV flags=SOLICITED invalidate_rkey=0x3005ff [mr0+8 16])"));
 }
 
 TEST_CASE("Invalidation, bind and announcement go down in one call, in their order") {
@@ -118,12 +92,11 @@ TEST_CASE("Invalidation, bind and announcement go down in one call, in their ord
   const auto next = bench.second.prepare(bench.region, 8, 8);
   bench.machine.forget_calls();
   bench.pair.post(local_invalidate(first), bind_window(next), send()).check();
-  CHECK(bench.machine.count<post_send>() == 1);
-  CHECK(bench.request(0).wr.opcode == IBV_WR_LOCAL_INV);
-  CHECK(bench.request(0).wr.invalidate_rkey == static_cast<std::uint32_t>(first.key()));
-  CHECK(bench.request(1).wr.opcode == IBV_WR_BIND_MW);
-  CHECK(bench.request(1).wr.bind_mw.rkey == static_cast<std::uint32_t>(next.key()));
-  CHECK(bench.request(2).wr.opcode == IBV_WR_SEND);
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_post_send qp0: LOCAL_INV invalidate_rkey=0x3005ff;
+      BIND_MW mw1 rkey=0x300500
+        bind_info={mr0+8 length=8 mw_access_flags=REMOTE_WRITE|REMOTE_READ};
+      SEND)"));
 }
 
 TEST_CASE("UC carries all of it") {
@@ -140,15 +113,9 @@ TEST_CASE("A bind by call has all that it was told, and the new key", "[ibv_bind
   const rkey before = bench.first.key();
   const auto bound = bench.pair.bind<std::uint32_t, access_right::remote_write>(
       bench.first, bench.region, 32, 64, {.id = 9, .signaled = true, .fenced = true});
-  const auto call = bench.machine.calls<bind_mw>().at(0);
-  CHECK(call.pair == bench.pair.native_handle());
-  CHECK(call.window == bench.first.native_handle());
-  CHECK(call.bind.wr_id == 9);
-  CHECK(call.bind.send_flags == (IBV_SEND_SIGNALED | IBV_SEND_FENCE));
-  CHECK(call.bind.bind_info.mr == bench.region.native_handle());
-  CHECK(call.bind.bind_info.addr == bench.region.device_address() + 32);
-  CHECK(call.bind.bind_info.length == 64);
-  CHECK(call.bind.bind_info.mw_access_flags == IBV_ACCESS_REMOTE_WRITE);
+  CHECK(bench.machine.line() ==
+        "ibv_bind_mw qp0 mw0 wr_id=9 send_flags=FENCE|SIGNALED "
+        "bind_info={mr0+32 length=64 mw_access_flags=REMOTE_WRITE}");
   CHECK(bound.previous_key() == before);
   CHECK(bound.key() == bench.first.key());
   CHECK(bound.key() != before);
@@ -158,18 +125,13 @@ TEST_CASE("A bind by call has all that it was told, and the new key", "[ibv_bind
 
 TEST_CASE("An unbind is a bind of no bytes", "[ibv_bind_mw]") {
   window_bench bench;
+  bench.machine.forget_calls();
   const auto bound = bench.pair.bind(bench.first, bench.region, 32, 64);
-  CHECK(bench.machine.calls<bind_mw>().at(0).bind.send_flags == 0);
   bench.pair.unbind(bound, {.id = 10});
-  const auto call = bench.machine.calls<bind_mw>().at(1);
-  CHECK(call.pair == bench.pair.native_handle());
-  CHECK(call.window == bench.first.native_handle());
-  CHECK(call.bind.wr_id == 10);
-  CHECK(call.bind.send_flags == 0);
-  CHECK(call.bind.bind_info.mr == bench.region.native_handle());
-  CHECK(call.bind.bind_info.addr == bench.region.device_address() + 32);
-  CHECK(call.bind.bind_info.length == 0);
-  CHECK(call.bind.bind_info.mw_access_flags == 0);
+  CHECK_THAT(bench.machine.lines(), is_log(R"(
+    ibv_bind_mw qp0 mw0
+      bind_info={mr0+32 length=64 mw_access_flags=REMOTE_WRITE|REMOTE_READ}
+    ibv_bind_mw qp0 mw0 wr_id=10 bind_info={mr0+32 length=0 mw_access_flags=0})"));
 }
 
 TEST_CASE("What the provider has against a bind is reported, negative or not") {

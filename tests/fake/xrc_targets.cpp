@@ -26,17 +26,10 @@ struct xrc_bench : test_bench {
 TEST_CASE("An XRC target is made in its XRC domain alone", "[ibv_create_qp_ex]") {
   xrc_bench bench;
   int user = 0;
+  bench.machine.name("user", user);
   const auto made = target::create(bench.xrc, {.user_context = &user});
-  const auto call = bench.machine.calls<called::create_qp_ex>().at(0);
-  CHECK(call.context == bench.context.native_handle());
-  CHECK(call.attributes.qp_context == &user);
-  CHECK(call.attributes.qp_type == IBV_QPT_XRC_RECV);
-  CHECK(call.attributes.comp_mask == IBV_QP_INIT_ATTR_XRCD);
-  CHECK(call.attributes.xrcd == bench.xrc.native_handle());
-  CHECK(call.attributes.send_cq == nullptr);
-  CHECK(call.attributes.recv_cq == nullptr);
-  CHECK(call.attributes.srq == nullptr);
-  CHECK(call.attributes.pd == nullptr);
+  CHECK(bench.machine.line() ==
+        "ibv_create_qp_ex ctx0 qp_type=XRC_RECV qp_context=user cap={} xrcd=xrcd0");
   CHECK(made.user_context() == &user);
   CHECK(!made.protection_domain());
   CHECK(!made.receive_completion_queue());
@@ -56,75 +49,59 @@ TEST_CASE("An XRC target that cannot be made says where") {
 TEST_CASE("An XRC target is connected to the initiator of its peer", "[ibv_modify_qp]") {
   xrc_bench bench;
   auto fresh = target::create(bench.xrc);
+  bench.machine.forget_calls();
   auto waiting = fresh.init()
                      .port(port_number{1})
                      .allow(access_right::remote_read)
                      .sequence_number(packet_sequence_number{0xabcdef})
                      .apply();
-  CHECK(bench.modification().mask ==
-        (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
   const endpoint announced = waiting.endpoint();
   CHECK(announced.number == waiting.number());
   CHECK(announced.sequence_number == packet_sequence_number{0xabcdef});
-
-  bench.machine.forget_calls();
   const target connected = waiting.connect(test_bench::peer);
-  const auto modifications = bench.machine.calls<called::modify_qp>();
-  REQUIRE(modifications.size() == 2);
-  CHECK(modifications[0].attributes.qp_state == IBV_QPS_RTR);
-  CHECK(modifications[0].mask ==
-        (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-         IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
-  CHECK(modifications[0].attributes.dest_qp_num == 0x77);
-  CHECK(modifications[0].attributes.rq_psn == 0x123456);
-  CHECK(modifications[1].attributes.qp_state == IBV_QPS_RTS);
-  CHECK(modifications[1].mask == (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN));
-  CHECK(modifications[1].attributes.sq_psn == 0xabcdef);
+  CHECK_THAT(bench.machine.lines<called::modify_qp>(), is_log(R"(
+    ibv_modify_qp qp0 qp_state=INIT qp_access_flags=REMOTE_READ pkey_index=0 port_num=1
+    ibv_modify_qp qp0 qp_state=RTR
+      ah_attr={port_num=1 grh={dgid=::ffff:10.0.0.2 sgid_index=2 hop_limit=64}} path_mtu=1024
+      rq_psn=0x123456 min_rnr_timer=12 max_dest_rd_atomic=8 dest_qp_num=0x77
+    ibv_modify_qp qp0 qp_state=RTS timeout=14 sq_psn=0xabcdef)"));
 }
 
-TEST_CASE("An XRC initiator is connected to the target of its peer", "[ibv_modify_qp]") {
+TEST_CASE("An XRC initiator is connected to the target of its peer, whose queue requests name",
+          "[ibv_modify_qp]") {
   xrc_bench bench;
+  const xrc_shared_receive_queue far{bench.domain, bench.xrc, bench.queue, {}};
   auto fresh = initiator::create(bench.domain, {.send_cq = bench.queue});
+  bench.machine.forget_calls();
   auto waiting =
       fresh.init().port(port_number{1}).sequence_number(packet_sequence_number{0xabcdef}).apply();
-  bench.machine.forget_calls();
-  const initiator connected = waiting.connect(test_bench::peer);
-  const auto modifications = bench.machine.calls<called::modify_qp>();
-  REQUIRE(modifications.size() == 2);
-  CHECK(modifications[0].mask ==
-        (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN));
-  CHECK(modifications[0].attributes.dest_qp_num == 0x77);
-  CHECK(modifications[1].mask == (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_SQ_PSN | IBV_QP_RETRY_CNT |
-                                  IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC));
-  CHECK(modifications[1].attributes.sq_psn == 0xabcdef);
-
-  xrc_shared_receive_queue far{bench.domain, bench.xrc, bench.queue, {}};
+  const initiator connected = waiting.connect(test_bench::peer, {.retry_count = 2});
   connected.post(send().to(far.number())).check();
-  const auto request = bench.machine.calls<called::post_send>().at(0).requests.at(0);
-  CHECK(static_cast<shared_receive_queue_number>(request.wr.qp_type.xrc.remote_srqn) ==
-        far.number());
+  CHECK_THAT((bench.machine.lines<called::modify_qp, called::post_send>()), is_log(R"(
+    ibv_modify_qp qp0 qp_state=INIT qp_access_flags=0 pkey_index=0 port_num=1
+    ibv_modify_qp qp0 qp_state=RTR
+      ah_attr={port_num=1 grh={dgid=::ffff:10.0.0.2 sgid_index=2 hop_limit=64}} path_mtu=1024
+      rq_psn=0x123456 dest_qp_num=0x77
+    ibv_modify_qp qp0 qp_state=RTS timeout=14 retry_cnt=2 rnr_retry=7 max_rd_atomic=4
+      sq_psn=0xabcdef
+    ibv_post_send qp0: SEND remote_srqn=0x503)"));
 }
 
 TEST_CASE("An XRC target is opened by its number", "[ibv_open_qp][ibv_destroy_qp]") {
   xrc_bench bench;
   auto made = target::create(bench.xrc);
   int user = 0;
+  bench.machine.name("user", user);
   auto opened = target::open(bench.xrc, made.number(), {.user_context = &user});
-  const auto call = bench.machine.calls<called::open_qp>().at(0);
-  CHECK(call.context == bench.context.native_handle());
-  CHECK(call.attributes.comp_mask == (IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
-                                      IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE));
-  CHECK(static_cast<qp_number>(call.attributes.qp_num) == made.number());
-  CHECK(call.attributes.xrcd == bench.xrc.native_handle());
-  CHECK(call.attributes.qp_context == &user);
-  CHECK(call.attributes.qp_type == IBV_QPT_XRC_RECV);
+  CHECK(made.number() == qp_number{0x11});
+  CHECK(bench.machine.line() ==
+        "ibv_open_qp ctx0 qp_num=0x11 xrcd=xrcd0 qp_context=user qp_type=XRC_RECV");
   CHECK(opened.number() == made.number());
   CHECK(opened.native_handle() != made.native_handle());
 
   auto ready = opened.assume<qp_state::rts>();
-  const ibv_qp* const native = ready.native_handle();
   ready.close();
-  CHECK(bench.machine.calls<called::destroy_qp>().at(0).pair == native);
+  CHECK(bench.machine.line() == "ibv_destroy_qp qp1");
 }
 
 TEST_CASE("A target that is not there cannot be opened, and the failure says so") {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <infiniband/verbs.h>
 
@@ -13,9 +14,11 @@ namespace called {
 
 struct alloc_pd {
   ibv_context* context;
+  [[nodiscard]] std::string line() const;
 };
 struct dealloc_pd {
   ibv_pd* domain;
+  [[nodiscard]] std::string line() const;
 };
 /// ibv_reg_mr, ibv_reg_mr_iova or ibv_reg_mr_iova2: the macros of verbs.h choose, depending on the
 /// optimisation level.
@@ -25,9 +28,11 @@ struct reg_mr {
   std::size_t length;
   std::uint64_t device_address;
   unsigned access;
+  [[nodiscard]] std::string line() const;
 };
 struct dereg_mr {
   ibv_mr* region;
+  [[nodiscard]] std::string line() const;
 };
 
 }  // namespace called

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -19,6 +20,7 @@ struct reg_dmabuf_mr {
   std::uint64_t device_address;
   int file_descriptor;
   int access;
+  [[nodiscard]] std::string line() const;
 };
 struct reg_dm_mr {
   ibv_pd* domain;
@@ -26,9 +28,11 @@ struct reg_dm_mr {
   std::uint64_t offset;
   std::size_t length;
   unsigned access;
+  [[nodiscard]] std::string line() const;
 };
 struct alloc_null_mr {
   ibv_pd* domain;
+  [[nodiscard]] std::string line() const;
 };
 struct rereg_mr {
   ibv_mr* region;
@@ -37,12 +41,14 @@ struct rereg_mr {
   void* memory;
   std::size_t length;
   int access;
+  [[nodiscard]] std::string line() const;
 };
 struct advise_mr {
   ibv_pd* domain;
   ibv_advise_mr_advice advice;
   std::uint32_t flags;
   std::vector<ibv_sge> elements;
+  [[nodiscard]] std::string line() const;
 };
 
 }  // namespace called

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -34,37 +35,46 @@ struct create_flow {
   ibv_flow_attr attributes;
   /// Everything, the attributes included.
   std::vector<std::byte> bytes;
+  [[nodiscard]] std::string line() const;
 };
 struct destroy_flow {
   ibv_flow* flow;
+  [[nodiscard]] std::string line() const;
 };
 struct create_flow_action_esp {
   ibv_context* context;
   esp given;
+  [[nodiscard]] std::string line() const;
 };
 struct modify_flow_action_esp {
   ibv_flow_action* action;
   esp given;
+  [[nodiscard]] std::string line() const;
 };
 struct destroy_flow_action {
   ibv_flow_action* action;
+  [[nodiscard]] std::string line() const;
 };
 struct create_counters {
   ibv_context* context;
   std::uint32_t comp_mask;
+  [[nodiscard]] std::string line() const;
 };
 struct attach_counters_point_flow {
   ibv_counters* counters;
   ibv_counter_attach_attr attributes;
   ibv_flow* flow;
+  [[nodiscard]] std::string line() const;
 };
 struct read_counters {
   ibv_counters* counters;
   std::uint32_t count;
   std::uint32_t flags;
+  [[nodiscard]] std::string line() const;
 };
 struct destroy_counters {
   ibv_counters* counters;
+  [[nodiscard]] std::string line() const;
 };
 
 }  // namespace called

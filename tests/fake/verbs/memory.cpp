@@ -41,6 +41,7 @@ ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length) {
   made->rkey = 0x2000 + made->handle;
   ibv_mr* const native = made.get();
   state.regions.add(std::move(made), native);
+  name_region(*native, reinterpret_cast<std::uintptr_t>(memory));
   return native;
 }
 
@@ -53,7 +54,9 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
     errno = error;
     return nullptr;
   }
-  return fake::add_region(domain, memory, length);
+  ibv_mr* const made = fake::add_region(domain, memory, length);
+  fake::name_region(*made, device_address);
+  return made;
 }
 
 ibv_mr* ibv_reg_mr_iova(ibv_pd* domain, void* memory, std::size_t length,

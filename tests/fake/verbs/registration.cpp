@@ -43,7 +43,9 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* domain, std::uint64_t offset, std::size_t leng
   if (refused(
           called::reg_dmabuf_mr{domain, offset, length, device_address, file_descriptor, access}))
     return nullptr;
-  return fake::add_region(domain, nullptr, length);
+  ibv_mr* const made = fake::add_region(domain, nullptr, length);
+  fake::name_region(*made, device_address);
+  return made;
 }
 
 int ibv_rereg_mr(ibv_mr* region, int flags, ibv_pd* domain, void* memory, std::size_t length,
@@ -55,6 +57,7 @@ int ibv_rereg_mr(ibv_mr* region, int flags, ibv_pd* domain, void* memory, std::s
   if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
     region->addr = memory;
     region->length = length;
+    fake::name_region(*region, reinterpret_cast<std::uintptr_t>(memory));
   }
   return result;
 }

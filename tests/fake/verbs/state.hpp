@@ -7,11 +7,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <string>
 #include <typeindex>
 #include <utility>
 #include <vector>
 
 #include "../fake.hpp"
+#include "../render.hpp"
 
 namespace fake {
 
@@ -85,7 +87,11 @@ struct device_memory {
 template <class Native, class Fake = Native>
 class objects {
  public:
+  /// They are called KIND0, KIND1 and so on.
+  explicit objects(std::string_view kind) : kind_{kind} {}
+
   Fake& add(std::unique_ptr<Fake> object, Native* native) {
+    name_object(native, kind_);
     return *(objects_[native] = std::move(object));
   }
   Fake& at(const Native* native) { return *objects_.at(native); }
@@ -98,7 +104,26 @@ class objects {
   auto end() { return objects_.end(); }
 
  private:
+  std::string_view kind_;
   std::map<const Native*, std::unique_ptr<Fake>> objects_;
+};
+
+/// What objects and memory are called in lines.
+struct names_in_lines {
+  struct region {
+    std::string name;
+    std::uint64_t begin;
+    std::uint64_t size;
+  };
+  struct memory {
+    std::string name;
+    std::size_t size;
+  };
+
+  std::map<const void*, std::string> objects;
+  std::map<std::string, std::size_t, std::less<>> created;
+  std::map<std::uint32_t, region> regions;
+  std::map<std::uintptr_t, memory> memories;
 };
 
 struct machine::state {
@@ -108,6 +133,7 @@ struct machine::state {
   };
 
   std::vector<call> log;
+  names_in_lines names;
   std::map<std::type_index, planned_failure> failures;
   std::optional<planned_failure> failure_of_any;
   std::map<std::type_index, std::function<void()>> actions;
@@ -117,24 +143,24 @@ struct machine::state {
   std::uint32_t last_qp_number = 0x10;
 
   std::vector<std::unique_ptr<ibv_device>> natives;
-  objects<ibv_device*, std::vector<ibv_device*>> lists;
-  objects<ibv_context, open_context> contexts;
-  objects<ibv_pd> domains;
-  objects<ibv_td> thread_domains;
-  objects<ibv_mr> regions;
-  objects<ibv_mw> windows;
-  objects<ibv_dm, device_memory> device_memories;
-  objects<ibv_comp_channel, channel> channels;
-  objects<ibv_cq, completion_queue> queues;
-  objects<ibv_ah> address_handles;
-  objects<ibv_qp, queue_pair> pairs;
-  objects<ibv_wq> work_queues;
-  objects<ibv_rwq_ind_table> indirection_tables;
-  objects<ibv_flow> flows;
-  objects<ibv_flow_action> flow_actions;
-  objects<ibv_counters, counter_set> counters;
-  objects<ibv_srq, shared_receive_queue> shared_receive_queues;
-  objects<ibv_xrcd> xrc_domains;
+  objects<ibv_device*, std::vector<ibv_device*>> lists{"list"};
+  objects<ibv_context, open_context> contexts{"ctx"};
+  objects<ibv_pd> domains{"pd"};
+  objects<ibv_td> thread_domains{"td"};
+  objects<ibv_mr> regions{"mr"};
+  objects<ibv_mw> windows{"mw"};
+  objects<ibv_dm, device_memory> device_memories{"dm"};
+  objects<ibv_comp_channel, channel> channels{"channel"};
+  objects<ibv_cq, completion_queue> queues{"cq"};
+  objects<ibv_ah> address_handles{"ah"};
+  objects<ibv_qp, queue_pair> pairs{"qp"};
+  objects<ibv_wq> work_queues{"wq"};
+  objects<ibv_rwq_ind_table> indirection_tables{"table"};
+  objects<ibv_flow> flows{"flow"};
+  objects<ibv_flow_action> flow_actions{"action"};
+  objects<ibv_counters, counter_set> counters{"counters"};
+  objects<ibv_srq, shared_receive_queue> shared_receive_queues{"srq"};
+  objects<ibv_xrcd> xrc_domains{"xrcd"};
 };
 
 /// The machine of the running test; the program ends when there is none.

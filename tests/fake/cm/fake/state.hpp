@@ -75,11 +75,11 @@ struct connection_manager::state {
   /// What was alive when the manager had been made.
   std::size_t objects_at_start = 0;
 
-  objects<rdma_event_channel, cm_channel> channels;
-  objects<rdma_cm_id, cm_identifier> identifiers;
-  objects<rdma_cm_event, cm_event_in_flight> taken;
-  objects<rdma_addrinfo, cm_address_information> addresses;
-  objects<ibv_context*, std::vector<ibv_context*>> device_lists;
+  objects<rdma_event_channel, cm_channel> channels{"event_channel"};
+  objects<rdma_cm_id, cm_identifier> identifiers{"id"};
+  objects<rdma_cm_event, cm_event_in_flight> taken{"event"};
+  objects<rdma_addrinfo, cm_address_information> addresses{"addrinfo"};
+  objects<ibv_context*, std::vector<ibv_context*>> device_lists{"devices"};
 
   std::map<std::type_index, std::deque<std::vector<cm_event>>> answers;
   std::uint16_t last_port = 40000;
