@@ -43,10 +43,9 @@
 # The command that compiles something as the folder is compiled.
 function(adverb_compile_command out)
   get_directory_property(options COMPILE_OPTIONS)
-  set(include_folders $<TARGET_PROPERTY:adverb_adverb,INTERFACE_INCLUDE_DIRECTORIES>)
   set(${out}
       "${CMAKE_CXX_COMPILER}" ${CMAKE_CXX20_STANDARD_COMPILE_OPTION} ${options}
-      "-I$<JOIN:${include_folders},$<SEMICOLON>-I>" PARENT_SCOPE)
+      "-I${adverb_include}" PARENT_SCOPE)
 endfunction()
 
 # Precompiles a header for all tests. They work without it until TARGET is built.

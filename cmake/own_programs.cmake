@@ -5,9 +5,26 @@ if(ADVERB_WERROR)
   add_compile_options(-Werror)
 endif()
 
-# Through ccache where it is installed.
+# Through ccache where it is installed. What is said here lets it take precompiled headers, too.
 find_program(ADVERB_CCACHE ccache)
 mark_as_advanced(ADVERB_CCACHE)
 if(ADVERB_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${ADVERB_CCACHE}")
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env
+      "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+      "${ADVERB_CCACHE}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)
+  else()
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  endif()
 endif()
+
+# Finds what only some programs need. What is not installed leaves those out, with one line.
+function(adverb_find_optional name programs)
+  find_package(${name} QUIET)
+  if(NOT ${name}_FOUND)
+    message(STATUS "adverb: ${programs} left out, because ${name} is not installed")
+  endif()
+  set(${name}_FOUND ${${name}_FOUND} PARENT_SCOPE)
+endfunction()
