@@ -1,59 +1,55 @@
-# adverb_expect_compile_failures(SOURCE): tests that what must not compile does not, and says why.
+# adverb_expect_compile_failures(SOURCE): tests that code does not compile, and the error that it
+# gives. The test is compile_fail.SOURCE; the program compile_fail_judge runs the compiler.
 #
-# The source compiles as it stands; that is the positive twin, which shows that the failing code
-# fails for its one difference. The failing code stands in blocks, each with the sentence that a
-# user must get to see:
+# The source has a section of cases that must not compile. Each case has a name and the sentence that
+# one of its errors must contain:
 #
-#   #if defined(ADVERB_EXPECT_READ_ON_UC)
-#     // expect: unreliable connections have no RDMA read
-#     qp.post(adverb::read(local, remote));
+#   #if ADVERB_MUST_FAIL == 1
+#     // case: read_on_uc
+#     // expect: a UC queue pair can send and write: reads, atomics and fences need RC
+#     qp.post(read(remote, local)).check();
+#
+#     // case: copy
+#     // expect(gcc): use of deleted function
+#     // expect(clang): call to deleted constructor
+#     const auto second = qp;
 #   #endif
 #
-# Where the sentence is the compiler's own, there is one for each: `// expect(gcc): …` and
-# `// expect(clang): …`; a block with only one of them is tested with that compiler alone. Words that
-# the compiler must not say, in no error and no note, follow as `// expect(not): …`.
+# `expect(gcc)` and `expect(clang)` are for the compiler's own words; a case with only one of them is
+# judged with that compiler alone. `// expect(not): WORDS` forbids words in every error and note of
+# the case. A long sentence continues on the next line. Outside of functions, a case is a function
+# that has its name.
 #
-# Each block becomes the test compile_fail.SOURCE.READ_ON_UC, and the twin compile_fail.SOURCE.twin.
-# They are compiled as the folder is, warnings included, but without generating code, and with the
-# library's headers precompiled: parsing them would be most of the work.
-include("${CMAKE_CURRENT_LIST_DIR}/expected_sentence.cmake")
-set(adverb_compile_failure_test "${CMAKE_CURRENT_LIST_DIR}/compile_failure_test.cmake")
-
-function(adverb_expect_compile_failures source)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-  cmake_path(GET source STEM name)
-  adverb_add_compile_test(${name}.twin "${source}")
-
-  file(READ "${source}" text)
-  string(REGEX MATCHALL "defined\\(ADVERB_EXPECT_[A-Za-z0-9_]+\\)" blocks "${text}")
-  list(REMOVE_DUPLICATES blocks)
-  if(NOT blocks)
-    message(FATAL_ERROR "${source} has no block '#if defined(ADVERB_EXPECT_...)'.")
-  endif()
-  foreach(block IN LISTS blocks)
-    string(REGEX REPLACE "defined\\(ADVERB_EXPECT_(.*)\\)" "\\1" block "${block}")
-    adverb_expected_sentence("${source}" ${block} ${CMAKE_CXX_COMPILER_ID} sentence unwanted)
-    if(sentence)
-      adverb_add_compile_test(${name}.${block} "${source}" -DBLOCK=${block})
-    endif()
-  endforeach()
-endfunction()
+# One call compiles the section, and each case is judged by the errors of its own lines. An error of
+# any other line is a failure. A second call compiles the source without its cases: it must not give
+# a warning. This shows that each case fails for its own code.
+#
+# A compiler reports a failing instantiation once in a call. A case that would repeat one uses another
+# type, or stands in a further section:
+#
+#   #elif ADVERB_MUST_FAIL == 2
+#     // The instantiation that fails here fails above too.
+#
+#     // case: atomic_on_uc
+#     ...
+#
+# A further section is for cases that disturb others, too, and for errors that come from no line of
+# the source: they belong to the case of their section if it has only one. A comment above its first
+# case says why the section is apart. Each section costs one call.
+#
+# The sources are compiled with the folder's options, warnings included, but without generating code.
+# The library's headers are precompiled: parsing them would be most of the work.
 
 # The command that compiles something as the folder is compiled.
 function(adverb_compile_command out)
   get_directory_property(options COMPILE_OPTIONS)
   set(include_folders $<TARGET_PROPERTY:adverb_adverb,INTERFACE_INCLUDE_DIRECTORIES>)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    set(no_quoting -fno-diagnostics-show-caret)
-  else()
-    set(no_quoting -fno-caret-diagnostics)
-  endif()
   set(${out}
-      "${CMAKE_CXX_COMPILER}" ${CMAKE_CXX20_STANDARD_COMPILE_OPTION} ${options} ${no_quoting}
+      "${CMAKE_CXX_COMPILER}" ${CMAKE_CXX20_STANDARD_COMPILE_OPTION} ${options}
       "-I$<JOIN:${include_folders},$<SEMICOLON>-I>" PARENT_SCOPE)
 endfunction()
 
-# Precompiles a header for all tests; they do without it until TARGET is built.
+# Precompiles a header for all tests. They work without it until TARGET is built.
 function(adverb_precompile_for_compile_tests target header)
   set(prefix "${PROJECT_BINARY_DIR}/compile_tests/prefix.hpp")
   set(precompiled "${prefix}.pch")
@@ -73,14 +69,19 @@ function(adverb_precompile_for_compile_tests target header)
   set(adverb_compile_test_prefix -include "${prefix}" PARENT_SCOPE)
 endfunction()
 
-# Adds a test that compiles the source; further arguments go to the script that judges the outcome.
-function(adverb_add_compile_test name source)
+# The command that judges a source. What follows it is passed to the compiler.
+function(adverb_judge_command out source)
+  set(family clang)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(family gcc)
+  endif()
   adverb_compile_command(command)
-  adverb_add_test(
-    compile_fail ${name}
-    "${CMAKE_COMMAND}" ${ARGN} "-DSOURCE=${source}" -DCOMPILER_ID=${CMAKE_CXX_COMPILER_ID}
-    -P "${adverb_compile_failure_test}" --
-    ${command} ${adverb_compile_test_prefix} -fsyntax-only "${source}")
-  set_tests_properties(${adverb_test} PROPERTIES ENVIRONMENT LC_ALL=C)
-  set(adverb_test ${adverb_test} PARENT_SCOPE)
+  set(${out} $<TARGET_FILE:compile_fail_judge> ${family} "${source}" -- ${command}
+             ${adverb_compile_test_prefix} PARENT_SCOPE)
+endfunction()
+
+function(adverb_expect_compile_failures source)
+  cmake_path(GET source STEM name)
+  adverb_judge_command(command "${source}")
+  adverb_add_test(compile_fail ${name} ${command})
 endfunction()

@@ -15,15 +15,22 @@ void use(const adverb::memory_region& region) {
   send_from(region.blocks(64)[0]);
 }
 
-#if defined(ADVERB_EXPECT_RECEIVING_INTO_CONST_MEMORY)
+#if ADVERB_MUST_FAIL == 1
+// case: receiving_into_const_memory
 // expect(gcc): could not convert
 // expect(clang): no matching function for call to 'receive_into'
-void fail(const adverb::memory_region& region) { receive_into(region.const_buffer()); }
-#elif defined(ADVERB_EXPECT_MUTABLE_FROM_CONST)
+void receiving_into_const_memory(const adverb::memory_region& region) {
+  receive_into(region.const_buffer());
+}
+
+// case: mutable_from_const
 // expect: no matching
-mutable_buffer fail(const_buffer buffer) { return mutable_buffer{adverb::adopt, buffer}; }
-#elif defined(ADVERB_EXPECT_ELEMENT_OF_C_WITHOUT_THE_TAG)
+mutable_buffer mutable_from_const(const_buffer buffer) {
+  return mutable_buffer{adverb::adopt, buffer};
+}
+
+// case: element_of_c_without_the_tag
 // expect(gcc): could not convert
 // expect(clang): no matching function for call to 'send_from'
-void fail(ibv_sge element) { send_from(element); }
+void element_of_c_without_the_tag(ibv_sge element) { send_from(element); }
 #endif

@@ -11,13 +11,16 @@ using namespace adverb;
   [[maybe_unused]] const auto builder = fresh.init();
   (void)queue_pair<transport::rc>::create(domain, options).init().port(port_number{1}).apply();
 
-#if defined(ADVERB_EXPECT_BUILDER_OF_A_TEMPORARY)
+#if ADVERB_MUST_FAIL == 1
+  // case: builder_of_a_temporary
   // expect(clang): temporary whose address is used as value of local variable 'dangling'
   [[maybe_unused]] const auto dangling = queue_pair<transport::rc>::create(domain, options).init();
-#elif defined(ADVERB_EXPECT_IGNORED_BUILDER)
+
+  // case: ignored_builder
   // expect: ignoring return
   fresh.init();
-#elif defined(ADVERB_EXPECT_IGNORED_PAIR)
+
+  // case: ignored_pair
   // expect: ignoring return
   fresh.init().port(port_number{1}).apply();
 #endif

@@ -19,45 +19,58 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   (void)waiting.queue_pair();
   (void)waiting.connect();
   (void)waiting.rejection();
-#if defined(ADVERB_EXPECT_CONTEXT_AT_THE_START)
+#if ADVERB_MUST_FAIL == 1
+  // case: context_at_the_start
   // expect: the device is known when the address is resolved: resolve_address() first
   (void)starting.context();
-#elif defined(ADVERB_EXPECT_DOMAIN_AT_THE_START)
+
+  // case: domain_at_the_start
   // expect: the device is known when the address is resolved: resolve_address() first
   (void)starting.protection_domain();
-#elif defined(ADVERB_EXPECT_ADDRESS_TWICE)
+
+  // case: address_twice
   // expect: the address is resolved already
   (void)near.resolve_address(address);
-#elif defined(ADVERB_EXPECT_ROUTE_BEFORE_ADDRESS)
+
+  // case: route_before_address
   // expect: the route is resolved after the address, once: resolve_address() first
   (void)starting.resolve_route();
-#elif defined(ADVERB_EXPECT_ROUTE_TWICE)
+
+  // case: route_twice
   // expect: the route is resolved after the address, once: resolve_address() first
   (void)far.resolve_route();
-#elif defined(ADVERB_EXPECT_PAIR_BEFORE_ROUTE)
+
+  // case: pair_before_route
   // expect: a queue pair is made once the route is resolved: resolve_route() first
   (void)near.create_queue_pair();
-#elif defined(ADVERB_EXPECT_PAIR_TWICE)
+
+  // case: pair_twice
   // expect: a queue pair is made once the route is resolved: resolve_route() first
   (void)waiting.create_queue_pair();
-#elif defined(ADVERB_EXPECT_NO_PAIR)
+
+  // case: no_pair
   // expect: there is no queue pair yet: create_queue_pair() first
   (void)far.queue_pair();
-#elif defined(ADVERB_EXPECT_CONNECT_WITHOUT_PAIR)
+
+  // case: connect_without_pair
   // expect: a connection needs a queue pair: create_queue_pair() first
   (void)far.connect();
-#elif defined(ADVERB_EXPECT_REJECTION_WITHOUT_CONNECT)
+
+  // case: rejection_without_connect
   // expect: a connector that was not connected was not rejected
   (void)far.rejection();
-#elif defined(ADVERB_EXPECT_SEND_BEFORE_CONNECT)
+
+  // case: send_before_connect
   // expect: sends can be posted when the queue pair is ready to send: finish rts() or connect()
   // first
   waiting.queue_pair().post(send(mutable_buffer{})).check();
-#elif defined(ADVERB_EXPECT_OTHER_STEP)
+
+  // case: other_step
   // expect(gcc): no match for 'operator='
   // expect(clang): no viable overloaded '='
   waiting = starting.resolve_address(address);
-#elif defined(ADVERB_EXPECT_IGNORED)
+
+  // case: ignored
   // expect: ignoring return
   starting.resolve_address(address);
 #endif

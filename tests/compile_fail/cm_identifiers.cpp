@@ -14,29 +14,36 @@ using namespace adverb;
   cm::identifier request = taken.take_request();
   (void)channel_reference;
   (void)reference;
-#if defined(ADVERB_EXPECT_COPY)
+#if ADVERB_MUST_FAIL == 1
+  // case: copy
   // expect(gcc): use of deleted function
   // expect(clang): deleted
-  cm::identifier copy{moved};
-#elif defined(ADVERB_EXPECT_COPY_OF_EVENT)
+  const cm::identifier copy{moved};
+
+  // case: copy_of_event
   // expect(gcc): use of deleted function
   // expect(clang): deleted
-  cm::event copy{taken};
-#elif defined(ADVERB_EXPECT_TEMPORARY)
+  const cm::event copy_of_event{taken};
+
+  // case: temporary
   // expect(gcc): use of deleted function
   // expect(clang): deleted
   const cm::identifier_ref dangling = cm::identifier{};
-#elif defined(ADVERB_EXPECT_TEMPORARY_CHANNEL)
+
+  // case: temporary_channel
   // expect(gcc): use of deleted function
   // expect(clang): deleted
   (void)cm::identifier::create(cm::event_channel::create(), cm::port_space::tcp);
-#elif defined(ADVERB_EXPECT_IGNORED_REQUEST)
+
+  // case: ignored_request
   // expect: ignoring return
   taken.take_request();
-#elif defined(ADVERB_EXPECT_IGNORED_EVENT)
+
+  // case: ignored_event
   // expect: ignoring return
   channel.next_event();
-#elif defined(ADVERB_EXPECT_NUMBER_AS_TIMEOUT)
+
+  // case: number_as_timeout
   // expect: no matching
   moved.resolve_route(2000);
 #endif

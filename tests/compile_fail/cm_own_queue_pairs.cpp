@@ -29,25 +29,32 @@ using namespace adverb;
   (void)asked;
   (void)datagrams;
 
-#if defined(ADVERB_EXPECT_PAIR_BEFORE_THE_ROUTE)
+#if ADVERB_MUST_FAIL == 1
+  // case: pair_before_the_route
   // expect: a queue pair is used once the route is resolved: resolve_route() first
   (void)near.use_queue_pair(std::move(fresh));
-#elif defined(ADVERB_EXPECT_SECOND_PAIR_OF_A_REQUEST)
+
+  // case: second_pair_of_a_request
   // expect: the queue pair is there already
   (void)ready.use_queue_pair(std::move(fresh));
-#elif defined(ADVERB_EXPECT_PAIR_IN_INIT)
+
+  // case: pair_in_init
   // expect: no matching
   (void)far.use_queue_pair(std::move(waiting));
-#elif defined(ADVERB_EXPECT_DATAGRAM_PAIR)
+
+  // case: datagram_pair
   // expect: datagrams (UD) have no connections: a pair of one's own needs no identifier
   (void)peer.use_queue_pair(std::move(datagrams));
-#elif defined(ADVERB_EXPECT_DATAGRAM_PAIR_OF_A_REQUEST)
+
+  // case: datagram_pair_of_a_request
   // expect: datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a pair of
   (void)asked.use_queue_pair(std::move(datagrams));
-#elif defined(ADVERB_EXPECT_UC_WITHOUT_ADDRESS)
+
+  // case: uc_without_address
   // expect: a connector of UC or XRC starts with its address: resolve(address)
   (void)cm::connector<transport::uc>::create();
-#elif defined(ADVERB_EXPECT_LISTENING_INITIATOR)
+
+  // case: listening_initiator
   // expect: the initiator of XRC connects; what listens is its target: transport::xrc_recv
   (void)cm::listener<transport::xrc_send>::create(address);
 #endif

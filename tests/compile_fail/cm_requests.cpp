@@ -16,25 +16,33 @@ using ready = cm::connection_request<transport::rc, cm::step::ready>;
   (void)waiting.queue_pair();
   (void)waiting.accept();
   waiting.reject();
-#if defined(ADVERB_EXPECT_TAKE_WITH_PAIR)
+#if ADVERB_MUST_FAIL == 1
+  // case: take_with_pair
   // expect: a request comes without a queue pair
   (void)ready::take(event);
-#elif defined(ADVERB_EXPECT_PAIR_TWICE)
+
+  // case: pair_twice
   // expect: the queue pair is there already
   (void)waiting.create_queue_pair();
-#elif defined(ADVERB_EXPECT_NO_PAIR)
+
+  // case: no_pair
   // expect: there is no queue pair yet: create_queue_pair() first
   (void)request.queue_pair();
-#elif defined(ADVERB_EXPECT_ACCEPT_WITHOUT_PAIR)
+
+  // case: accept_without_pair
   // expect: a connection needs a queue pair: create_queue_pair() first
   (void)request.accept();
-#elif defined(ADVERB_EXPECT_IGNORED)
+
+  // case: ignored
   // expect: ignoring return
   listener.next_request();
-#elif defined(ADVERB_EXPECT_OTHER_TRANSPORT)
+
+  // case: other_transport
   // expect(gcc): no match for 'operator='
   // expect(clang): no viable overloaded '='
-  cm::connection<transport::ud> datagrams;
-  datagrams = waiting.accept();
+  {
+    cm::connection<transport::ud> datagrams;
+    datagrams = waiting.accept();
+  }
 #endif
 }

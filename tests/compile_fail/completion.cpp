@@ -10,25 +10,32 @@ void use(const adverb::completion_queue& queue, std::span<adverb::completion> ba
       if (const auto message = success.receive()) (void)message.length();
 }
 
-#if defined(ADVERB_EXPECT_LENGTH_OF_A_FAILURE)
+#if ADVERB_MUST_FAIL == 1
+// case: length_of_a_failure
 // expect(gcc): has no member named 'length'
 // expect(clang): no member named 'length'
-void fail(const adverb::completion& completion) { (void)completion.length(); }
-#elif defined(ADVERB_EXPECT_IMMEDIATE_OF_A_SEND)
+void length_of_a_failure(const adverb::completion& completion) { (void)completion.length(); }
+
+// case: immediate_of_a_send
 // expect(gcc): has no member named 'immediate'
 // expect(clang): no member named 'immediate'
-void fail(adverb::successful_completion completion) { (void)completion.immediate(); }
-#elif defined(ADVERB_EXPECT_IGNORED_COMPLETIONS)
+void immediate_of_a_send(adverb::successful_completion completion) { (void)completion.immediate(); }
+
+// case: ignored_completions
 // expect: ignoring return value
-void fail(const adverb::completion_queue& queue, std::span<adverb::completion> batch) {
+void ignored_completions(const adverb::completion_queue& queue,
+                         std::span<adverb::completion> batch) {
   queue.poll(batch);
 }
-#elif defined(ADVERB_EXPECT_IGNORED_EVENT)
+
+// case: ignored_event
 // expect: ignoring return value
-void fail(const adverb::completion_channel& channel) { channel.next_event(); }
-#elif defined(ADVERB_EXPECT_VIEW_OF_A_TEMPORARY)
+void ignored_event(const adverb::completion_channel& channel) { channel.next_event(); }
+
+// case: view_of_a_temporary
 // expect(clang): temporary whose address is used as value of local variable 'view'
-void fail(const adverb::completion_queue& queue, std::span<adverb::completion> batch) {
+void view_of_a_temporary(const adverb::completion_queue& queue,
+                         std::span<adverb::completion> batch) {
   const auto view = adverb::completion{queue.poll(batch).front()}.success();
   (void)view;
 }

@@ -15,27 +15,34 @@ void use(adverb::context& context, adverb::protection_domain& domain) {
   const auto region = adverb::memory_region::of_device_memory(domain, memory);
 }
 
-#if defined(ADVERB_EXPECT_STORED_STRINGS)
+#if ADVERB_MUST_FAIL == 1
+// case: stored_strings
 // expect: the device copies bytes: its memory holds trivially copyable types
-void fail(const adverb::device_memory& memory, const std::vector<std::string>& strings) {
+void stored_strings(const adverb::device_memory& memory, const std::vector<std::string>& strings) {
   memory.store(0, strings);
 }
-#elif defined(ADVERB_EXPECT_LOADED_STRINGS)
+
+// case: loaded_strings
 // expect: the device copies bytes: its memory holds trivially copyable types
-void fail(const adverb::device_memory& memory, std::vector<std::string>& strings) {
+void loaded_strings(const adverb::device_memory& memory, std::vector<std::string>& strings) {
   memory.load(0, strings);
 }
-#elif defined(ADVERB_EXPECT_LOADED_INTO_CONST)
+
+// case: loaded_into_const
 // expect: device memory cannot be loaded into what is const
-void fail(const adverb::device_memory& memory, const std::vector<int>& numbers) {
+void loaded_into_const(const adverb::device_memory& memory, const std::vector<int>& numbers) {
   memory.load(0, numbers);
 }
-#elif defined(ADVERB_EXPECT_REGION_OF_A_TEMPORARY)
+
+// case: region_of_a_temporary
 // expect: deleted
-void fail(adverb::context& context, adverb::protection_domain& domain) {
+void region_of_a_temporary(adverb::context& context, adverb::protection_domain& domain) {
   (void)adverb::memory_region::of_device_memory(domain, adverb::device_memory{context, 64});
 }
-#elif defined(ADVERB_EXPECT_ADOPTION_WITHOUT_A_SIZE)
+
+// case: adoption_without_a_size
 // expect: no matching
-void fail(ibv_dm* native) { const adverb::device_memory memory{adverb::adopt, native}; }
+void adoption_without_a_size(ibv_dm* native) {
+  const adverb::device_memory memory{adverb::adopt, native};
+}
 #endif

@@ -15,39 +15,48 @@ void use(const adverb::context& context, const adverb::device_clock& clock) {
   (void)way;
 }
 
-#if defined(ADVERB_EXPECT_EVENT_NOT_LOOKED_AT)
+#if ADVERB_MUST_FAIL == 1
+// case: event_not_looked_at
 // expect: ignoring return value
-void fail(const adverb::context& context) { context.next_async_event(); }
-#elif defined(ADVERB_EXPECT_COPY_OF_AN_EVENT)
+void event_not_looked_at(const adverb::context& context) { context.next_async_event(); }
+
+// case: copy_of_an_event
 // expect: deleted
-void fail(const adverb::async_event& event) { const adverb::async_event copy{event}; }
-#elif defined(ADVERB_EXPECT_EVENT_WITHOUT_THE_TAG)
+void copy_of_an_event(const adverb::async_event& event) { const adverb::async_event copy{event}; }
+
+// case: event_without_the_tag
 // expect: no matching
-void fail(ibv_context* context, const ibv_async_event& native) {
+void event_without_the_tag(ibv_context* context, const ibv_async_event& native) {
   const adverb::async_event event{context, native};
 }
-#elif defined(ADVERB_EXPECT_NUMBER_FOR_A_RATE)
+
+// case: number_for_a_rate
 // expect(gcc): cannot convert
 // expect(clang): cannot initialize
-void fail() {
+void number_for_a_rate() {
   const adverb::address way{.static_rate = 3};
   (void)way;
 }
-#elif defined(ADVERB_EXPECT_ENUMERATOR_OF_C_FOR_A_RATE)
+
+// case: enumerator_of_c_for_a_rate
 // expect(gcc): cannot convert
 // expect(clang): cannot initialize
-void fail() {
+void enumerator_of_c_for_a_rate() {
   const adverb::address way{.static_rate = IBV_RATE_10_GBPS};
   (void)way;
 }
-#elif defined(ADVERB_EXPECT_NUMBER_FOR_A_READING)
+
+// case: number_for_a_reading
 // expect(gcc): cannot convert
 // expect(clang): no matching member function
-void fail(const adverb::device_clock& clock) {
+void number_for_a_reading(const adverb::device_clock& clock) {
   (void)clock.elapsed<std::chrono::nanoseconds>(1, 2);
 }
-#elif defined(ADVERB_EXPECT_DIFFERENCE_OF_READINGS_WITHOUT_A_CLOCK)
+
+// case: difference_of_readings_without_a_clock
 // expect(gcc): no match for 'operator-'
 // expect(clang): invalid operands to binary expression
-auto fail(adverb::device_ticks from, adverb::device_ticks to) { return to - from; }
+auto difference_of_readings_without_a_clock(adverb::device_ticks from, adverb::device_ticks to) {
+  return to - from;
+}
 #endif

@@ -23,7 +23,8 @@ void import(const adverb::imported_protection_domain& domain, const adverb::memo
                                                 region.device_address()};
 }
 
-#if defined(ADVERB_EXPECT_ALLOCATOR_THAT_RETURNS_A_POINTER)
+#if ADVERB_MUST_FAIL == 1
+// case: allocator_that_returns_a_pointer
 // expect: an allocator for providers has allocate(std::size_t size, std::size_t alignment,
 // std::uint64_t resource_type) noexcept, which returns a provider_allocation, and deallocate(void*,
 // std::uint64_t resource_type) noexcept
@@ -31,52 +32,62 @@ struct plain {
   void* allocate(std::size_t, std::size_t, std::uint64_t) noexcept;
   void deallocate(void*, std::uint64_t) noexcept;
 };
-void fail(adverb::protection_domain& domain, plain& memory) {
+void allocator_that_returns_a_pointer(adverb::protection_domain& domain, plain& memory) {
   const adverb::parent_domain parent{domain, {.allocator = memory}};
 }
-#elif defined(ADVERB_EXPECT_ALLOCATOR_THAT_MAY_THROW)
+
+// case: allocator_that_may_throw
 // expect: an allocator for providers has allocate
 struct throwing {
   adverb::provider_allocation allocate(std::size_t, std::size_t, std::uint64_t);
   void deallocate(void*, std::uint64_t) noexcept;
 };
-void fail(adverb::protection_domain& domain, throwing& memory) {
+void allocator_that_may_throw(adverb::protection_domain& domain, throwing& memory) {
   const adverb::parent_domain parent{domain, {.allocator = memory}};
 }
-#elif defined(ADVERB_EXPECT_ALLOCATOR_THAT_KEEPS_ALL)
+
+// case: allocator_that_keeps_all
 // expect: an allocator for providers has allocate
 struct keeping {
   adverb::provider_allocation allocate(std::size_t, std::size_t, std::uint64_t) noexcept;
 };
-void fail(adverb::protection_domain& domain, keeping& memory) {
+void allocator_that_keeps_all(adverb::protection_domain& domain, keeping& memory) {
   const adverb::parent_domain parent{domain, {.allocator = memory}};
 }
-#elif defined(ADVERB_EXPECT_ALLOCATOR_THAT_IS_A_TEMPORARY)
+
+// case: allocator_that_is_a_temporary
 // expect(gcc): deleted
 // expect(clang): no matching constructor
-void fail(adverb::protection_domain& domain) {
+void allocator_that_is_a_temporary(adverb::protection_domain& domain) {
   const adverb::parent_domain parent{domain, {.allocator = pool{}}};
 }
-#elif defined(ADVERB_EXPECT_THREAD_DOMAIN_THAT_IS_A_TEMPORARY)
+
+// case: thread_domain_that_is_a_temporary
 // expect(gcc): deleted
 // expect(clang): no matching constructor
-void fail(adverb::context& context, adverb::protection_domain& domain) {
+void thread_domain_that_is_a_temporary(adverb::context& context,
+                                       adverb::protection_domain& domain) {
   const adverb::parent_domain parent{domain, {.thread_domain = adverb::thread_domain{context}}};
 }
-#elif defined(ADVERB_EXPECT_DOMAIN_BY_THE_HANDLE_OF_A_REGION)
+
+// case: domain_by_the_handle_of_a_region
 // expect: no matching
-void fail(adverb::context& context, const adverb::memory_region& region) {
+void domain_by_the_handle_of_a_region(adverb::context& context,
+                                      const adverb::memory_region& region) {
   const adverb::imported_protection_domain domain{context, region.handle()};
 }
-#elif defined(ADVERB_EXPECT_IMPORTED_REGION_WITHOUT_ITS_RIGHTS)
+
+// case: imported_region_without_its_rights
 // expect: no matching
-void fail(adverb::protection_domain& domain, const adverb::memory_region& region) {
+void imported_region_without_its_rights(adverb::protection_domain& domain,
+                                        const adverb::memory_region& region) {
   const adverb::imported_memory_region imported{domain, region.handle()};
 }
-#elif defined(ADVERB_EXPECT_OWNER_OF_WHAT_IS_IMPORTED)
+
+// case: owner_of_what_is_imported
 // expect(gcc): no matching
 // expect(clang): no matching
-void fail(adverb::imported_protection_domain& imported) {
+void owner_of_what_is_imported(adverb::imported_protection_domain& imported) {
   const adverb::protection_domain owner{std::move(imported)};
 }
 #endif

@@ -13,30 +13,40 @@ void report(const adverb::context& context, adverb::protection_domain& domain) {
   domain.close(code);
 }
 
-#if defined(ADVERB_EXPECT_CONST_ERROR_CODE)
+#if ADVERB_MUST_FAIL == 1
+// case: const_error_code
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context, const std::error_code& code) {
+void const_error_code(const adverb::context& context, const std::error_code& code) {
   (void)context.query_device(code);
 }
-#elif defined(ADVERB_EXPECT_TEMPORARY_ERROR_CODE)
+
+// case: temporary_error_code
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context) { (void)context.query_device(std::error_code{}); }
-#elif defined(ADVERB_EXPECT_TEMPORARY_FAILURE)
+void temporary_error_code(const adverb::context& context) {
+  (void)context.query_device(std::error_code{});
+}
+
+// case: temporary_failure
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context) { (void)context.query_device(adverb::failure{}); }
-#elif defined(ADVERB_EXPECT_CONST_FAILURE)
+void temporary_failure(const adverb::context& context) {
+  (void)context.query_device(adverb::failure{});
+}
+
+// case: const_failure
 // expect: no matching
-void fail(const adverb::context& context, const adverb::failure& why) {
+void const_failure(const adverb::context& context, const adverb::failure& why) {
   const adverb::protection_domain domain{context, why};
 }
-#elif defined(ADVERB_EXPECT_ANYTHING_ELSE)
+
+// case: anything_else
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(adverb::protection_domain& domain, int& number) { domain.close(number); }
-#elif defined(ADVERB_EXPECT_IGNORED_ANSWER)
+void anything_else(adverb::protection_domain& domain, int& number) { domain.close(number); }
+
+// case: ignored_answer
 // expect: ignoring return value
-void fail(const adverb::context& context) { context.query_device(); }
+void ignored_answer(const adverb::context& context) { context.query_device(); }
 #endif

@@ -28,80 +28,109 @@ using namespace adverb;
   (void)flush(flushable, placement::global);
   (void)waiting;
   (void)readable;
-#if defined(ADVERB_EXPECT_RECEIVE)
+#if ADVERB_MUST_FAIL == 1
+  // case: receive
   // expect: only requests that send can be posted through the extended sender
   sender.post(receive(buffer)).check();
-#elif defined(ADVERB_EXPECT_OPERATION_NOT_NAMED)
+
+  // case: operation_not_named
   // expect: the extended sender was not made for this operation: name it in extended<operations>()
   sender.post(atomic_write(remote, 7)).check();
-#elif defined(ADVERB_EXPECT_WRITE_NOT_NAMED)
+
+  // case: write_not_named
   // expect: the extended sender was not made for this operation: name it in extended<operations>()
   words.post(write(remote, buffer)).check();
-#elif defined(ADVERB_EXPECT_NO_DESTINATION)
+
+  // case: no_destination
   // expect: a datagram needs its destination: add .to(destination)
   datagrams.post(send(buffer)).check();
-#elif defined(ADVERB_EXPECT_READ_OF_DATAGRAMS)
+
+  // case: read_of_datagrams
   // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
   datagrams.post(read(readable, buffer).to(somebody)).check();
-#elif defined(ADVERB_EXPECT_NOTHING)
+
+  // case: nothing
   // expect: there is nothing to post
   sender.post().check();
-#elif defined(ADVERB_EXPECT_BEFORE_RTS)
+
+  // case: before_rts
   // expect: requests can be sent when the queue pair is ready to send: finish rts() or connect()
   // first
   (void)waiting.extended();
-#elif defined(ADVERB_EXPECT_IN_ANY_STATE)
+
+  // case: in_any_state
   // expect: say which state the queue pair is in: .as<qp_state::
   (void)queue_pair<transport::rc, qp_state::any>{}.extended();
-#elif defined(ADVERB_EXPECT_ATOMIC_WRITE_BY_POST)
+
+  // case: atomic_write_by_post
   // expect: this operation exists only in the extended calls: post it through extended()
   rc.post(atomic_write(remote, 7)).check();
-#elif defined(ADVERB_EXPECT_FLUSH_BY_POST)
+
+  // case: flush_by_post
   // expect: this operation exists only in the extended calls: post it through extended()
   rc.post(flush(flushable, placement::global)).check();
-#elif defined(ADVERB_EXPECT_FLUSH_NOT_NAMED)
+
+  // case: flush_not_named
   // expect: the extended sender was not made for this operation: name it in extended<operations>()
   sender.post(flush(flushable, placement::global)).check();
-#elif defined(ADVERB_EXPECT_FLUSH_WITHOUT_RIGHT)
+
+  // case: flush_without_right
   // expect: placement::global needs a remote buffer with the right flush_global
   (void)flush(remote, placement::global);
-#elif defined(ADVERB_EXPECT_PERSISTENT_FLUSH_WITHOUT_RIGHT)
+
+  // case: persistent_flush_without_right
   // expect: placement::persistent needs a remote buffer with the right flush_persistent
   (void)flush_region(flushable, placement::global | placement::persistent);
-#elif defined(ADVERB_EXPECT_FLUSH_OF_UC)
+
+  // case: flush_of_uc
   // expect: a UC queue pair can send and write: reads, atomics and fences need RC
   (void)uc.extended<send_operation::flush>();
-#elif defined(ADVERB_EXPECT_READS_OF_UC)
-  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
-  (void)uc.extended<basic_operations(transport::rc)>();
-#elif defined(ADVERB_EXPECT_SEGMENTATION_OF_RC)
+
+  // case: segmentation_of_rc
   // expect: only datagrams (UD) and raw packets can be sent segmented
   (void)rc.extended<send_operation::send | send_operation::tcp_segmentation>();
-#elif defined(ADVERB_EXPECT_SEGMENTATION_OF_UC)
+
+  // case: segmentation_of_uc
   // expect: only datagrams (UD) and raw packets can be sent segmented
   (void)uc.extended<send_operation::tcp_segmentation>();
-#elif defined(ADVERB_EXPECT_WINDOWS_OF_UD)
+
+  // case: windows_of_ud
   // expect: a UD queue pair can only send: writes need UC or RC, reads, atomics and fences need RC
   (void)ud.extended<send_operation::bind_window>();
-#elif defined(ADVERB_EXPECT_IMMEDIATES_OF_RAW_PACKETS)
+
+  // case: immediates_of_raw_packets
   // expect: a raw packet queue pair can only send packets as they are, or segmented
   (void)raw.extended<send_operation::send_with_immediate>();
-#elif defined(ADVERB_EXPECT_SENDS_OF_A_TARGET)
+
+  // case: sends_of_a_target
   // expect: an XRC target sends nothing: its peer's initiator does
   (void)target.extended<send_operation::send>();
-#elif defined(ADVERB_EXPECT_ATOMIC_WRITE_READ_ONLY)
+
+  // case: atomic_write_read_only
   // expect: a write needs a remote buffer with the right remote_write
   (void)atomic_write(readable, 7);
-#elif defined(ADVERB_EXPECT_IGNORED_COMMIT)
+
+  // case: ignored_commit
   // expect: ignoring return
   sender.start().add(send(buffer)).commit();
-#elif defined(ADVERB_EXPECT_NO_COMMIT)
+
+  // case: no_commit
   // expect: ignoring return
   sender.start().add(send(buffer)).add(send(buffer));
-#elif defined(ADVERB_EXPECT_COPIED_BATCH)
+
+  // case: copied_batch
   // expect(gcc): use of deleted function
   // expect(clang): call to
-  auto batch = sender.start();
-  auto second = batch;
+  {
+    auto batch = sender.start();
+    auto second = batch;
+  }
+
+#elif ADVERB_MUST_FAIL == 2
+  // The instantiation that fails here fails above too.
+
+  // case: reads_of_uc
+  // expect: a UC queue pair can send and write: reads, atomics and fences need RC
+  (void)uc.extended<basic_operations(transport::rc)>();
 #endif
 }

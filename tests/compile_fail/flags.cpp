@@ -12,22 +12,28 @@ void combine() {
   (void)same;
 }
 
-#if defined(ADVERB_EXPECT_RIGHTS_FROM_A_NUMBER)
+#if ADVERB_MUST_FAIL == 1
+// case: rights_from_a_number
 // expect(gcc): conversion from 'int' to non-scalar type
 // expect(clang): no viable conversion from 'int'
-void fail() { const access_rights rights = 5; }
-#elif defined(ADVERB_EXPECT_RIGHTS_AS_A_NUMBER)
+void rights_from_a_number() { const access_rights rights = 5; }
+
+// case: rights_as_a_number
 // expect(gcc): cannot convert
 // expect(clang): no viable conversion
-int fail(access_rights rights) { return rights; }
-#elif defined(ADVERB_EXPECT_RIGHTS_AS_A_CONDITION)
+int rights_as_a_number(access_rights rights) { return rights; }
+
+// case: rights_as_a_condition
 // expect(gcc): could not convert
 // expect(clang): not contextually convertible to 'bool'
-void fail(access_rights rights) {
+void rights_as_a_condition(access_rights rights) {
   if (rights) return;
 }
-#elif defined(ADVERB_EXPECT_BITS_OF_TWO_KINDS)
+
+// case: bits_of_two_kinds
 // expect(gcc): no match for 'operator|'
 // expect(clang): invalid operands to binary expression
-void fail() { (void)(access_right::local_write | adverb::device_capability::raw_multicast); }
+void bits_of_two_kinds() {
+  (void)(access_right::local_write | adverb::device_capability::raw_multicast);
+}
 #endif

@@ -33,58 +33,75 @@ using namespace adverb;
 
   (void)connected;
   (void)special;
-#if defined(ADVERB_EXPECT_IP_AFTER_TRANSPORT)
+#if ADVERB_MUST_FAIL == 1
+  // case: ip_after_transport
   // expect: a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or UDP
   (void)flow_rule{{}, match_udp{}, match_ipv4{}};
-#elif defined(ADVERB_EXPECT_ETHERNET_AFTER_IP)
+
+  // case: ethernet_after_ip
   // expect: a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or UDP
   (void)flow_rule{{}, match_ipv6{}, action_tag{1}, match_ethernet{}};
-#elif defined(ADVERB_EXPECT_INNER_IP_AFTER_TRANSPORT)
+
+  // case: inner_ip_after_transport
   // expect: a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or UDP
   (void)flow_rule{{}, match_inner{match_udp{}}, match_inner{match_ipv4{}}};
-#elif defined(ADVERB_EXPECT_TWO_ETHERNETS)
+
+  // case: two_ethernets
   // expect: a rule names each header once: what is inside of a tunnel is match_inner{
   (void)flow_rule{{}, match_ethernet{}, match_ethernet{}};
-#elif defined(ADVERB_EXPECT_IPV4_AND_IPV6)
+
+  // case: ipv4_and_ipv6
   // expect: a rule names each header once: what is inside of a tunnel is match_inner{
   (void)flow_rule{{}, match_ipv4{}, match_ipv6{}};
-#elif defined(ADVERB_EXPECT_TCP_AND_UDP)
+
+  // case: tcp_and_udp
   // expect: a rule names each header once: what is inside of a tunnel is match_inner{
   (void)flow_rule{{}, match_tcp{}, match_udp{}};
-#elif defined(ADVERB_EXPECT_OUTER_AFTER_INNER)
+
+  // case: outer_after_inner
   // expect: headers inside of a tunnel come behind those around it
   (void)flow_rule{{}, match_inner{match_ipv4{}}, match_udp{}};
-#elif defined(ADVERB_EXPECT_TWO_TAGS)
+
+  // case: two_tags
   // expect: a rule has one tag, and drops once
   (void)flow_rule{{}, action_tag{1}, action_tag{2}};
-#elif defined(ADVERB_EXPECT_TUNNEL_IN_A_TUNNEL)
+
+  // case: tunnel_in_a_tunnel
   // expect: a rule can look into one tunnel, not into one inside of another
   (void)flow_rule{{}, match_inner{match_gre{}}};
-#elif defined(ADVERB_EXPECT_NO_SPECIFICATION)
+
+  // case: no_specification
   // expect: a rule is made of matches and actions: match_ethernet{
   (void)flow_rule{{}, match_ethernet{}, 42};
-#elif defined(ADVERB_EXPECT_CONNECTED_PAIR)
+
+  // case: connected_pair
   // expect: packets are steered to UD and raw packet queue pairs
   (void)flow{connected, flow_rule{{}}};
-#elif defined(ADVERB_EXPECT_PAIR_OF_THE_DRIVER)
+
+  // case: pair_of_the_driver
   // expect: packets are steered to UD and raw packet queue pairs
   (void)flow{special, flow_rule{{}}};
-#elif defined(ADVERB_EXPECT_PAIR_THAT_IS_TEMPORARY)
+
+  // case: pair_that_is_temporary
   // expect(gcc): use of deleted function
   // expect(clang): deleted
   (void)flow{queue_pair<transport::ud>{}, flow_rule{{}}};
-#elif defined(ADVERB_EXPECT_COUNTERS_THAT_ARE_TEMPORARY)
+
+  // case: counters_that_are_temporary
   // expect(gcc): use of deleted function
   // expect(clang): deleted
   (void)action_count{counters{}};
-#elif defined(ADVERB_EXPECT_ADDRESS_AS_A_NUMBER)
+
+  // case: address_as_a_number
   // expect(gcc): could not convert
   // expect(clang): no viable conversion
   (void)match_ipv4{.source = 0x0a000001};
-#elif defined(ADVERB_EXPECT_KEY_OF_20_BYTES)
+
+  // case: key_of_20_bytes
   // expect: a key of AES has 16, 24 or 32 bytes, and its span says how many
   (void)aes_gcm_key{std::array<std::byte, 20>{}, salt};
-#elif defined(ADVERB_EXPECT_KEY_OF_ANY_LENGTH)
+
+  // case: key_of_any_length
   // expect: a key of AES has 16, 24 or 32 bytes, and its span says how many
   (void)aes_gcm_key{bytes, salt};
 #endif

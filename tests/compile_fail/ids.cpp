@@ -14,43 +14,53 @@ void name(const adverb::context& context) {
   (void)same;
 }
 
-#if defined(ADVERB_EXPECT_NUMBER_FOR_A_PORT)
+#if ADVERB_MUST_FAIL == 1
+// case: number_for_a_port
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context) { (void)context.query_port(1); }
-#elif defined(ADVERB_EXPECT_INDEX_FOR_A_PORT)
+void number_for_a_port(const adverb::context& context) { (void)context.query_port(1); }
+
+// case: index_for_a_port
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context) {
+void index_for_a_port(const adverb::context& context) {
   (void)context.gid(adverb::gid_index{0}, adverb::port_number{1});
 }
-#elif defined(ADVERB_EXPECT_INDEX_OF_ANOTHER_TABLE)
+
+// case: index_of_another_table
 // expect(gcc): no matching function
 // expect(clang): no matching member function
-void fail(const adverb::context& context) {
+void index_of_another_table(const adverb::context& context) {
   (void)context.pkey(adverb::port_number{1}, adverb::gid_index{1});
 }
-#elif defined(ADVERB_EXPECT_REMOTE_KEY_FOR_A_LOCAL_ONE)
+
+// case: remote_key_for_a_local_one
 // expect(gcc): cannot convert 'adverb::
 // expect(clang): cannot initialize a variable of type 'const adverb::lkey'
-void fail(adverb::rkey remote) {
+void remote_key_for_a_local_one(adverb::rkey remote) {
   const adverb::lkey local = remote;
   (void)local;
 }
-#elif defined(ADVERB_EXPECT_COMPARING_KEYS)
+
+// case: comparing_keys
 // expect(gcc): no match for 'operator=='
 // expect(clang): invalid operands to binary expression
-bool fail(adverb::rkey remote, adverb::lkey local) { return remote == local; }
-#elif defined(ADVERB_EXPECT_NUMBER_FROM_A_KEY)
+bool comparing_keys(adverb::rkey remote, adverb::lkey local) { return remote == local; }
+
+// case: number_from_a_key
 // expect(gcc): cannot convert 'adverb::
 // expect(clang): cannot initialize return object of type
-std::uint32_t fail(adverb::rkey remote) { return remote; }
-#elif defined(ADVERB_EXPECT_ORDER_OF_SEQUENCE_NUMBERS)
+std::uint32_t number_from_a_key(adverb::rkey remote) { return remote; }
+
+// case: order_of_sequence_numbers
 // expect(gcc): no match for 'operator<'
 // expect(clang): invalid operands to binary expression
-bool fail(packet_sequence_number left, packet_sequence_number right) { return left < right; }
-#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_FROM_A_NUMBER)
+bool order_of_sequence_numbers(packet_sequence_number left, packet_sequence_number right) {
+  return left < right;
+}
+
+// case: sequence_number_from_a_number
 // expect(gcc): conversion from 'int' to non-scalar type
 // expect(clang): no viable conversion from 'int'
-void fail() { const packet_sequence_number number = 5; }
+void sequence_number_from_a_number() { const packet_sequence_number number = 5; }
 #endif

@@ -19,78 +19,100 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   any.as<qp_state::rts>().post(bind_window(binding)).check();
   const memory_window_ref<window_type::two> reference = second;
   (void)ud, (void)init, (void)native, (void)readable, (void)reference;
-#if defined(ADVERB_EXPECT_TYPE_2_BOUND_BY_A_CALL)
+#if ADVERB_MUST_FAIL == 1
+  // case: type_2_bound_by_a_call
   // expect: a window of type 2 is bound by a work request: post(bind_window(window.prepare(
   (void)rc.bind(second, region, 0, 64);
-#elif defined(ADVERB_EXPECT_TYPE_1_PREPARED)
+
+  // case: type_1_prepared
   // expect: a window of type 1 is bound by a call: queue_pair.bind(window, region,
   (void)first.prepare(region, 0, 64);
-#elif defined(ADVERB_EXPECT_TYPE_1_BOUND_BY_A_REQUEST)
+
+  // case: type_1_bound_by_a_request
   // expect: a window of type 1 is bound by a call: queue_pair.bind(window, region,
   rc.post(bind_window(bound)).check();
-#elif defined(ADVERB_EXPECT_WINDOW_BOUND_UNPREPARED)
+
+  // case: window_bound_unprepared
   // expect: bind_window takes what was prepared: bind_window(window.prepare(region,
   bind_window(second);
-#elif defined(ADVERB_EXPECT_TYPE_1_INVALIDATED)
+
+  // case: type_1_invalidated
   // expect: a window of type 1 is unbound by a call: queue_pair.unbind(binding)
   rc.post(local_invalidate(bound)).check();
-#elif defined(ADVERB_EXPECT_TYPE_2_UNBOUND)
+
+  // case: type_2_unbound
   // expect: a window of type 2 is taken back by a work request: post(local_invalidate(binding))
   rc.unbind(binding);
-#elif defined(ADVERB_EXPECT_OTHER_TYPE_REFERRED_TO)
+
+  // case: other_type_referred_to
   // expect(gcc): conversion from
   // expect(clang): no viable conversion
   const memory_window_ref<window_type::one> other = second;
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
+
+  // case: reference_to_a_temporary
   // expect(gcc): use of deleted function
   // expect(clang): deleted
   const memory_window_ref<window_type::one> dangling{window_1{}};
-#elif defined(ADVERB_EXPECT_NO_RIGHTS)
+
+  // case: no_rights
   // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
   // zero_based
   (void)second.prepare<std::byte, access_rights{}>(region, 0, 64);
-#elif defined(ADVERB_EXPECT_FLUSH_RIGHTS)
+
+  // case: flush_rights
   // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
   // zero_based
   (void)second.prepare<std::byte, access_right::remote_write | access_right::flush_global>(region,
                                                                                            0, 64);
-#elif defined(ADVERB_EXPECT_LOCAL_RIGHTS)
+
+  // case: local_rights
   // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
   // zero_based
   (void)second.prepare<std::byte, access_right::local_write>(region, 0, 64);
-#elif defined(ADVERB_EXPECT_ZERO_BASED_TYPE_1)
+
+  // case: zero_based_type_1
   // expect: only a window of type 2 can be zero_based
   (void)rc.bind<std::byte, access_right::remote_read | access_right::zero_based>(first, region, 0,
                                                                                  64);
-#elif defined(ADVERB_EXPECT_MORE_RIGHTS_THAN_BOUND)
+
+  // case: more_rights_than_bound
   // expect: a remote buffer cannot be converted to one with more rights
   const remote_buffer<> more = readable.remote();
-#elif defined(ADVERB_EXPECT_BIND_ON_UD)
+
+  // case: bind_on_ud
   // expect: memory windows need a connection: UC, RC or XRC
   (void)ud.bind(first, region, 0, 64);
-#elif defined(ADVERB_EXPECT_BIND_REQUEST_ON_UD)
+
+  // case: bind_request_on_ud
   // expect: a UD queue pair can only send
   ud.post(bind_window(binding)).check();
-#elif defined(ADVERB_EXPECT_BIND_BEFORE_RTS)
+
+  // case: bind_before_rts
   // expect: windows can be bound when the queue pair is ready to send: finish rts() or connect()
   // first
   (void)init.bind(first, region, 0, 64);
-#elif defined(ADVERB_EXPECT_UNBIND_IN_ANY_STATE)
+
+  // case: unbind_in_any_state
   // expect: say which state the queue pair is in
   any.unbind(bound);
-#elif defined(ADVERB_EXPECT_FENCED_BIND_ON_UC)
+
+  // case: fenced_bind_on_uc
   // expect: a UC queue pair can send and write: reads, atomics and fences need RC
   uc.post(bind_window(binding).fenced()).check();
-#elif defined(ADVERB_EXPECT_SOLICITED_BIND)
+
+  // case: solicited_bind
   // expect: only requests that complete a receive of the peer can be solicited
   rc.post(bind_window(binding).solicited()).check();
-#elif defined(ADVERB_EXPECT_IGNORED_BINDING)
+
+  // case: ignored_binding
   // expect: ignoring return
   second.prepare(region, 0, 64);
-#elif defined(ADVERB_EXPECT_IGNORED_BIND)
+
+  // case: ignored_bind
   // expect: ignoring return
   rc.bind(first, region, 0, 64);
-#elif defined(ADVERB_EXPECT_RAW_WINDOW)
+
+  // case: raw_window
   // expect: no matching
   const window_2 window{native};
 #endif

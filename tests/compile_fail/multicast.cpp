@@ -20,14 +20,17 @@ using namespace adverb;
   const std::array<std::byte, 39> few{};
   (void)connected, (void)attachment, (void)header, (void)few;
 
-#if defined(ADVERB_EXPECT_ATTACHMENT_OF_RC)
+#if ADVERB_MUST_FAIL == 1
+  // case: attachment_of_rc
   // expect: only datagram (UD) and raw packet queue pairs can be attached to a multicast group
   const multicast_attachment of_connected{connected, group};
-#elif defined(ADVERB_EXPECT_COPY_OF_ATTACHMENT)
+
+  // case: copy_of_attachment
   // expect(gcc): use of deleted function
   // expect(clang): call to implicitly-deleted copy constructor
   const multicast_attachment copy = attachment;
-#elif defined(ADVERB_EXPECT_HEADER_OF_FEW_BYTES)
+
+  // case: header_of_few_bytes
   // expect: no matching
   const global_route_header short_header{few};
 #endif

@@ -14,43 +14,67 @@ void own(adverb::protection_domain& domain, ibv_pd* native) {
   (void)released;
 }
 
-#if defined(ADVERB_EXPECT_COPY_OF_A_DOMAIN)
+#if ADVERB_MUST_FAIL == 1
+// case: copy_of_a_domain
 // expect: deleted
-void fail(const adverb::protection_domain& domain) {
+void copy_of_a_domain(const adverb::protection_domain& domain) {
   const adverb::protection_domain copy = domain;
 }
-#elif defined(ADVERB_EXPECT_COPY_ASSIGNMENT)
+
+// case: copy_assignment
 // expect: deleted
-void fail(adverb::context& left, const adverb::context& right) { left = right; }
-#elif defined(ADVERB_EXPECT_COPY_OF_A_REGION)
+void copy_assignment(adverb::context& left, const adverb::context& right) { left = right; }
+
+// case: copy_of_a_region
 // expect: deleted
-void fail(const adverb::memory_region& region) { const adverb::memory_region copy{region}; }
-#elif defined(ADVERB_EXPECT_COPY_OF_A_QUEUE)
+void copy_of_a_region(const adverb::memory_region& region) {
+  const adverb::memory_region copy{region};
+}
+
+// case: copy_of_a_queue
 // expect: deleted
-void fail(const adverb::completion_queue& queue) { const adverb::completion_queue copy{queue}; }
-#elif defined(ADVERB_EXPECT_COPY_OF_A_DEVICE_LIST)
+void copy_of_a_queue(const adverb::completion_queue& queue) {
+  const adverb::completion_queue copy{queue};
+}
+
+// case: copy_of_a_device_list
 // expect: deleted
-void fail(const adverb::device_list& devices) { const adverb::device_list copy{devices}; }
-#elif defined(ADVERB_EXPECT_ADOPTION_WITHOUT_THE_TAG)
+void copy_of_a_device_list(const adverb::device_list& devices) {
+  const adverb::device_list copy{devices};
+}
+
+// case: adoption_without_the_tag
 // expect: no matching
-void fail(ibv_pd* native) { const adverb::protection_domain domain{native}; }
-#elif defined(ADVERB_EXPECT_ADOPTION_WITH_BRACES)
+void adoption_without_the_tag(ibv_pd* native) { const adverb::protection_domain domain{native}; }
+
+// case: adoption_with_braces
 // expect(gcc): would use explicit constructor
 // expect(clang): no matching constructor
-void fail(ibv_pd* native) { const adverb::protection_domain domain{{}, native}; }
-#elif defined(ADVERB_EXPECT_ADOPTION_OF_ANOTHER_KIND)
+void adoption_with_braces(ibv_pd* native) { const adverb::protection_domain domain{{}, native}; }
+
+// case: adoption_of_another_kind
 // expect: no matching
-void fail(ibv_cq* native) { const adverb::protection_domain domain{adverb::adopt, native}; }
-#elif defined(ADVERB_EXPECT_REGION_WITHOUT_ITS_RIGHTS)
+void adoption_of_another_kind(ibv_cq* native) {
+  const adverb::protection_domain domain{adverb::adopt, native};
+}
+
+// case: region_without_its_rights
 // expect: no matching
-void fail(ibv_mr* native) { const adverb::memory_region region{adverb::adopt, native}; }
-#elif defined(ADVERB_EXPECT_OWNER_FROM_A_REFERENCE)
+void region_without_its_rights(ibv_mr* native) {
+  const adverb::memory_region region{adverb::adopt, native};
+}
+
+// case: owner_from_a_reference
 // expect: no matching
-void fail(adverb::protection_domain_ref domain) { const adverb::protection_domain owner{domain}; }
-#elif defined(ADVERB_EXPECT_OWNER_AS_A_NUMBER)
+void owner_from_a_reference(adverb::protection_domain_ref domain) {
+  const adverb::protection_domain owner{domain};
+}
+
+// case: owner_as_a_number
 // expect: bool
-bool fail(const adverb::context& context) { return context; }
-#elif defined(ADVERB_EXPECT_RELEASE_INTO_NOTHING)
+bool owner_as_a_number(const adverb::context& context) { return context; }
+
+// case: release_into_nothing
 // expect: ignoring return value
-void fail(adverb::context& context) { context.release(); }
+void release_into_nothing(adverb::context& context) { context.release(); }
 #endif

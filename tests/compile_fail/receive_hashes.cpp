@@ -11,16 +11,20 @@ using namespace adverb;
   (void)create_receive_side_scaling_pair(domain, table, hash);
   (void)create_receive_side_scaling_pair<transport::ud>(domain, table, hash);
 
-#if defined(ADVERB_EXPECT_IPV4_AND_IPV6)
+#if ADVERB_MUST_FAIL == 1
+  // case: ipv4_and_ipv6
   // expect: a hash is over IPv4 or over IPv6 addresses: make a queue pair for each
   (void)receive_hash::over<hash_field::source_ipv4 | hash_field::destination_ipv6>(key);
-#elif defined(ADVERB_EXPECT_TCP_AND_UDP)
+
+  // case: tcp_and_udp
   // expect: a hash is over TCP or over UDP ports: make a queue pair for each
   (void)receive_hash::over<ipv4_fields | tcp_fields | udp_fields>(key);
-#elif defined(ADVERB_EXPECT_INNER_OF_NOTHING)
+
+  // case: inner_of_nothing
   // expect: inner says whose fields are hashed: name the fields too
   (void)receive_hash::over<hash_field::inner>(key);
-#elif defined(ADVERB_EXPECT_CONNECTED_PAIR)
+
+  // case: connected_pair
   // expect: receive-side scaling is for raw packet and UD queue pairs
   (void)create_receive_side_scaling_pair<transport::rc>(domain, table, hash);
 #endif

@@ -14,33 +14,43 @@ void refer(adverb::device_ref device, adverb::context& context) {
   (void)to_queue;
 }
 
-#if defined(ADVERB_EXPECT_CHILD_OF_A_TEMPORARY)
+#if ADVERB_MUST_FAIL == 1
+// case: child_of_a_temporary
 // expect: deleted
-void fail(adverb::device_ref device) {
+void child_of_a_temporary(adverb::device_ref device) {
   const adverb::protection_domain domain{adverb::context{device}};
 }
-#elif defined(ADVERB_EXPECT_QUEUE_OF_A_TEMPORARY)
+
+// case: queue_of_a_temporary
 // expect: deleted
-void fail(adverb::device_ref device) {
+void queue_of_a_temporary(adverb::device_ref device) {
   const adverb::completion_queue queue{adverb::context{device}, 16};
 }
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
+
+// case: reference_to_a_temporary
 // expect: deleted
-void fail(adverb::device_ref device) {
+void reference_to_a_temporary(adverb::device_ref device) {
   const adverb::context_ref reference = adverb::context{device};
 }
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_WHAT_IS_MOVED)
+
+// case: reference_to_what_is_moved
 // expect: deleted
-void fail(adverb::context& context) { const adverb::context_ref reference{std::move(context)}; }
-#elif defined(ADVERB_EXPECT_CHANNEL_OF_A_TEMPORARY)
+void reference_to_what_is_moved(adverb::context& context) {
+  const adverb::context_ref reference{std::move(context)};
+}
+
+// case: channel_of_a_temporary
 // expect(gcc): deleted
 // expect(clang): no matching constructor
-void fail(adverb::context_ref context) {
+void channel_of_a_temporary(adverb::context_ref context) {
   const adverb::completion_queue queue{
       context, 16, {.channel = adverb::completion_channel{context}}};
 }
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_ANOTHER_KIND)
+
+// case: reference_to_another_kind
 // expect(gcc): conversion from 'const adverb::
 // expect(clang): no viable conversion from 'const adverb::
-void fail(const adverb::protection_domain& domain) { const adverb::context_ref reference = domain; }
+void reference_to_another_kind(const adverb::protection_domain& domain) {
+  const adverb::context_ref reference = domain;
+}
 #endif

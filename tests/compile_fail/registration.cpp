@@ -19,57 +19,73 @@ void register_memory(const adverb::protection_domain& domain) {
   prefetch_for_writing(domain, buffers);
 }
 
-#if defined(ADVERB_EXPECT_TEMPORARY_MEMORY)
+#if ADVERB_MUST_FAIL == 1
+// case: temporary_memory
 // expect: no matching
-void fail(const adverb::protection_domain& domain) {
+void temporary_memory(const adverb::protection_domain& domain) {
   const adverb::memory_region region{domain, std::vector<int>(16)};
 }
-#elif defined(ADVERB_EXPECT_TEMPORARY_MEMORY_WITH_AN_ADDRESS)
+
+// case: temporary_memory_with_an_address
 // expect: no matching
-void fail(const adverb::protection_domain& domain) {
+void temporary_memory_with_an_address(const adverb::protection_domain& domain) {
   (void)adverb::memory_region::with_device_address(domain, std::vector<int>(16), 0);
 }
-#elif defined(ADVERB_EXPECT_ONE_OBJECT)
+
+// case: one_object
 // expect: no matching
-void fail(const adverb::protection_domain& domain, int& number) {
+void one_object(const adverb::protection_domain& domain, int& number) {
   const adverb::memory_region region{domain, number};
 }
-#elif defined(ADVERB_EXPECT_STRINGS)
+
+// case: strings
 // expect: the device copies bytes: registered memory holds trivially copyable types
-void fail(const adverb::protection_domain& domain, std::vector<std::string>& strings) {
+void strings(const adverb::protection_domain& domain, std::vector<std::string>& strings) {
   const adverb::memory_region region{domain, strings};
 }
-#elif defined(ADVERB_EXPECT_STRINGS_WITH_AN_ADDRESS)
+
+// case: strings_with_an_address
 // expect: the device copies bytes: registered memory holds trivially copyable types
-void fail(const adverb::protection_domain& domain, std::vector<std::string>& strings) {
+void strings_with_an_address(const adverb::protection_domain& domain,
+                             std::vector<std::u8string>& strings) {
   (void)adverb::memory_region::with_device_address(domain, strings, 0);
 }
-#elif defined(ADVERB_EXPECT_OTHER_MEMORY_THAT_IS_A_TEMPORARY)
+
+// case: other_memory_that_is_a_temporary
 // expect: no matching
-void fail(adverb::memory_region& region) { region.reregister(std::vector<int>(16)); }
-#elif defined(ADVERB_EXPECT_OTHER_MEMORY_OF_STRINGS)
+void other_memory_that_is_a_temporary(adverb::memory_region& region) {
+  region.reregister(std::vector<int>(16));
+}
+
+// case: other_memory_of_strings
 // expect: the device copies bytes: registered memory holds trivially copyable types
-void fail(adverb::memory_region& region, std::vector<std::string>& strings) {
+void other_memory_of_strings(adverb::memory_region& region, std::vector<std::u16string>& strings) {
   region.reregister(strings);
 }
-#elif defined(ADVERB_EXPECT_REREGISTRATION_OF_A_REFERENCE)
+
+// case: reregistration_of_a_reference
 // expect: reregister
-void fail(adverb::memory_region_ref region, std::vector<int>& numbers) {
+void reregistration_of_a_reference(adverb::memory_region_ref region, std::vector<int>& numbers) {
   region.reregister(numbers);
 }
-#elif defined(ADVERB_EXPECT_MUTABLE_BUFFER_OF_CONST_MEMORY)
+
+// case: mutable_buffer_of_const_memory
 // expect: nothing is received into const memory: const_buffer_of sends from it
-void fail(const adverb::memory_region& region, std::span<const int> numbers) {
+void mutable_buffer_of_const_memory(const adverb::memory_region& region,
+                                    std::span<const int> numbers) {
   (void)region.buffer_of(numbers);
 }
-#elif defined(ADVERB_EXPECT_CONST_MEMORY_FOR_WRITING)
+
+// case: const_memory_for_writing
 // expect: memory is prefetched for writing through mutable buffers
-void fail(const adverb::protection_domain& domain, std::span<const adverb::const_buffer> buffers) {
+void const_memory_for_writing(const adverb::protection_domain& domain,
+                              std::span<const adverb::const_buffer> buffers) {
   prefetch_for_writing(domain, buffers);
 }
-#elif defined(ADVERB_EXPECT_REGION_WITHOUT_A_DOMAIN)
+
+// case: region_without_a_domain
 // expect: no matching
-void fail(const adverb::context& context, std::vector<int>& numbers) {
+void region_without_a_domain(const adverb::context& context, std::vector<int>& numbers) {
   const adverb::memory_region region{context, numbers};
 }
 #endif

@@ -14,38 +14,51 @@ using writable = remote_buffer<std::byte, access_right::remote_write>;
 
 readable narrowed(const remote_buffer<>& buffer) { return buffer; }
 
-#if defined(ADVERB_EXPECT_MORE_RIGHTS)
+#if ADVERB_MUST_FAIL == 1
+// case: more_rights
 // expect: a remote buffer cannot be converted to one with more rights
-remote_buffer<> fail(const readable& buffer) { return buffer; }
-#elif defined(ADVERB_EXPECT_OTHER_RIGHTS)
+remote_buffer<> more_rights(const readable& buffer) { return buffer; }
+
+// case: other_rights
 // expect: a remote buffer cannot be converted to one with more rights
-writable fail(const readable& buffer) { return writable{buffer}; }
-#elif defined(ADVERB_EXPECT_NO_RIGHTS)
+writable other_rights(const readable& buffer) { return writable{buffer}; }
+
+// case: no_rights
 // expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
 // flush_global and flush_persistent
-std::size_t fail(const remote_buffer<std::byte, adverb::access_rights{}>& buffer) {
+std::size_t no_rights(const remote_buffer<std::byte, adverb::access_rights{}>& buffer) {
   return buffer.size();
 }
-#elif defined(ADVERB_EXPECT_LOCAL_RIGHTS)
+
+// case: local_rights
 // expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
 // flush_global and flush_persistent
-std::size_t fail(const remote_buffer<std::byte, access_right::local_write>& buffer) {
+std::size_t local_rights(const remote_buffer<std::byte, access_right::local_write>& buffer) {
   return buffer.size();
 }
-#elif defined(ADVERB_EXPECT_STRINGS)
+
+// case: strings
 // expect: remote memory holds trivially copyable types
-std::size_t fail(const remote_buffer<std::string>& buffer) { return buffer.size(); }
-#elif defined(ADVERB_EXPECT_STRINGS_SEEN_IN_BYTES)
+std::size_t strings(const remote_buffer<std::string>& buffer) { return buffer.size(); }
+
+// case: strings_seen_in_bytes
 // expect: remote memory holds trivially copyable types
-std::size_t fail(const readable& buffer) { return buffer.as<std::string>().size(); }
-#elif defined(ADVERB_EXPECT_OTHER_ELEMENTS)
+std::size_t strings_seen_in_bytes(const readable& buffer) {
+  return buffer.as<std::string>().size();
+}
+
+// case: other_elements
 // expect(gcc): could not convert
 // expect(clang): no viable conversion
-remote_buffer<int, access_right::remote_read> fail(const readable& buffer) { return buffer; }
-#elif defined(ADVERB_EXPECT_TOO_FEW_BYTES)
+remote_buffer<int, access_right::remote_read> other_elements(const readable& buffer) {
+  return buffer;
+}
+
+// case: too_few_bytes
 // expect: no matching function
-readable fail(const std::array<std::byte, 23>& bytes) { return readable::decode(bytes); }
-#elif defined(ADVERB_EXPECT_IGNORED_BUFFER)
+readable too_few_bytes(const std::array<std::byte, 23>& bytes) { return readable::decode(bytes); }
+
+// case: ignored_buffer
 // expect: ignoring return value
-void fail(const std::array<std::byte, 24>& bytes) { readable::decode(bytes); }
+void ignored_buffer(const std::array<std::byte, 24>& bytes) { readable::decode(bytes); }
 #endif

@@ -24,47 +24,61 @@ using namespace adverb;
   queue_pair_options copied = taking;
   copied.srq = taking.srq;
   (void)queue_pair<transport::rc>::create(domain, copied);
-#if defined(ADVERB_EXPECT_SEND_TO_A_SHARED_QUEUE)
+#if ADVERB_MUST_FAIL == 1
+  // case: send_to_a_shared_queue
   // expect: only receives can be posted here: receive(
   shared.post(send(buffer)).check();
-#elif defined(ADVERB_EXPECT_NOTHING_TO_POST)
+
+  // case: nothing_to_post
   // expect: there is nothing to post
   shared.post().check();
-#elif defined(ADVERB_EXPECT_IGNORED_RESULT)
+
+  // case: ignored_result
   // expect: ignoring return
   shared.post(receive(buffer));
-#elif defined(ADVERB_EXPECT_RECEIVE_AS_AN_OPERATION)
+
+  // case: receive_as_an_operation
   // expect: only operations on the list can be posted here: add_tag(
   tags.post_operations(receive(buffer)).check();
-#elif defined(ADVERB_EXPECT_NO_OPERATION)
+
+  // case: no_operation
   // expect: there is nothing to post
   tags.post_operations().check();
-#elif defined(ADVERB_EXPECT_OPERATION_AS_A_RECEIVE)
+
+  // case: operation_as_a_receive
   // expect: only receives can be posted here: receive(
   tags.post(delete_tag(handle)).check();
-#elif defined(ADVERB_EXPECT_TAG_FOR_CONST_MEMORY)
+
+  // case: tag_for_const_memory
   // expect: data is received into mutable buffers, or into one std::span of them: a const_buffer
   tags.post_operations(add_tag(1, readable)).check();
-#elif defined(ADVERB_EXPECT_RC_PAIR_IN_AN_XRC_DOMAIN)
+
+  // case: rc_pair_in_an_xrc_domain
   // expect: only XRC targets are made in an XRC domain: create(protection_domain, options)
   (void)queue_pair<transport::rc>::create(xrc);
-#elif defined(ADVERB_EXPECT_RC_PAIR_THAT_IS_OPENED)
+
+  // case: rc_pair_that_is_opened
   // expect: only XRC targets can be opened by another process than the one that made them
   (void)queue_pair<transport::rc>::open(xrc, qp_number{1});
-#elif defined(ADVERB_EXPECT_TARGET_IN_A_PROTECTION_DOMAIN)
+
+  // case: target_in_a_protection_domain
   // expect: an XRC target is made in an XRC domain: create(xrc_domain)
   (void)queue_pair<transport::xrc_recv>::create(domain, {});
-#elif defined(ADVERB_EXPECT_XRC_QUEUE_OF_A_PAIR)
+
+  // case: xrc_queue_of_a_pair
   // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
   taking.srq = far;
-#elif defined(ADVERB_EXPECT_REFERRED_XRC_QUEUE_OF_A_PAIR)
+
+  // case: referred_xrc_queue_of_a_pair
   // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
   (void)queue_pair<transport::rc>::create(domain, {.srq = xrc_shared_receive_queue_ref{far}});
-#elif defined(ADVERB_EXPECT_TEMPORARY_QUEUE_OF_A_PAIR)
+
+  // case: temporary_queue_of_a_pair
   // expect(gcc): no match for
   // expect(clang): no viable overloaded '='
   taking.srq = shared_receive_queue{};
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
+
+  // case: reference_to_a_temporary
   // expect(gcc): use of deleted function
   // expect(clang): call to deleted constructor
   const shared_receive_queue_ref dangling{shared_receive_queue{}};

@@ -15,19 +15,25 @@ void set() {
   wait(acknowledge_timeout::endless(), 640us);
 }
 
-#if defined(ADVERB_EXPECT_NUMBER_FOR_A_TIMEOUT)
+#if ADVERB_MUST_FAIL == 1
+// case: number_for_a_timeout
 // expect(gcc): conversion from 'int' to non-scalar type
 // expect(clang): no viable conversion from 'int'
-void fail() { const acknowledge_timeout timeout = 14; }
-#elif defined(ADVERB_EXPECT_CODE_FOR_A_TIMEOUT)
+void number_for_a_timeout() { const acknowledge_timeout timeout = 14; }
+
+// case: code_for_a_timeout
 // expect: private
-void fail() { const acknowledge_timeout timeout{std::uint8_t{14}}; }
-#elif defined(ADVERB_EXPECT_ONE_TIMER_FOR_THE_OTHER)
+void code_for_a_timeout() { const acknowledge_timeout timeout{std::uint8_t{14}}; }
+
+// case: one_timer_for_the_other
 // expect(gcc): conversion from
 // expect(clang): no viable conversion from
-void fail(acknowledge_timeout timeout) { const receiver_not_ready_timer timer = timeout; }
-#elif defined(ADVERB_EXPECT_ENDLESS_WAIT_FOR_A_RECEIVER)
+void one_timer_for_the_other(acknowledge_timeout timeout) {
+  const receiver_not_ready_timer timer = timeout;
+}
+
+// case: endless_wait_for_a_receiver
 // expect(gcc): 'endless' is not a member
 // expect(clang): no member named 'endless'
-void fail() { (void)receiver_not_ready_timer::endless(); }
+void endless_wait_for_a_receiver() { (void)receiver_not_ready_timer::endless(); }
 #endif

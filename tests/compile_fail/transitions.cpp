@@ -29,96 +29,125 @@ using namespace adverb;
   (void)receiving_uc.rts().apply();
   (void)receiving_ud.rts().apply();
 
-#if defined(ADVERB_EXPECT_INIT_WITHOUT_PORT)
+#if ADVERB_MUST_FAIL == 1
+  // case: init_without_port
   // expect: INIT needs the port: call .port(
   (void)fresh.init().allow(access_right::remote_read).apply();
-#elif defined(ADVERB_EXPECT_INIT_OF_UD_WITHOUT_QUEUE_KEY)
+
+  // case: init_of_ud_without_queue_key
   // expect: INIT of a UD queue pair needs its queue key: call .queue_key(
   (void)fresh_ud.init().port(port).apply();
-#elif defined(ADVERB_EXPECT_RTR_WITHOUT_ADDRESS)
+
+  // case: rtr_without_address
   // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
   (void)waiting.rtr().remote_queue_pair(number).remote_sequence_number(sequence).apply();
-#elif defined(ADVERB_EXPECT_RTR_OF_UC_WITHOUT_ADDRESS)
+
+  // case: rtr_of_uc_without_address
   // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
   (void)waiting_uc.rtr().apply();
-#elif defined(ADVERB_EXPECT_RTR_WITHOUT_REMOTE_QUEUE_PAIR)
+
+  // case: rtr_without_remote_queue_pair
   // expect: RTR needs the peer's queue pair: call .remote(endpoint) or .remote_queue_pair(
   (void)waiting.rtr().address(way).remote_sequence_number(sequence).apply();
-#elif defined(ADVERB_EXPECT_RTR_WITHOUT_SEQUENCE_NUMBER)
+
+  // case: rtr_without_sequence_number
   // expect: RTR needs the peer's first packet sequence number: call .remote(endpoint) or .remote_
   (void)waiting_uc.rtr().address(way).remote_queue_pair(number).apply();
 
-#elif defined(ADVERB_EXPECT_RIGHTS_OF_UD)
+  // case: rights_of_ud
   // expect: the peer's rights are granted in INIT, RTR or RTS, by connections only
   (void)fresh_ud.init().allow(access_right::remote_read);
-#elif defined(ADVERB_EXPECT_QUEUE_KEY_OF_RC)
+
+  // case: queue_key_of_rc
   // expect: only datagram pairs (UD) have a queue key: call init().queue_key(
   (void)fresh.init().queue_key(queue_key{1});
-#elif defined(ADVERB_EXPECT_PEER_IN_INIT)
+
+  // case: peer_in_init
   // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC): call
   // rtr().remote(
   (void)fresh.init().remote(peer);
-#elif defined(ADVERB_EXPECT_PEER_OF_UD)
-  // expect: a datagram (UD) names its destination itself: send(...).to(destination)
-  (void)waiting_ud.rtr().remote(peer);
-#elif defined(ADVERB_EXPECT_PORT_IN_RTR)
+
+  // case: port_in_rtr
   // expect: the port is chosen in INIT: call init().port(
   (void)waiting.rtr().port(port);
-#elif defined(ADVERB_EXPECT_GID_IN_RTR)
+
+  // case: gid_in_rtr
   // expect: the own GID is chosen in INIT, by pairs that announce themselves
   (void)waiting.rtr().gid(gid_index{1});
-#elif defined(ADVERB_EXPECT_READS_OF_UC_IN_RTR)
+
+  // case: reads_of_uc_in_rtr
   // expect: what the peer may ask for is limited in RTR of RC and of XRC targets: call
   // rtr().max_dest
   (void)waiting_uc.rtr().max_destination_read_atomic(1);
-#elif defined(ADVERB_EXPECT_TIMER_OF_UC)
+
+  // case: timer_of_uc
   // expect: rtr().max_destination_read_atomic(...) or rtr().receiver_not_ready_timer(
   (void)waiting_uc.rtr().receiver_not_ready_timer(receiver_not_ready_timer::from_code(1));
-#elif defined(ADVERB_EXPECT_RETRIES_OF_UC)
+
+  // case: retries_of_uc
   // expect: timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): call
   // rts(
   (void)receiving_uc.rts().retry_count(1);
-#elif defined(ADVERB_EXPECT_TIMEOUT_OF_UD)
+
+  // case: timeout_of_ud
   // expect: timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): call
   // rts(
   (void)receiving_ud.rts().acknowledge_timeout(acknowledge_timeout::from_code(1));
-#elif defined(ADVERB_EXPECT_MTU_IN_RTS)
+
+  // case: mtu_in_rts
   // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC): call
   // rtr().remote(
   (void)receiving.rts().path_mtu(mtu::bytes_256);
-#elif defined(ADVERB_EXPECT_PARTITION_IN_RTS)
+
+  // case: partition_in_rts
   // expect: the partition is chosen in INIT or RTR, and not by raw packet pairs: call init().pkey
   (void)receiving.rts().pkey_index(pkey_index{0});
-#elif defined(ADVERB_EXPECT_PATHS_OF_UD)
+
+  // case: paths_of_ud
   // expect: paths migrate of connections only (RC, UC, XRC): call rtr().alternate_path(
   (void)receiving_ud.rts().path_migration(path_migration_state::migrated);
-#elif defined(ADVERB_EXPECT_CURRENT_STATE_IN_RTR)
+
+  // case: current_state_in_rtr
   // expect: call rts().current_state(
   (void)waiting.rtr().current_state(qp_state::init);
-#elif defined(ADVERB_EXPECT_DRAIN_NOTIFICATION_IN_RTS)
+
+  // case: drain_notification_in_rts
   // expect: call drain().notify_when_drained(
   (void)receiving.rts().notify_when_drained();
-#elif defined(ADVERB_EXPECT_RATE_LIMIT_OF_RC)
+
+  // case: rate_limit_of_rc
   // expect: rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(
   (void)receiving.rts().rate_limit(1);
-#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_IN_RTR)
+
+  // case: sequence_number_in_rtr
   // expect: the first sequence number is announced to the peer: give it to init()
   (void)waiting.rtr().sequence_number(sequence);
-#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_IN_RTS)
+
+  // case: sequence_number_in_rts
   // expect: the first sequence number is announced to the peer: give it to init()
   (void)receiving.rts().sequence_number(sequence);
 
-#elif defined(ADVERB_EXPECT_PORT_TWICE)
+  // case: port_twice
   // expect: this attribute is set already
   (void)fresh.init().port(port).port(port);
-#elif defined(ADVERB_EXPECT_SEQUENCE_NUMBER_TWICE)
+
+  // case: sequence_number_twice
   // expect: this attribute is set already
   (void)fresh.init().sequence_number(sequence).port(port).sequence_number(sequence);
-#elif defined(ADVERB_EXPECT_PEER_AND_ADDRESS)
+
+  // case: peer_and_address
   // expect: this attribute is set already
   (void)waiting.rtr().remote(peer).address(way);
-#elif defined(ADVERB_EXPECT_NUMBER_AND_PEER)
+
+  // case: number_and_peer
   // expect: this attribute is set already
   (void)waiting.rtr().remote_queue_pair(number).remote(peer);
+
+#elif ADVERB_MUST_FAIL == 2
+  // The instantiation that fails here fails above too.
+
+  // case: peer_of_ud
+  // expect: a datagram (UD) names its destination itself: send(...).to(destination)
+  (void)waiting_ud.rtr().remote(peer);
 #endif
 }

@@ -17,39 +17,53 @@ using namespace adverb;
   (void)failed.reset();
 
   (void)readable;
-#if defined(ADVERB_EXPECT_POST_IN_RESET)
+#if ADVERB_MUST_FAIL == 1
+  // case: post_in_reset
   // expect: receives can be posted when the work queue is ready: what is posted in RESET is lost
   fresh.post(receive(buffer)).check();
-#elif defined(ADVERB_EXPECT_POST_IN_ANY_STATE)
+
+  // case: post_in_any_state
   // expect: say which state the work queue is in: .as<work_queue_state::
   any.post(receive(buffer)).check();
-#elif defined(ADVERB_EXPECT_SEND)
+
+  // case: send
   // expect: only receives can be posted here: receive(
   ready.post(send(readable)).check();
-#elif defined(ADVERB_EXPECT_NOTHING_TO_POST)
+
+  // case: nothing_to_post
   // expect: there is nothing to post
   ready.post().check();
-#elif defined(ADVERB_EXPECT_READY_TWICE)
+
+  // case: ready_twice
   // expect: ready() starts from RESET: a queue in ERR goes there with reset()
   (void)ready.ready();
-#elif defined(ADVERB_EXPECT_READY_FROM_ERROR)
+
+  // case: ready_from_error
   // expect: ready() starts from RESET: a queue in ERR goes there with reset()
   (void)failed.ready();
-#elif defined(ADVERB_EXPECT_ERROR_FROM_RESET)
+
+  // case: error_from_reset
   // expect: a work queue in RESET has nothing to flush: error() comes after ready()
   (void)fresh.error();
-#elif defined(ADVERB_EXPECT_KNOWN_STATE)
+
+  // case: known_state
   // expect: the state is known already: only a work_queue<work_queue_state::any> can be told it
   (void)ready.assume<work_queue_state::reset>();
-#elif defined(ADVERB_EXPECT_REFERENCE_IN_ANOTHER_STATE)
+
+  // case: reference_in_another_state
   // expect(gcc): conversion from
   // expect(clang): no viable conversion
-  const work_queue_ref<> wrong = fresh;
-  (void)wrong;
-#elif defined(ADVERB_EXPECT_REFERENCE_TO_A_TEMPORARY)
+  {
+    const work_queue_ref<> wrong = fresh;
+    (void)wrong;
+  }
+
+  // case: reference_to_a_temporary
   // expect(gcc): use of deleted function
   // expect(clang): call to deleted constructor
-  const work_queue_ref<> dangling{work_queue<>{}};
-  (void)dangling;
+  {
+    const work_queue_ref<> dangling{work_queue<>{}};
+    (void)dangling;
+  }
 #endif
 }

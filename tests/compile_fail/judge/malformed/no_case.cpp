@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+// judge: no_case.cpp:2: there is no case
