@@ -44,7 +44,7 @@ using namespace adverb;
   waiting.with_sender([](auto) {});
 
 #elif ADVERB_MUST_FAIL == 3
-  // Likewise.
+  // Clang does not print where a function with a deduced return type is called.
 
   // case: in_any_state
   // expect: say which state the queue pair is in: .as<qp_state::
