@@ -8,8 +8,8 @@
 //     …
 //     CHECK(machine.line<fake::called::modify_qp>() == "ibv_modify_qp qp0 qp_state=ERR");
 //
-// Each call is a line of text too, with every field that is valid: render.hpp says how it reads,
-// and log.hpp compares many with what is expected.
+// A line has every field of the call that is valid: render.hpp describes the form. log.hpp compares
+// the lines of many calls with an expected log.
 //
 // Not thread safe.
 #pragma once

@@ -53,7 +53,7 @@ TEST_CASE("objects are numbered by kind, and places in memory by what they belon
         "[mr0+8 16][mr0+0 64][0x10 4 lkey=0x63]");
 }
 
-TEST_CASE("a log that differs says where") {
+TEST_CASE("a log that differs names the first difference") {
   test_bench bench;
   const fake::log_lines log =
       bench.machine.lines<fake::called::alloc_pd, fake::called::create_cq>();

@@ -29,7 +29,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -91,21 +91,21 @@ using named_values = std::initializer_list<named_value>;
 [[nodiscard]] std::string hex_bytes(const void* first, std::size_t size);
 /// Text in quotation marks, in which what is not printable is escaped.
 [[nodiscard]] std::string quoted(std::string_view bytes);
-/// The number that was put into network order.
+/// The number, in the order of the host, that these bytes in network order stand for.
 [[nodiscard]] shown big_endian(__be32 value);
 
 // Objects and memory.
 
 /// Gives an object the next name of its kind: "qp0", "qp1" and so on.
 void name_object(const void* object, std::string_view kind);
-/// Says where a region begins for the device.
+/// Sets the device address at which a region begins, for `place_in`.
 void name_region(const ibv_mr& region, std::uint64_t device_address);
-/// The name of an object, "text+3" for a place in memory that the test named, or "null". What
-/// nobody named is a number in base 16.
+/// The name of an object, "text+3" for a place in memory that the test named, or "null". Any other
+/// address is a number in base 16.
 [[nodiscard]] shown name_of(const void* object);
 /// "mr0+8" for a place in the region of this key, or a number in base 16.
 [[nodiscard]] shown place_in(std::uint32_t key, std::uint64_t address);
-/// A small number, or what a pointer that was made a number points to.
+/// An id of a request: a small number as it is, a larger one as the address of an object.
 [[nodiscard]] shown id(std::uint64_t number);
 /// "[mr0+8 16][mr1+0 4]": where each begins, and its size. A key of no region is shown too.
 [[nodiscard]] std::string elements_text(const std::vector<ibv_sge>& elements);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <ostream>
 
 #include <arpa/inet.h>
@@ -15,6 +16,16 @@ namespace fake {
 namespace {
 
 names_in_lines& names() { return current().internals().names; }
+
+/// The memory that the test named and that has this address in it, or the end.
+auto memory_at(std::uintptr_t address) {
+  auto& memories = names().memories;
+  const auto after = memories.upper_bound(address);
+  if (after == memories.begin()) return memories.end();
+  const auto found = std::prev(after);
+  const bool is_inside = address == found->first || address - found->first < found->second.size;
+  return is_inside ? found : memories.end();
+}
 
 std::string with_offset(const std::string& name, std::uint64_t offset) {
   return name + "+" + std::to_string(offset);
@@ -98,6 +109,10 @@ shown big_endian(__be32 value) { return hex(be32toh(value)); }
 void name_object(const void* object, std::string_view kind) {
   std::size_t& next = names().created.try_emplace(std::string{kind}).first->second;
   names().objects[object] = std::string{kind} + std::to_string(next++);
+  // Memory that was here is gone.
+  if (const auto found = memory_at(reinterpret_cast<std::uintptr_t>(object));
+      found != names().memories.end())
+    names().memories.erase(found);
 }
 
 void name_region(const ibv_mr& region, std::uint64_t device_address) {
@@ -107,6 +122,10 @@ void name_region(const ibv_mr& region, std::uint64_t device_address) {
 
 void machine::name_memory(std::string text, const void* begin, std::size_t size) {
   names().memories[reinterpret_cast<std::uintptr_t>(begin)] = {std::move(text), size};
+  // Objects that were here are gone.
+  const auto* const end = static_cast<const std::byte*>(begin) + size;
+  auto& objects = names().objects;
+  objects.erase(objects.lower_bound(begin), objects.lower_bound(end));
 }
 
 shown name_of(const void* object) {
@@ -114,13 +133,10 @@ shown name_of(const void* object) {
   if (const auto found = names().objects.find(object); found != names().objects.end())
     return {found->second, false};
   const auto address = reinterpret_cast<std::uintptr_t>(object);
-  auto after = names().memories.upper_bound(address);
-  if (after != names().memories.begin()) {
-    const auto& [begin, memory] = *--after;
-    if (address == begin) return {memory.name, false};
-    if (address - begin < memory.size) return {with_offset(memory.name, address - begin), false};
-  }
-  return hex(address);
+  const auto found = memory_at(address);
+  if (found == names().memories.end()) return hex(address);
+  const auto& [begin, memory] = *found;
+  return {address == begin ? memory.name : with_offset(memory.name, address - begin), false};
 }
 
 shown place_in(std::uint32_t key, std::uint64_t address) {
@@ -429,7 +445,8 @@ std::string show(const posted<ibv_send_wr>& request, ibv_qp_type type) {
       break;
     case IBV_WR_BIND_MW:
       text.object(wr.bind_mw.mw).add("rkey", hex(wr.bind_mw.rkey));
-      text.add("bind_info", show(wr.bind_mw.bind_info));
+      text.add("bind_info", show(wr.bind_mw.bind_info))
+          .add_or_stray(false, "invalidate_rkey", hex(wr.invalidate_rkey));
       break;
     case IBV_WR_TSO:
       text.add("hdr", {quoted({static_cast<const char*>(wr.tso.hdr), wr.tso.hdr_sz}), false})

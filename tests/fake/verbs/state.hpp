@@ -87,7 +87,7 @@ struct device_memory {
 template <class Native, class Fake = Native>
 class objects {
  public:
-  /// They are called KIND0, KIND1 and so on.
+  /// Lines name these objects KIND0, KIND1 and so on.
   explicit objects(std::string_view kind) : kind_{kind} {}
 
   Fake& add(std::unique_ptr<Fake> object, Native* native) {
@@ -108,7 +108,7 @@ class objects {
   std::map<const Native*, std::unique_ptr<Fake>> objects_;
 };
 
-/// What objects and memory are called in lines.
+/// The names of objects and memory in lines.
 struct names_in_lines {
   struct region {
     std::string name;
