@@ -37,8 +37,8 @@ enum class fork_support_status : std::uint32_t {
 
 /// Makes the process one that can fork, also by system(3) and popen(3), while its memory is
 /// registered; every registration takes a little longer then, and its pages are missing in
-/// children. Call it before the first registration: later it fails with EINVAL, even if fork support
-/// is unneeded. A repeated call succeeds. Wraps: ibv_fork_init(3).
+/// children. Call it before the first registration: later it fails with EINVAL, even if fork
+/// support is unneeded. A repeated call succeeds. Wraps: ibv_fork_init(3).
 template <error_policy Policy = throwing>
 void initialize_fork_support(Policy&& policy = {}) {
   detail::check_returned(std::forward<Policy>(policy), "ibv_fork_init", ibv_fork_init(),
