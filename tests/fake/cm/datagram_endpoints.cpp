@@ -143,9 +143,9 @@ TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are the
 TEST_CASE_METHOD(fixture, "an endpoint that cannot be closed can be closed again",
                  "[rdma_destroy_id]") {
   auto endpoint = cm::datagram_endpoint::create(here);
-  CHECK(reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
-                 [&](auto&&... policy) { endpoint.close(policy...); })
-            .verb() == "rdma_destroy_id");
+  CHECK(failing<called::rdma_destroy_id>(EIO, [&](auto&&... policy) {
+          endpoint.close(policy...);
+        }).verb() == "rdma_destroy_id");
   CHECK(endpoint);
   endpoint.close();
   CHECK_FALSE(endpoint);
