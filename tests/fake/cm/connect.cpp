@@ -7,8 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include <arpa/inet.h>
-
 #include <support/catch.hpp>
 #include <support/named_host.hpp>
 #include <support/reported.hpp>

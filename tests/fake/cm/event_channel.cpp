@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture, "the file of a channel is readable while an event is t
   CHECK_FALSE(channel.has_event());
 }
 
-TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, and no error",
+TEST_CASE_METHOD(fixture, "a non-blocking event channel without an event has nothing, and no error",
                  "[rdma_get_cm_event]") {
   channel.set_non_blocking(true);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -94,7 +94,8 @@ TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, 
   CHECK(channel.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "an interrupted wait has nothing, and no error", "[rdma_get_cm_event]") {
+TEST_CASE_METHOD(fixture, "an interrupted wait for an event of rdma_cm has nothing, and no error",
+                 "[rdma_get_cm_event]") {
   machine.fail<called::rdma_get_cm_event>(EINTR);
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(channel.next_event(code));

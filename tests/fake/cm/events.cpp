@@ -4,11 +4,9 @@
 #include <cerrno>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <support/catch.hpp>
-#include <support/reported.hpp>
 #include <support/told_failures.hpp>
 
 #include "cm_bench.hpp"

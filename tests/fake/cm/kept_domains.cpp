@@ -2,8 +2,6 @@
 // librdmacm's domain of a device is kept by one more identifier, and programs do not notice.
 #include <cerrno>
 
-#include <arpa/inet.h>
-
 #include <support/catch.hpp>
 
 #include "cm_bench.hpp"
