@@ -13,11 +13,7 @@
 
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
-
-/// Tells, in a form that the test runner counts, what the device cannot do.
-inline void tell_skip(std::string_view test, std::string_view reason) {
-  std::cout << "adverb-skip: " << test << ": " << reason << std::endl;
-}
+#include <support/skip.hpp>
 
 /// Soft-RoCE (rdma_rxe), which differs from the specification here and there. What it really does
 /// was seen with the rxe of Linux 6.1 and the provider of rdma-core 44.

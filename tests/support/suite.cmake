@@ -128,18 +128,19 @@ function(adverb_add_guest_suite folder kind target sources)
     "-DSOURCES=${sources}" "-DVERDICT=${PROJECT_SOURCE_DIR}/tests/support/verdict")
 endfunction()
 
-# adverb_add_guest_scripts(FOLDER PROGRAMS SCRIPTS…): shell scripts in one machine, each a case with the
-# name of its file. They find the programs that they run in the folder PROGRAMS, which is
+# adverb_add_guest_scripts(FOLDER KIND PROGRAMS SCRIPTS…): shell scripts in one machine, each a case with
+# the name of its file. They find the programs that they run in the folder PROGRAMS, which is
 # $ADVERB_PROGRAMS.
-function(adverb_add_guest_scripts folder programs)
+function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
-    ${folder} "" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
+    ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
   set(guest ${adverb_test})
   set_property(TEST ${guest} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
   foreach(script IN LISTS ARGN)
     cmake_path(GET script STEM name)
     adverb_add_test(
-      ${folder} ${name} "${PROJECT_SOURCE_DIR}/tests/support/verdict" "${adverb_guest_log}" ${name})
+      ${folder} ${kind}${name} "${PROJECT_SOURCE_DIR}/tests/support/verdict" "${adverb_guest_log}"
+      ${name})
     set_tests_properties(${adverb_test} PROPERTIES FIXTURES_REQUIRED ${guest})
   endforeach()
 endfunction()

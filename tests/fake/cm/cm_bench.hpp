@@ -15,9 +15,11 @@
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
+#include <support/reported.hpp>
 #include <support/told_failures.hpp>
 
 #include "fake/connection_manager.hpp"
+#include "log.hpp"
 
 namespace called = fake::called;
 
@@ -44,6 +46,32 @@ class cm_bench_of {
   [[nodiscard]] auto requested(const listener& at, std::string data = {}) {
     manager.request(at.id().native_handle(), std::move(data));
     return at.next_request();
+  }
+
+  /// The calls of librdmacm as text, without those of libibverbs.
+  [[nodiscard]] fake::log_lines log() const {
+    fake::log_lines all = machine.lines();
+    std::erase_if(all.lines, [](const std::string& each) { return !each.starts_with("rdma_"); });
+    return all;
+  }
+  /// Those that this makes. Forgets those before.
+  template <class Action>
+  [[nodiscard]] fake::log_lines log_of(const Action& action) {
+    machine.forget_calls();
+    action();
+    return log();
+  }
+  /// What is reported of an operation whose next call of this kind fails, with this errno.
+  template <class Call, class Operation>
+  [[nodiscard]] adverb::failure failing(int error, const Operation& operation) {
+    adverb::failure why = reported([&] { machine.template fail<Call>(error); }, operation);
+    CHECK(why.code().value() == error);
+    return why;
+  }
+  /// The whole message of that failure.
+  template <class Call, class Operation>
+  [[nodiscard]] std::string message_of(int error, const Operation& operation) {
+    return failing<Call>(error, operation).what();
   }
 
   /// The last call of this kind.

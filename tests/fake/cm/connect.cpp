@@ -7,8 +7,6 @@
 #include <system_error>
 #include <vector>
 
-#include <arpa/inet.h>
-
 #include <support/catch.hpp>
 #include <support/named_host.hpp>
 #include <support/reported.hpp>
@@ -28,16 +26,12 @@ constexpr int no_one_listens = 8;
 struct hosts : cm_bench {
   ~hosts() { CHECK(manager.live_objects() == 0); }
 
-  /// The addresses that were resolved since the last time, without their ports.
+  /// The addresses that were resolved since the last time.
   [[nodiscard]] std::vector<std::string> tried() {
     std::vector<std::string> all;
-    for (const auto& call : machine.calls<called::rdma_resolve_addr>())
-      all.push_back(
-          adverb::to_string(cm::socket_address::from_native(
-                                reinterpret_cast<const sockaddr*>(&call.to), sizeof call.to)
-                                .with_port(0)));
-    all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(seen_));
-    seen_ += all.size();
+    for (const std::string& each : machine.lines<called::rdma_resolve_addr>().lines)
+      all.push_back(field(each, "dst_addr"));
+    machine.forget_calls();
     return all;
   }
   void rejects(int reason, std::string words = {}) {
@@ -48,9 +42,6 @@ struct hosts : cm_bench {
   }
   void is_near() { manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_RESOLVED}}); }
   void is_silent() { manager.answer<called::rdma_connect>({}); }
-
- private:
-  std::size_t seen_ = 0;
 };
 
 using texts = std::vector<std::string>;
@@ -66,7 +57,7 @@ TEST_CASE_METHOD(hosts, "the addresses of a host are tried until one answers") {
   const auto connection = cm::connect(host.name, 7471, {}, [&](auto&) { ++seen; }, why);
   REQUIRE(connection);
   CHECK_FALSE(why);
-  CHECK(tried() == texts{"10.0.0.2", "10.0.0.3", "10.0.0.4"});
+  CHECK(tried() == texts{"10.0.0.2:7471", "10.0.0.3:7471", "10.0.0.4:7471"});
   CHECK(seen == 2);
   CHECK(connection.peer_address() == *cm::socket_address::parse("10.0.0.4", 7471));
 }
@@ -76,40 +67,52 @@ TEST_CASE_METHOD(hosts, "the limits of time are those of each address") {
   manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT}});
   is_silent();
   CHECK(cm::connect(host.name, 7471, {.resolve_timeout = 300ms, .connect_timeout = 20ms}));
-  CHECK(tried().size() == 3);
-  CHECK(last<called::rdma_resolve_addr>().milliseconds == 300);
-  CHECK(last<called::rdma_resolve_route>().milliseconds == 300);
+  CHECK_THAT((machine.lines<called::rdma_resolve_addr, called::rdma_resolve_route>()), is_log(R"(
+    rdma_resolve_addr id0 dst_addr=10.0.0.2:7471 timeout_ms=300
+    rdma_resolve_addr id1 dst_addr=10.0.0.3:7471 timeout_ms=300
+    rdma_resolve_route id1 timeout_ms=300
+    rdma_resolve_addr id2 dst_addr=10.0.0.4:7471 timeout_ms=300
+    rdma_resolve_route id2 timeout_ms=300)"));
 }
 
 TEST_CASE_METHOD(hosts, "each option goes to the step that it is for",
                  "[rdma_resolve_addr][rdma_create_qp][rdma_connect]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
-  const auto connection =
-      cm::connect("10.0.0.2", 7471,
-                  {.queue_pair = {.max_recv_wr = 6},
-                   .domain = own,
-                   .connection = {.private_data = cm::private_data::of("hello")},
-                   .from = here});
-  REQUIRE(connection);
-  const auto address = [](const sockaddr_storage& native) {
-    return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native),
-                                           sizeof native);
-  };
-  CHECK(address(last<called::rdma_resolve_addr>().from) == here);
-  CHECK(address(last<called::rdma_resolve_addr>().to) == peer);
-  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
-  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 6);
-  CHECK(last<called::rdma_connect>().peer.private_data.size() == 7);
+  CHECK_THAT(log_of([&] {
+               CHECK(cm::connect("10.0.0.2", 7471,
+                                 {.queue_pair = {.max_recv_wr = 6},
+                                  .domain = own,
+                                  .connection = {.private_data = cm::private_data::of("hello")},
+                                  .from = here}));
+             }),
+             is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_resolve_addr id0 src_addr=10.0.0.1:7471 dst_addr=10.0.0.2:7471 timeout_ms=2000
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ADDR_RESOLVED
+    rdma_resolve_route id0 timeout_ms=2000
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ROUTE_RESOLVED
+    rdma_create_qp id0 pd1 qp_type=RC cap={max_send_wr=1 max_recv_wr=6 max_send_sge=1
+      max_recv_sge=1}
+    rdma_connect id0 private_data="\x05\x00hello" responder_resources=255 initiator_depth=255
+      flow_control=1 retry_count=6 rnr_retry_count=7
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ESTABLISHED
+    rdma_destroy_qp id0
+    rdma_destroy_id id0
+    rdma_destroy_event_channel event_channel0)"));
 }
 
 TEST_CASE_METHOD(hosts, "an address in numbers is tried once, and no name is this machine") {
   is_silent();
   adverb::failure why;
   CHECK_FALSE(cm::connect("10.0.0.2", 7471, {.connect_timeout = 5ms}, why));
-  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(tried() == texts{"10.0.0.2:7471"});
   CHECK(cm::connect("", 7471, {.family = cm::address_family::ipv4}));
-  CHECK(tried() == texts{"127.0.0.1"});
+  CHECK(tried() == texts{"127.0.0.1:7471"});
 }
 
 TEST_CASE_METHOD(hosts, "a failure to make a queue pair tells more than one to find a way") {
@@ -164,25 +167,25 @@ TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
   rejects(by_the_program, "not you");
   adverb::failure why;
   CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
-  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+  CHECK(tried() == texts{"[fe80::1]:7471", "10.0.0.2:7471"});
   CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
 
   rejects(by_the_program, "not you");
   CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
-  CHECK(tried() == texts{"[fe80::1]"});
+  CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
 TEST_CASE_METHOD(hosts, "what rejects without words may be the kernel, for lack of a family") {
   const named_host host{{"fe80::1", "fe80::2", "10.0.0.2", "10.0.0.3"}};
   rejects(by_the_program);
   CHECK(cm::connect(host.name, 7471));
-  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+  CHECK(tried() == texts{"[fe80::1]:7471", "10.0.0.2:7471"});
 
   rejects(by_the_program);
   rejects(-ECONNRESET, std::string(20, '\0'));
   adverb::failure why;
   CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
-  CHECK(tried() == texts{"[fe80::1]", "10.0.0.2"});
+  CHECK(tried() == texts{"[fe80::1]:7471", "10.0.0.2:7471"});
   CHECK(std::string{why.object()}.ends_with("-> [fe80::1]:7471"));
 }
 
@@ -196,27 +199,28 @@ TEST_CASE_METHOD(hosts, "a signal handler ends the search, and so does a program
     CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
   }
   CHECK(why.code() == std::errc::interrupted);
-  CHECK(tried() == texts{"10.0.0.2", "10.0.0.3"});
+  CHECK(tried() == texts{"10.0.0.2:7471", "10.0.0.3:7471"});
 
   CHECK_FALSE(cm::connect(host.name, 7471, {}, [](auto&) { return false; }, why));
   CHECK(why.code() == std::errc::operation_canceled);
-  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(tried() == texts{"10.0.0.2:7471"});
 }
 
 TEST_CASE_METHOD(hosts, "a family, or the address to connect from, says which are tried") {
   const named_host host{{"fe80::1", "10.0.0.2"}};
   CHECK(cm::connect(host.name, 7471, {.family = cm::address_family::ipv4}));
-  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(tried() == texts{"10.0.0.2:7471"});
   CHECK(cm::connect(host.name, 7471, {.from = here}));
-  CHECK(tried() == texts{"10.0.0.2"});
+  CHECK(tried() == texts{"10.0.0.2:7471"});
   CHECK(cm::connect(host.name, 7471, {.family = cm::address_family::ipv6}));
-  CHECK(tried() == texts{"[fe80::1]"});
+  CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
 TEST_CASE_METHOD(hosts, "a native address is asked of librdmacm") {
   (void)cm::connect("fe80::1", 7471, {.family = cm::address_family::infiniband});
-  CHECK(last<called::rdma_getaddrinfo>().hints->ai_family == AF_IB);
-  CHECK(tried() == texts{"[fe80::1]"});
+  CHECK_THAT(machine.lines<called::rdma_getaddrinfo>(), is_log(R"(
+    rdma_getaddrinfo node="fe80::1" service="7471" hints={ai_flags=FAMILY ai_family=IB})"));
+  CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
 TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
@@ -294,7 +298,12 @@ TEMPLATE_TEST_CASE_SIG("what librdmacm makes through endpoints connects in one l
                        ((transport Service), Service), transport::uc, transport::xrc_send) {
   cm_bench bench;
   CHECK(cm::connect<Service>("10.0.0.2", 7471, {.queue_pair = {.max_send_wr = 3}}));
-  CHECK(bench.last<called::rdma_create_ep>().address.ai_qp_type == static_cast<int>(Service));
-  CHECK(bench.last<called::rdma_create_qp>().attributes.cap.max_send_wr == 3);
+  const std::string type = Service == transport::uc ? "UC" : "XRC_SEND";
+  CHECK(bench.machine.line<called::rdma_create_ep>() ==
+        "rdma_create_ep res={ai_family=INET ai_qp_type=" + type +
+            " ai_port_space=IB ai_dst_addr=10.0.0.2:7471}");
+  const std::string pair = bench.machine.line<called::rdma_create_qp>();
+  CHECK(field(pair, "qp_type") == type);
+  CHECK(pair.find("cap={max_send_wr=3 ") != std::string::npos);
   CHECK(cm::connect<Service>(bench.peer));
 }

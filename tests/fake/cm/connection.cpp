@@ -116,9 +116,8 @@ TEST_CASE_METHOD(fixture,
 
 TEST_CASE_METHOD(fixture, "a disconnect whose call fails is reported, and not waited for",
                  "[rdma_disconnect]") {
-  const adverb::failure why =
-      reported([&] { machine.fail<called::rdma_disconnect>(EINVAL); },
-               [&](auto&&... policy) { connection.disconnect(99s, policy...); });
+  const adverb::failure why = failing<called::rdma_disconnect>(
+      EINVAL, [&](auto&&... policy) { connection.disconnect(99s, policy...); });
   CHECK(why.verb() == "rdma_disconnect");
 }
 
@@ -153,8 +152,8 @@ TEST_CASE_METHOD(fixture, "events are there to be polled for") {
 
 TEST_CASE_METHOD(fixture, "a connection is closed by hand, or dies, and leaves nothing",
                  "[rdma_destroy_qp][rdma_destroy_id]") {
-  const adverb::failure why = reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
-                                       [&](auto&&... policy) { connection.close(policy...); });
+  const adverb::failure why =
+      failing<called::rdma_destroy_id>(EIO, [&](auto&&... policy) { connection.close(policy...); });
   CHECK(why.verb() == "rdma_destroy_id");
   CHECK(connection);
   connection.close();

@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <support/catch.hpp>
 #include <support/reported.hpp>
@@ -33,23 +33,29 @@ TEST_CASE_METHOD(steps, "a listener is bound, and listens", "[rdma_bind_addr][rd
   REQUIRE(at);
   CHECK(at.port() == 7471);
   CHECK(at.local_address() == here);
-  CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
-  CHECK(last<called::rdma_listen>().backlog == 7);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_bind_addr id0 addr=10.0.0.1:7471
+    rdma_listen id0 backlog=7)"));
 }
 
 TEST_CASE_METHOD(steps, "a listener on a port alone has an identifier for each family",
                  "[rdma_set_option]") {
   auto at = listener::create(0, {.backlog = 7});
+  CHECK(at.port() == 40001);
   CHECK(at.local_address() == cm::socket_address::any(at.port()));
-  const auto bound = machine.calls<called::rdma_bind_addr>();
-  REQUIRE(bound.size() == 2);
-  CHECK(bound[0].address.ss_family == AF_INET6);
-  CHECK(bound[1].address.ss_family == AF_INET);
-  CHECK(reinterpret_cast<const sockaddr_in&>(bound[1].address).sin_port == htons(at.port()));
-  CHECK(last<called::rdma_set_option>().name == RDMA_OPTION_ID_AFONLY);
-  CHECK(machine.calls<called::rdma_listen>().size() == 2);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_set_option id0 level=ID optname=ID_AFONLY optval=1 optlen=4
+    rdma_bind_addr id0 addr=[::]:0
+    rdma_listen id0 backlog=7
+    rdma_create_id event_channel0 ps=TCP
+    rdma_set_option id1 level=ID optname=ID_AFONLY optval=1 optlen=4
+    rdma_bind_addr id1 addr=0.0.0.0:40001
+    rdma_listen id1 backlog=7)"));
   for (const auto& each : machine.calls<called::rdma_listen>()) {
-    CHECK(each.backlog == 7);
     manager.request(each.id, "hello");
     CHECK(at.next_request());
   }
@@ -89,16 +95,19 @@ TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken")
 TEST_CASE_METHOD(steps, "a listener says that it reuses an address before it is bound",
                  "[rdma_set_option]") {
   const auto first = listener::create(here, {.reuse_address = true});
-  const auto option = last<called::rdma_set_option>();
-  CHECK(option.id == first.id().native_handle());
-  CHECK(option.name == RDMA_OPTION_ID_REUSEADDR);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_set_option id0 level=ID optname=ID_REUSEADDR optval=1 optlen=4
+    rdma_bind_addr id0 addr=10.0.0.1:7471
+    rdma_listen id0 backlog=0)"));
   CHECK(listener::create(here, {.reuse_address = true}));
 
   machine.forget_calls();
   const auto refused = [&](const cm::listener_options& options) {
-    CHECK(reported([&] { machine.fail<called::rdma_set_option>(ENOSYS); },
-                   [&](auto&&... policy) { (void)listener::create(here, options, policy...); })
-              .verb() == "rdma_set_option");
+    CHECK(failing<called::rdma_set_option>(ENOSYS, [&](auto&&... policy) {
+            (void)listener::create(here, options, policy...);
+          }).verb() == "rdma_set_option");
   };
   refused({.reuse_address = true});
   refused({.address_family_only = true});
@@ -109,10 +118,11 @@ TEST_CASE_METHOD(steps, "a listener says that it reuses an address before it is 
 TEST_CASE_METHOD(steps, "a listener on every IPv4 address is one identifier") {
   const auto at = listener::create(cm::socket_address::any_ipv4(7471));
   CHECK(at.local_address() == cm::socket_address::any_ipv4(7471));
-  CHECK(machine.count<called::rdma_bind_addr>() == 1);
   const auto six = listener::create(*cm::socket_address::parse("fe80::1%1", 7472));
   CHECK(six.port() == 7472);
-  CHECK(machine.count<called::rdma_bind_addr>() == 2);
+  CHECK_THAT(machine.lines<called::rdma_bind_addr>(), is_log(R"(
+    rdma_bind_addr id0 addr=0.0.0.0:7471
+    rdma_bind_addr id1 addr=[fe80::1%1]:7472)"));
 }
 
 TEST_CASE_METHOD(steps, "on a machine without IPv6 a listener on a port alone is one of IPv4") {
@@ -124,7 +134,12 @@ TEST_CASE_METHOD(steps, "on a machine without IPv6 a listener on a port alone is
 TEST_CASE_METHOD(steps, "a listener on every address may be of one family alone") {
   const auto six = listener::create(7471, {.address_family_only = true});
   CHECK(six.local_address() == cm::socket_address::any(7471));
-  CHECK(machine.count<called::rdma_bind_addr>() == 1);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_set_option id0 level=ID optname=ID_AFONLY optval=1 optlen=4
+    rdma_bind_addr id0 addr=[::]:7471
+    rdma_listen id0 backlog=0)"));
   CHECK(listener::create(cm::socket_address::any_ipv4(7471), {.address_family_only = true}));
 }
 
@@ -150,7 +165,13 @@ TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel o
   told.responder_resources = 3;
   manager.request(at.id().native_handle(), "hello", told);
   std::error_code code = std::make_error_code(std::errc::io_error);
+  machine.forget_calls();
   const auto request = at.next_request(1s, code);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id1 CONNECT_REQUEST
+    rdma_create_event_channel
+    rdma_migrate_id id1 event_channel1)"));
   CHECK_FALSE(code);
   REQUIRE(request);
   CHECK(request.private_data().size() == 5);
@@ -159,7 +180,6 @@ TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel o
   CHECK(request.context().native_handle() == manager.context());
   CHECK(request.protection_domain().native_handle() == manager.domain());
   CHECK(request.id().channel() != at.id().channel());
-  CHECK(last<called::rdma_migrate_id>().id == request.id().native_handle());
   CHECK(manager.unacknowledged(at.id().native_handle()) == 0);
 }
 
@@ -209,27 +229,21 @@ TEST_CASE_METHOD(steps, "an address change is passed over by a listener") {
 TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
                  "[rdma_create_event_channel][rdma_migrate_id]") {
   const auto at = listener::create(here);
-  const auto arrives = [&] { manager.request(at.id().native_handle()); };
-  const auto take = [&](auto&&... policy) {
-    const auto none = at.next_request(1s, policy...);
-    CHECK_FALSE(none);
+  const auto turned_down = [&]<class Call>(std::in_place_type_t<Call>, std::string_view verb) {
+    const auto arrives = [&] {
+      manager.request(at.id().native_handle());
+      machine.fail<Call>(EIO);
+    };
+    const auto take = [&](auto&&... policy) {
+      const auto none = at.next_request(1s, policy...);
+      CHECK_FALSE(none);
+    };
+    machine.forget_calls();
+    CHECK(reported(arrives, take).verb() == verb);
+    CHECK(machine.count<called::rdma_destroy_id>() == 3);
   };
-  CHECK(reported(
-            [&] {
-              arrives();
-              machine.fail<called::rdma_create_event_channel>(EMFILE);
-            },
-            take)
-            .verb() == "rdma_create_event_channel");
-  CHECK(machine.count<called::rdma_destroy_id>() == 3);
-  CHECK(reported(
-            [&] {
-              arrives();
-              machine.fail<called::rdma_migrate_id>(EIO);
-            },
-            take)
-            .verb() == "rdma_migrate_id");
-  CHECK(machine.count<called::rdma_destroy_id>() == 6);
+  turned_down(std::in_place_type<called::rdma_create_event_channel>, "rdma_create_event_channel");
+  turned_down(std::in_place_type<called::rdma_migrate_id>, "rdma_migrate_id");
 }
 
 TEST_CASE_METHOD(steps, "only a request can be taken as one") {
@@ -246,6 +260,7 @@ TEST_CASE_METHOD(steps, "only a request can be taken as one") {
 TEST_CASE_METHOD(steps, "a request is accepted step by step", "[rdma_create_qp][rdma_accept]") {
   const auto at = listener::create(here);
   auto request = requested(at, "hello");
+  machine.forget_calls();
   std::error_code code = std::make_error_code(std::errc::io_error);
   auto waiting = request.create_queue_pair({.max_recv_wr = 3}, {}, code);
   CHECK_FALSE(code);
@@ -257,18 +272,25 @@ TEST_CASE_METHOD(steps, "a request is accepted step by step", "[rdma_create_qp][
   REQUIRE(connection);
   CHECK(connection.private_data().size() == 5);
   CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_qp id1 pd0 qp_type=RC cap={max_send_wr=1 max_recv_wr=3 max_send_sge=1
+      max_recv_sge=1}
+    rdma_accept id1 responder_resources=255 initiator_depth=255 flow_control=1 retry_count=6
+      rnr_retry_count=7
+    rdma_get_cm_event event_channel1
+    rdma_ack_cm_event id1 ESTABLISHED)"));
 }
 
 TEST_CASE_METHOD(steps, "a step of a request whose call fails can be tried again") {
   const auto at = listener::create(here);
   auto request = requested(at);
-  CHECK(reported([&] { machine.fail<called::rdma_create_qp>(ENOMEM); },
-                 [&](auto&&... policy) { (void)request.create_queue_pair({}, {}, policy...); })
-            .verb() == "rdma_create_qp");
+  CHECK(failing<called::rdma_create_qp>(ENOMEM, [&](auto&&... policy) {
+          (void)request.create_queue_pair({}, {}, policy...);
+        }).verb() == "rdma_create_qp");
   auto waiting = request.create_queue_pair();
-  CHECK(reported([&] { machine.fail<called::rdma_accept>(EIO); },
-                 [&](auto&&... policy) { (void)waiting.accept({}, 1s, policy...); })
-            .verb() == "rdma_accept");
+  CHECK(failing<called::rdma_accept>(EIO, [&](auto&&... policy) {
+          (void)waiting.accept({}, 1s, policy...);
+        }).verb() == "rdma_accept");
   CHECK(waiting.accept());
 }
 
@@ -329,19 +351,20 @@ TEST_CASE_METHOD(steps, "a listener accepts with what its options say, once all 
   const adverb::protection_domain own{device};
   const auto at = listener::create(here);
   manager.request(at.id().native_handle(), "hello");
-  const cm::accept_options options{
-      .queue_pair = {.max_recv_wr = 6},
-      .domain = own,
-      .connection = {.private_data = cm::private_data{std::as_bytes(std::span{"ok", 2})}}};
+  const cm::accept_options options{.queue_pair = {.max_recv_wr = 6},
+                                   .domain = own,
+                                   .connection = {.private_data = cm::private_data::of("ok")}};
   const auto connection = at.accept(options, [&](auto& ready) {
     CHECK(ready.private_data().size() == 5);
     CHECK(ready.queue_pair());
     CHECK(machine.count<called::rdma_accept>() == 0);
   });
   REQUIRE(connection);
-  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 6);
-  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
-  CHECK(last<called::rdma_accept>().peer->private_data == "ok");
+  CHECK_THAT((machine.lines<called::rdma_create_qp, called::rdma_accept>()), is_log(R"(
+    rdma_create_qp id1 pd1 qp_type=RC cap={max_send_wr=1 max_recv_wr=6 max_send_sge=1
+      max_recv_sge=1}
+    rdma_accept id1 private_data="\x02\x00ok" responder_resources=255 initiator_depth=255
+      flow_control=1 retry_count=6 rnr_retry_count=7)"));
 
   // What cannot be prepared is turned down.
   manager.request(at.id().native_handle());
@@ -372,19 +395,19 @@ TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection b
 TEST_CASE_METHOD(steps, "a request is rejected with bytes, and is empty then", "[rdma_reject]") {
   const auto at = listener::create(here);
   auto request = requested(at);
-  const cm::private_data data{std::as_bytes(std::span{"no", 2})};
-  CHECK(reported([&] { machine.fail<called::rdma_reject>(EIO); },
-                 [&](auto&&... policy) { request.reject(data, policy...); })
-            .verb() == "rdma_reject");
+  const auto reject = [&](auto&&... policy) {
+    request.reject(cm::private_data::of("no"), policy...);
+  };
+  CHECK(failing<called::rdma_reject>(EIO, reject).verb() == "rdma_reject");
   REQUIRE(request);
-  request.reject(data);
+  CHECK_THAT(machine.lines_of<called::rdma_reject>(reject), is_log(R"(
+    rdma_reject id1 private_data="\x02\x00no")"));
   CHECK_FALSE(request);
-  CHECK(last<called::rdma_reject>().private_data == "no");
 
   auto with_pair = requested(at).create_queue_pair();
-  with_pair.reject();
+  CHECK_THAT(machine.lines_of<called::rdma_reject>([&] { with_pair.reject(); }), is_log(R"(
+    rdma_reject id2 private_data="")"));
   CHECK_FALSE(with_pair);
-  CHECK(last<called::rdma_reject>().private_data.empty());
 }
 
 TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing is called") {

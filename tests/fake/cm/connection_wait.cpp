@@ -97,9 +97,9 @@ TEST_CASE_METHOD(fixture, "what cannot be waited for is reported") {
   CHECK(reported([&](auto&&... policy) {
           (void)connection.wait(silent, batch, 1s, policy...);
         }).explanation() == "the queue was made without a channel");
-  CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); },
-                 [&](auto&&... policy) { (void)connection.wait(queue, batch, 1s, policy...); })
-            .verb() == "ibv_poll_cq");
+  CHECK(failing<called::poll_cq>(EIO, [&](auto&&... policy) {
+          (void)connection.wait(queue, batch, 1s, policy...);
+        }).verb() == "ibv_poll_cq");
   CHECK(reported(
             [&] {
               raise(RDMA_CM_EVENT_ADDR_CHANGE);

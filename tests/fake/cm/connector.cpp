@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -25,6 +26,18 @@ const std::string between = " on fake0 10.0.0.1:40001 -> 10.0.0.2:7471: ";
 
 struct steps : cm_bench {
   ~steps() { CHECK(manager.live_objects() == 0); }
+
+  /// Checks how a rejection is reported and explained.
+  void rejected(fake::cm_event event, std::errc code, std::string_view words,
+                cm::reject_reason reason) {
+    auto waiting = ready();
+    manager.answer<called::rdma_connect>({std::move(event)});
+    adverb::failure why;
+    (void)waiting.connect({}, 1s, why);
+    CHECK(why.code() == code);
+    CHECK(why.explanation() == "the peer rejected the connection: " + std::string{words});
+    CHECK(waiting.rejection()->reason == reason);
+  }
 };
 
 }  // namespace
@@ -35,27 +48,22 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
   std::error_code code = std::make_error_code(std::errc::io_error);
   auto start = connector::create(code);
   REQUIRE_FALSE(code);
-  CHECK(last<called::rdma_create_id>().space == RDMA_PS_TCP);
   CHECK((::fcntl(start.id().channel().file_descriptor(), F_GETFL) & O_NONBLOCK) != 0);
 
   auto at_address = start.resolve_address(peer, {.from = here, .timeout = 300ms}, code);
   REQUIRE_FALSE(code);
   CHECK_FALSE(start);
-  CHECK(last<called::rdma_resolve_addr>().milliseconds == 300);
-  CHECK(last<called::rdma_resolve_addr>().from.ss_family == AF_INET);
   CHECK(at_address.context().native_handle() == manager.context());
   CHECK(at_address.protection_domain().native_handle() == manager.domain());
 
   auto at_route = at_address.resolve_route(400ms, code);
   REQUIRE_FALSE(code);
   CHECK_FALSE(at_address);
-  CHECK(last<called::rdma_resolve_route>().milliseconds == 400);
 
   auto waiting = at_route.create_queue_pair({.max_recv_wr = 3}, {}, code);
   REQUIRE_FALSE(code);
   CHECK_FALSE(at_route);
   CHECK(waiting.queue_pair().native_handle()->state == IBV_QPS_INIT);
-  CHECK(last<called::rdma_create_qp>().attributes.cap.max_recv_wr == 3);
   CHECK_FALSE(waiting.rejection());
 
   rdma_conn_param told{};
@@ -70,34 +78,43 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
   CHECK(connection.private_data().size() == 7);
   CHECK(connection.parameters().max_destination_read_atomic == 9);
   CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
-  CHECK(machine.count<called::rdma_get_cm_event>() == 3);
-  CHECK(machine.count<called::rdma_ack_cm_event>() == 3);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=TCP
+    rdma_resolve_addr id0 src_addr=10.0.0.1:7471 dst_addr=10.0.0.2:7471 timeout_ms=300
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ADDR_RESOLVED
+    rdma_resolve_route id0 timeout_ms=400
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ROUTE_RESOLVED
+    rdma_create_qp id0 pd0 qp_type=RC cap={max_send_wr=1 max_recv_wr=3 max_send_sge=1
+      max_recv_sge=1}
+    rdma_connect id0 responder_resources=255 initiator_depth=255 flow_control=1 retry_count=6
+      rnr_retry_count=7
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id0 ESTABLISHED)"));
 }
 
 TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tried again") {
   auto start = connector::create();
-  CHECK(std::string{
-            reported([&] { machine.fail<called::rdma_resolve_addr>(EIO); },
-                     [&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); })
-                .what()} ==
-        "rdma_resolve_addr 10.0.0.2:7471 on rdma_cm identifier: EIO (Input/output error)");
+  CHECK(message_of<called::rdma_resolve_addr>(EIO, [&](auto&&... policy) {
+          (void)start.resolve_address(peer, {}, policy...);
+        }) == "rdma_resolve_addr 10.0.0.2:7471 on rdma_cm identifier: EIO (Input/output error)");
   REQUIRE(start);
   auto at_address = start.resolve_address(peer);
-  CHECK(
-      std::string{reported([&] { machine.fail<called::rdma_resolve_route>(ENETDOWN); },
-                           [&](auto&&... policy) { (void)at_address.resolve_route(1s, policy...); })
-                      .what()} == "rdma_resolve_route" + between + "ENETDOWN (Network is down)");
+  CHECK(message_of<called::rdma_resolve_route>(ENETDOWN, [&](auto&&... policy) {
+          (void)at_address.resolve_route(1s, policy...);
+        }) == "rdma_resolve_route" + between + "ENETDOWN (Network is down)");
   REQUIRE(at_address);
   auto at_route = at_address.resolve_route();
-  CHECK(std::string{
-            reported([&] { machine.fail<called::rdma_create_qp>(ENOMEM); },
-                     [&](auto&&... policy) { (void)at_route.create_queue_pair({}, {}, policy...); })
-                .what()} == "rdma_create_qp" + between + "ENOMEM (Cannot allocate memory)");
+  CHECK(message_of<called::rdma_create_qp>(ENOMEM, [&](auto&&... policy) {
+          (void)at_route.create_queue_pair({}, {}, policy...);
+        }) == "rdma_create_qp" + between + "ENOMEM (Cannot allocate memory)");
   REQUIRE(at_route);
   auto waiting = at_route.create_queue_pair();
-  CHECK(std::string{reported([&] { machine.fail<called::rdma_connect>(EIO); },
-                             [&](auto&&... policy) { (void)waiting.connect({}, 1s, policy...); })
-                        .what()} == "rdma_connect" + between + "EIO (Input/output error)");
+  CHECK(message_of<called::rdma_connect>(EIO, [&](auto&&... policy) {
+          (void)waiting.connect({}, 1s, policy...);
+        }) == "rdma_connect" + between + "EIO (Input/output error)");
   REQUIRE(waiting);
   CHECK(waiting.connect());
 }
@@ -277,71 +294,49 @@ TEST_CASE_METHOD(steps, "every reason of a rejection is told, in words where the
   const auto is_reserved = [](int reason) { return reason == 34 || reason == 36; };
   for (int reason = 1; reason <= 36; ++reason) {
     CAPTURE(reason);
-    auto waiting = ready();
-    manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, reason}});
-    adverb::failure why;
-    (void)waiting.connect({}, 1s, why);
-    CHECK(why.code() == std::errc::connection_refused);
     const auto known = static_cast<cm::reject_reason>(reason);
-    CHECK(waiting.rejection()->reason == known);
     const bool has_words = !is_reserved(reason);
     CHECK(describe(known).empty() != has_words);
     const std::string words =
         has_words ? std::string{describe(known)} : "reason " + std::to_string(reason);
-    CHECK(why.explanation() == "the peer rejected the connection: " + words);
+    rejected({RDMA_CM_EVENT_REJECTED, reason}, std::errc::connection_refused, words, known);
   }
 }
 
 TEST_CASE_METHOD(steps, "iWARP rejects without a reason") {
-  auto waiting = ready();
-  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}});
-  adverb::failure why;
-  (void)waiting.connect({}, 1s, why);
-  CHECK(why.code() == std::errc::connection_refused);
-  CHECK(why.explanation() ==
-        "the peer rejected the connection: no one listens on that port, or the program refused");
-  CHECK(waiting.rejection()->reason == cm::reject_reason::unspecified);
+  rejected({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}, std::errc::connection_refused,
+           "no one listens on that port, or the program refused", cm::reject_reason::unspecified);
 }
 
 TEST_CASE_METHOD(steps, "iWARP's rejection with private data is the program's") {
-  auto waiting = ready();
-  manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, -ECONNRESET, "no room"}});
-  adverb::failure why;
-  (void)waiting.connect({}, 1s, why);
-  CHECK(why.code() == std::errc::connection_reset);
-  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
-  CHECK(waiting.rejection()->reason == cm::reject_reason::by_the_program);
+  rejected({RDMA_CM_EVENT_REJECTED, -ECONNRESET, "no room"}, std::errc::connection_reset,
+           "the program there refused", cm::reject_reason::by_the_program);
 }
 
 TEST_CASE_METHOD(steps, "what else ends an attempt to connect is explained", "[rdma_connect]") {
-  const auto answered = [&](rdma_cm_event_type type, int status) {
+  const auto ended = [&](rdma_cm_event_type type, int status, std::errc code,
+                         std::string_view words) {
+    CAPTURE(rdma_event_str(type), status);
     auto waiting = ready();
     manager.answer<called::rdma_connect>({{type, status}});
     adverb::failure why;
     CHECK_FALSE(waiting.connect({}, 1s, why));
     CHECK(waiting);
     CHECK_FALSE(waiting.rejection());
-    return why;
+    CHECK(why.code() == code);
+    CHECK(why.explanation() == words);
   };
-  adverb::failure why = answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
-  CHECK(why.code() == std::errc::host_unreachable);
-  CHECK(why.explanation() ==
-        "no answer from the peer: it is off, what is sent is lost on the way, or the program there "
-        "does not answer");
-  CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, 0).code() == std::errc::host_unreachable);
-
-  why = answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
-  CHECK(why.code() == std::errc::no_such_device);
-  CHECK(why.explanation() == "the device was removed");
-
-  why = answered(RDMA_CM_EVENT_DISCONNECTED, 0);
-  CHECK(why.code() == std::errc::connection_reset);
-  CHECK(why.explanation() == "the peer disconnected meanwhile");
-
-  why = answered(RDMA_CM_EVENT_CONNECT_ERROR, -EPROTO);
-  CHECK(why.code() == std::errc::protocol_error);
-  CHECK(why.explanation() == "the answer was: connect error");
-  CHECK(answered(RDMA_CM_EVENT_CONNECT_ERROR, 0).code() == std::errc::connection_aborted);
+  constexpr std::string_view no_answer =
+      "no answer from the peer: it is off, what is sent is lost on the way, or the program there "
+      "does not answer";
+  constexpr std::string_view connect_error = "the answer was: connect error";
+  using enum std::errc;
+  ended(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, host_unreachable, no_answer);
+  ended(RDMA_CM_EVENT_UNREACHABLE, 0, host_unreachable, no_answer);
+  ended(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, no_such_device, "the device was removed");
+  ended(RDMA_CM_EVENT_DISCONNECTED, 0, connection_reset, "the peer disconnected meanwhile");
+  ended(RDMA_CM_EVENT_CONNECT_ERROR, -EPROTO, protocol_error, connect_error);
+  ended(RDMA_CM_EVENT_CONNECT_ERROR, 0, connection_aborted, connect_error);
 }
 
 TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called") {

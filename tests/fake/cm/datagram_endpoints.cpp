@@ -14,10 +14,6 @@ namespace {
 
 namespace cm = adverb::cm;
 
-cm::socket_address address(const sockaddr_storage& native) {
-  return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native), sizeof native);
-}
-
 struct fixture : cm_bench {
   ~fixture() { CHECK(manager.live_objects() == 0); }
 };
@@ -28,15 +24,13 @@ TEST_CASE_METHOD(fixture, "an endpoint has a pair on the device of its address",
                  "[rdma_create_id][rdma_bind_addr][rdma_create_qp]") {
   auto made = cm::datagram_endpoint::create(here, {.max_send_wr = 5, .max_recv_wr = 6});
   REQUIRE(made);
-  CHECK(last<called::rdma_create_id>().space == RDMA_PS_UDP);
-  CHECK(last<called::rdma_create_id>().channel == made.id().channel().native_handle());
-  CHECK(address(last<called::rdma_bind_addr>().address) == here);
-  const auto call = last<called::rdma_create_qp>();
-  CHECK(call.id == made.id().native_handle());
-  CHECK(call.domain == manager.domain());
-  CHECK(call.attributes.qp_type == IBV_QPT_UD);
-  CHECK(call.attributes.cap.max_send_wr == 5);
-  CHECK(call.attributes.cap.max_recv_wr == 6);
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel0 ps=UDP
+    rdma_bind_addr id0 addr=10.0.0.1:7471
+    rdma_create_qp id0 pd0 qp_type=UD cap={max_send_wr=5 max_recv_wr=6 max_send_sge=1
+      max_recv_sge=1})"));
+  CHECK(made.id().native_handle()->channel == made.id().channel().native_handle());
   CHECK(made.queue_pair().native_handle() == made.id().native_handle()->qp);
   CHECK(made.queue_pair().native_handle()->state == IBV_QPS_RTS);
   CHECK(made.context().native_handle() == manager.context());
@@ -57,7 +51,7 @@ TEST_CASE_METHOD(fixture, "an endpoint has its pair in the domain that is given"
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
   const auto made = cm::datagram_endpoint::create(here, {}, own);
-  CHECK(last<called::rdma_create_qp>().domain == own.native_handle());
+  CHECK(machine.line<called::rdma_create_qp>().starts_with("rdma_create_qp id0 pd1 "));
   CHECK(made.protection_domain() == own);
 }
 
@@ -106,18 +100,27 @@ TEST_CASE_METHOD(fixture, "an endpoint asks from its own address, for its own do
   there.ah_attr.dlid = 3;
   manager.answer<called::rdma_connect>(
       {{.type = RDMA_CM_EVENT_ESTABLISHED, .private_data = "yes", .datagram = there}});
-  const std::array bytes{std::byte{'h'}, std::byte{'i'}};
+  machine.forget_calls();
   const auto found = endpoint.resolve_peer(
-      peer, {.private_data = cm::private_data{bytes}, .timeout = adverb::timeout::seconds(3)});
+      peer, {.private_data = cm::private_data::of("hi"), .timeout = adverb::timeout::seconds(3)});
   REQUIRE(found);
-  CHECK(last<called::rdma_create_id>().space == RDMA_PS_UDP);
-  const auto asked = last<called::rdma_resolve_addr>();
-  CHECK(address(asked.to) == peer);
-  CHECK(address(asked.from) == here.with_port(0));
-  CHECK(asked.milliseconds == 3000);
-  CHECK(last<called::rdma_resolve_route>().milliseconds == 3000);
-  CHECK(last<called::rdma_connect>().peer.private_data == "hi");
-  CHECK(last<called::create_ah>().domain == own.native_handle());
+  CHECK_THAT(log(), is_log(R"(
+    rdma_create_event_channel
+    rdma_create_id event_channel1 ps=UDP
+    rdma_resolve_addr id1 src_addr=10.0.0.1:0 dst_addr=10.0.0.2:7471 timeout_ms=3000
+    rdma_get_cm_event event_channel1
+    rdma_ack_cm_event id1 ADDR_RESOLVED
+    rdma_resolve_route id1 timeout_ms=3000
+    rdma_get_cm_event event_channel1
+    rdma_ack_cm_event id1 ROUTE_RESOLVED
+    rdma_connect id1 private_data="\x02\x00hi" responder_resources=255 initiator_depth=255
+      flow_control=1 retry_count=6 rnr_retry_count=7
+    rdma_get_cm_event event_channel1
+    rdma_ack_cm_event id1 ESTABLISHED
+    rdma_destroy_id id1
+    rdma_destroy_event_channel event_channel1)"));
+  CHECK_THAT(machine.lines<called::create_ah>(), is_log(R"(
+    ibv_create_ah pd1 attr={port_num=1 dlid=0x3 grh={dgid=:: sgid_index=2}})"));
   CHECK(found.queue_pair() == adverb::qp_number{0x77});
   CHECK(found.queue_key() == cm::datagram_queue_key);
   CHECK(found.address().destination == adverb::lid{3});
@@ -140,9 +143,9 @@ TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are the
 TEST_CASE_METHOD(fixture, "an endpoint that cannot be closed can be closed again",
                  "[rdma_destroy_id]") {
   auto endpoint = cm::datagram_endpoint::create(here);
-  CHECK(reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
-                 [&](auto&&... policy) { endpoint.close(policy...); })
-            .verb() == "rdma_destroy_id");
+  CHECK(failing<called::rdma_destroy_id>(EIO, [&](auto&&... policy) {
+          endpoint.close(policy...);
+        }).verb() == "rdma_destroy_id");
   CHECK(endpoint);
   endpoint.close();
   CHECK_FALSE(endpoint);

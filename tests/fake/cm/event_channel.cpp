@@ -40,9 +40,8 @@ TEST_CASE("a channel is made and destroyed",
 
 TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_event_channel]") {
   cm_bench bench;
-  const adverb::failure why =
-      reported([&] { bench.machine.fail<called::rdma_create_event_channel>(ENODEV); },
-               [](auto&&... policy) { (void)cm::event_channel::create(policy...); });
+  const adverb::failure why = bench.failing<called::rdma_create_event_channel>(
+      ENODEV, [](auto&&... policy) { (void)cm::event_channel::create(policy...); });
   CHECK(std::string{why.what()} ==
         "rdma_create_event_channel: ENODEV (No such device); rdma_cm needs an RDMA device, and the "
         "kernel module rdma_ucm");
@@ -50,9 +49,8 @@ TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_eve
 
 TEST_CASE("devices that cannot be listed say what is needed", "[rdma_get_devices]") {
   cm_bench bench;
-  const adverb::failure why =
-      reported([&] { bench.machine.fail<called::rdma_get_devices>(ENODEV); },
-               [](auto&&... policy) { const cm::context_list contexts{policy...}; });
+  const adverb::failure why = bench.failing<called::rdma_get_devices>(
+      ENODEV, [](auto&&... policy) { const cm::context_list contexts{policy...}; });
   CHECK(std::string{why.what()} ==
         "rdma_get_devices: ENODEV (No such device); rdma_cm needs an RDMA device, and the kernel "
         "module rdma_ucm");
@@ -85,8 +83,7 @@ TEST_CASE_METHOD(fixture, "the file of a channel is readable while an event is t
   CHECK_FALSE(channel.has_event());
 }
 
-TEST_CASE_METHOD(fixture,
-                 "without an event a non-blocking channel of librdmacm has nothing, and no error",
+TEST_CASE_METHOD(fixture, "a non-blocking event channel without an event has nothing, and no error",
                  "[rdma_get_cm_event]") {
   channel.set_non_blocking(true);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -97,7 +94,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(channel.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "an interrupted wait for an event of librdmacm has nothing, and no error",
+TEST_CASE_METHOD(fixture, "an interrupted wait for an event of rdma_cm has nothing, and no error",
                  "[rdma_get_cm_event]") {
   machine.fail<called::rdma_get_cm_event>(EINTR);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -106,9 +103,8 @@ TEST_CASE_METHOD(fixture, "an interrupted wait for an event of librdmacm has not
 }
 
 TEST_CASE_METHOD(fixture, "a wait that fails is reported", "[rdma_get_cm_event]") {
-  const adverb::failure why =
-      reported([&] { machine.fail<called::rdma_get_cm_event>(ENODEV); },
-               [&](auto&&... policy) { (void)channel.next_event(policy...); });
+  const adverb::failure why = failing<called::rdma_get_cm_event>(
+      ENODEV, [&](auto&&... policy) { (void)channel.next_event(policy...); });
   CHECK(std::string{why.what()} ==
         "rdma_get_cm_event on " + named(channel) + ": ENODEV (No such device)");
 }

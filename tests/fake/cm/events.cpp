@@ -2,12 +2,11 @@
 // Events: taken, read, and acknowledged exactly once.
 #include <array>
 #include <cerrno>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include <support/catch.hpp>
-#include <support/reported.hpp>
 #include <support/told_failures.hpp>
 
 #include "cm_bench.hpp"
@@ -80,35 +79,28 @@ TEST_CASE_METHOD(fixture, "the names of events are those of librdmacm, in words"
 }
 
 TEST_CASE_METHOD(fixture, "an event is acknowledged once, on destruction", "[rdma_ack_cm_event]") {
-  {
-    const cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
-    CHECK(acknowledged() == 0);
-  }
-  REQUIRE(acknowledged() == 1);
-  CHECK(last<called::rdma_ack_cm_event>().id == id.native_handle());
-  CHECK(last<called::rdma_ack_cm_event>().type == RDMA_CM_EVENT_DISCONNECTED);
+  std::optional<cm::event> event = taken({RDMA_CM_EVENT_DISCONNECTED});
+  CHECK(acknowledged() == 0);
+  CHECK_THAT(log_of([&] { event.reset(); }), is_log("rdma_ack_cm_event id0 DISCONNECTED"));
 }
 
 TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to",
                  "[rdma_ack_cm_event]") {
-  {
-    cm::event first = taken({RDMA_CM_EVENT_DISCONNECTED});
-    cm::event second = std::move(first);
-    CHECK(second.identifier() == id);
-    CHECK_FALSE(first.identifier());
-    CHECK(first.native_handle() == nullptr);
-    CHECK(acknowledged() == 0);
+  cm::event first = taken({RDMA_CM_EVENT_DISCONNECTED});
+  std::optional<cm::event> second;
+  CHECK_THAT(log_of([&] { second = std::move(first); }), is_log({}));
+  CHECK(second->identifier() == id);
+  CHECK_FALSE(first.identifier());
+  CHECK(first.native_handle() == nullptr);
 
-    cm::event third = taken({RDMA_CM_EVENT_TIMEWAIT_EXIT});
-    second = std::move(third);
-    CHECK(acknowledged() == 1);
-    CHECK(last<called::rdma_ack_cm_event>().type == RDMA_CM_EVENT_DISCONNECTED);
-    CHECK(second.type() == cm::event_type::timewait_exit);
-    cm::event& itself = second;
-    second = std::move(itself);
-    CHECK(acknowledged() == 1);
-  }
-  CHECK(acknowledged() == 2);
+  cm::event third = taken({RDMA_CM_EVENT_TIMEWAIT_EXIT});
+  CHECK_THAT(log_of([&] { *second = std::move(third); }),
+             is_log("rdma_ack_cm_event id0 DISCONNECTED"));
+  CHECK(second->type() == cm::event_type::timewait_exit);
+  cm::event& itself = *second;
+  CHECK_THAT(log_of([&] { *second = std::move(itself); }), is_log({}));
+  CHECK_THAT(log_of([&] { second.reset(); }), is_log("rdma_ack_cm_event id0 TIMEWAIT_EXIT"));
+  CHECK_THAT(log_of([&] { cm::event{std::move(third)}; }), is_log({}));
 }
 
 TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type still",
@@ -208,25 +200,31 @@ TEST_CASE_METHOD(listening, "a request names its new identifier and the listener
 
 TEST_CASE_METHOD(listening, "a request that nobody took is destroyed after its event",
                  "[rdma_destroy_id]") {
-  rdma_cm_id* request = nullptr;
-  {
-    cm::event event = asked();
-    request = event.identifier().native_handle();
-    const cm::event moved = std::move(event);
-  }
-  REQUIRE(machine.count<called::rdma_destroy_id>() == 1);
-  CHECK(last<called::rdma_destroy_id>().id == request);
-  CHECK(acknowledged() == 1);
+  CHECK_THAT(log_of([&] {
+               cm::event event = asked();
+               const cm::event moved = std::move(event);
+             }),
+             is_log(R"(
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id1 CONNECT_REQUEST
+    rdma_destroy_id id1)"));
   CHECK(manager.unacknowledged(id.native_handle()) == 0);
 }
 
 TEST_CASE_METHOD(listening,
                  "a request is destroyed when another event takes the place of its own") {
-  cm::event event = asked();
-  event = asked();
-  CHECK(machine.count<called::rdma_destroy_id>() == 1);
-  event.acknowledge();
-  CHECK(machine.count<called::rdma_destroy_id>() == 2);
+  CHECK_THAT(log_of([&] {
+               cm::event event = asked();
+               event = asked();
+               event.acknowledge();
+             }),
+             is_log(R"(
+    rdma_get_cm_event event_channel0
+    rdma_get_cm_event event_channel0
+    rdma_ack_cm_event id1 CONNECT_REQUEST
+    rdma_destroy_id id1
+    rdma_ack_cm_event id2 CONNECT_REQUEST
+    rdma_destroy_id id2)"));
 }
 
 TEST_CASE_METHOD(listening, "a request that cannot be destroyed is told to the failure hook") {

@@ -4,60 +4,50 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <system_error>
 
 #include <support/catch.hpp>
-#include <support/reported.hpp>
 
 #include "cm_bench.hpp"
+#include "render.hpp"
 
 namespace {
 
 namespace cm = adverb::cm;
 using namespace std::chrono_literals;
 
-struct fixture : identifier_bench {
-  /// Checks what the last option was, and gives back its value.
-  template <class Value>
-  [[nodiscard]] Value option(int level, int name) const {
-    const auto call = last<called::rdma_set_option>();
-    CHECK(call.id == id.native_handle());
-    CHECK(call.level == level);
-    CHECK(call.name == name);
-    Value value{};
-    REQUIRE(call.value.size() == sizeof value);
-    std::memcpy(&value, call.value.data(), sizeof value);
-    return value;
-  }
-};
+using fixture = identifier_bench;
 
 }  // namespace
 
 TEST_CASE_METHOD(fixture, "an option goes under its name, in the size that librdmacm wants",
                  "[rdma_set_option]") {
-  id.set_type_of_service(0x68);
-  CHECK(option<std::uint8_t>(RDMA_OPTION_ID, RDMA_OPTION_ID_TOS) == 0x68);
-  for (const bool on : {true, false}) {
-    id.set_reuse_address(on);
-    CHECK(option<int>(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR) == (on ? 1 : 0));
-    id.set_address_family_only(on);
-    CHECK(option<int>(RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY) == (on ? 1 : 0));
-  }
-  const adverb::acknowledge_timeout time{1s};
-  id.set_acknowledge_timeout(time);
-  CHECK(option<std::uint8_t>(RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT) == time.code());
+  CHECK_THAT(log_of([&] {
+               id.set_type_of_service(0x68);
+               id.set_reuse_address(true);
+               id.set_address_family_only(true);
+               id.set_reuse_address(false);
+               id.set_address_family_only(false);
+               id.set_acknowledge_timeout(1s);
+             }),
+             is_log(R"(
+    rdma_set_option id0 level=ID optname=ID_TOS optval=0x68 optlen=1
+    rdma_set_option id0 level=ID optname=ID_REUSEADDR optval=1 optlen=4
+    rdma_set_option id0 level=ID optname=ID_AFONLY optval=1 optlen=4
+    rdma_set_option id0 level=ID optname=ID_REUSEADDR optval=0 optlen=4
+    rdma_set_option id0 level=ID optname=ID_AFONLY optval=0 optlen=4
+    rdma_set_option id0 level=ID optname=ID_ACK_TIMEOUT optval=0x12 optlen=1)"));
 }
 
 TEST_CASE_METHOD(fixture, "a path that is given goes as one record of the wire",
                  "[rdma_set_option]") {
   cm::path_record path;
   path.destination_lid = adverb::lid{7};
-  id.set_path(path);
-  const auto told = option<ibv_path_data>(RDMA_OPTION_IB, RDMA_OPTION_IB_PATH);
   const ibv_path_data expected = path.native();
-  CHECK(std::memcmp(&told, &expected, sizeof told) == 0);
+  CHECK_THAT(log_of([&] { id.set_path(path); }),
+             is_log("rdma_set_option id0 level=IB optname=IB_PATH optval=" +
+                    fake::hex_bytes(&expected, sizeof expected) + " optlen=72"));
 }
 
 TEST_CASE_METHOD(fixture, "each path that librdmacm found is told") {
@@ -77,12 +67,13 @@ TEST_CASE_METHOD(fixture, "each path that librdmacm found is told") {
 
 TEST_CASE_METHOD(fixture, "enhancements are told, and those of the peer are heard",
                  "[rdma_set_local_ece][rdma_get_remote_ece]") {
-  id.set_local_enhancements({.vendor_id = 0x15b3, .options = 0x77});
-  const auto told = last<called::rdma_set_local_ece>();
-  CHECK(told.id == id.native_handle());
-  CHECK(told.options.vendor_id == 0x15b3);
-  CHECK(told.options.options == 0x77);
-  CHECK(told.options.comp_mask == 0);
+  CHECK_THAT(log_of([&] {
+               id.set_local_enhancements({.vendor_id = 0x15b3, .options = 0x77});
+               (void)id.remote_enhancements();
+             }),
+             is_log(R"(
+    rdma_set_local_ece id0 vendor_id=0x15b3 options=0x77
+    rdma_get_remote_ece id0)"));
   CHECK(id.remote_enhancements() ==
         adverb::connection_enhancements{.vendor_id = 0x1234, .options = 0x5});
 
@@ -93,13 +84,13 @@ TEST_CASE_METHOD(fixture, "enhancements are told, and those of the peer are hear
 }
 
 TEST_CASE_METHOD(fixture, "an event of the queue pair is passed on as it is", "[rdma_notify]") {
-  for (const auto& [event, native] :
-       {std::pair{adverb::async_event_type::communication_established, IBV_EVENT_COMM_EST},
-        std::pair{adverb::async_event_type::path_migrated, IBV_EVENT_PATH_MIG}}) {
-    id.notify(event);
-    CHECK(last<called::rdma_notify>().id == id.native_handle());
-    CHECK(last<called::rdma_notify>().event == native);
-  }
+  CHECK_THAT(log_of([&] {
+               id.notify(adverb::async_event_type::communication_established);
+               id.notify(adverb::async_event_type::path_migrated);
+             }),
+             is_log(R"(
+    rdma_notify id0 event=COMM_EST
+    rdma_notify id0 event=PATH_MIG)"));
 }
 
 TEST_CASE_METHOD(fixture, "a request is rejected for its enhancements, with words",
@@ -108,19 +99,16 @@ TEST_CASE_METHOD(fixture, "a request is rejected for its enhancements, with word
   id.listen(1);
   manager.request(id.native_handle());
   const cm::identifier request = channel.next_event()->take_request();
-  const std::array bytes{std::byte{'n'}, std::byte{'o'}};
-  request.reject_enhancements(cm::private_data{bytes});
-  CHECK(last<called::rdma_reject_ece>().id == request.native_handle());
-  CHECK(last<called::rdma_reject_ece>().private_data == "no");
-  CHECK(machine.count<called::rdma_reject>() == 0);
+  CHECK_THAT(log_of([&] { request.reject_enhancements(cm::private_data::of("no")); }), is_log(R"(
+    rdma_reject_ece id1 private_data="\x02\x00no")"));
 }
 
 TEST_CASE_METHOD(fixture, "what a queue pair is to be set to is told with what of it counts",
                  "[rdma_init_qp_attr]") {
   id.bind(here);
-  const cm::queue_pair_settings settings = id.settings_for(adverb::qp_state::init);
-  CHECK(last<called::rdma_init_qp_attr>().id == id.native_handle());
-  CHECK(last<called::rdma_init_qp_attr>().state == IBV_QPS_INIT);
+  cm::queue_pair_settings settings;
+  CHECK_THAT(log_of([&] { settings = id.settings_for(adverb::qp_state::init); }),
+             is_log("rdma_init_qp_attr id0 qp_state=INIT"));
   CHECK(settings.values.qp_state == IBV_QPS_INIT);
   CHECK(settings.given.bits() ==
         (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
@@ -133,26 +121,22 @@ TEST_CASE_METHOD(fixture, "what a queue pair is to be set to is told with what o
 
 TEST_CASE_METHOD(fixture, "each setting that fails names the verb and the identifier",
                  "[rdma_set_option][rdma_set_local_ece][rdma_get_remote_ece][rdma_notify]") {
-  const auto what = [&]<class Call>(std::in_place_type_t<Call>, const auto& operation) {
-    return std::string{reported([&] { machine.fail<Call>(EIO); }, operation).what()};
-  };
   const std::string rest = " on rdma_cm identifier: EIO (Input/output error)";
-  constexpr std::in_place_type_t<called::rdma_set_option> option;
   const auto option_failed = [&](const auto& operation) {
-    CHECK(what(option, operation) == "rdma_set_option" + rest);
+    CHECK(message_of<called::rdma_set_option>(EIO, operation) == "rdma_set_option" + rest);
   };
   option_failed([&](auto&&... policy) { id.set_type_of_service(1, policy...); });
   option_failed([&](auto&&... policy) { id.set_reuse_address(true, policy...); });
   option_failed([&](auto&&... policy) { id.set_address_family_only(true, policy...); });
   option_failed([&](auto&&... policy) { id.set_acknowledge_timeout(1s, policy...); });
   option_failed([&](auto&&... policy) { id.set_path({}, policy...); });
-  CHECK(what(std::in_place_type<called::rdma_set_local_ece>, [&](auto&&... policy) {
+  CHECK(message_of<called::rdma_set_local_ece>(EIO, [&](auto&&... policy) {
           id.set_local_enhancements({}, policy...);
         }) == "rdma_set_local_ece" + rest);
-  CHECK(what(std::in_place_type<called::rdma_get_remote_ece>, [&](auto&&... policy) {
+  CHECK(message_of<called::rdma_get_remote_ece>(EIO, [&](auto&&... policy) {
           (void)id.remote_enhancements(policy...);
         }) == "rdma_get_remote_ece" + rest);
-  CHECK(what(std::in_place_type<called::rdma_notify>, [&](auto&&... policy) {
+  CHECK(message_of<called::rdma_notify>(EIO, [&](auto&&... policy) {
           id.notify(adverb::async_event_type::communication_established, policy...);
         }) == "rdma_notify" + rest);
 }

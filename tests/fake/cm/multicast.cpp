@@ -20,10 +20,6 @@ using adverb::timeout;
 const cm::socket_address group = *cm::socket_address::parse("239.7.7.1", 0);
 const cm::socket_address other_group = *cm::socket_address::parse("239.7.7.2", 0);
 
-cm::socket_address address(const sockaddr_storage& native) {
-  return cm::socket_address::from_native(reinterpret_cast<const sockaddr*>(&native), sizeof native);
-}
-
 /// An identifier that is bound, without a queue pair.
 struct by_hand : cm_bench {
   cm::event_channel channel = cm::event_channel::create();
@@ -49,46 +45,36 @@ struct member : cm_bench {
 TEST_CASE_METHOD(by_hand, "a full member and one that only sends are joined with their pointers",
                  "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
   int mine = 0;
-  CHECK(joined(cm::multicast_role::full_member, &mine).join_context() == &mine);
-  const auto full = last<called::rdma_join_multicast>();
-  CHECK(full.id == id.native_handle());
-  CHECK(address(full.group) == group);
-  CHECK(full.context == &mine);
-  CHECK(machine.count<called::rdma_join_multicast_ex>() == 0);
-  id.leave_multicast(group);
-  CHECK(last<called::rdma_leave_multicast>().id == id.native_handle());
-  CHECK(address(last<called::rdma_leave_multicast>().group) == group);
-
   int another = 0;
-  CHECK(joined(cm::multicast_role::send_only, &another).join_context() == &another);
-  const auto sender = last<called::rdma_join_multicast_ex>();
-  CHECK(sender.id == id.native_handle());
-  CHECK(sender.mask == (RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS));
-  CHECK(sender.flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
-  CHECK(address(sender.group) == group);
-  CHECK(sender.context == &another);
-  CHECK(machine.count<called::rdma_join_multicast>() == 1);
-  id.leave_multicast(group);
+  machine.name("mine", mine);
+  machine.name("another", another);
+  CHECK_THAT((machine.lines_of<called::rdma_join_multicast, called::rdma_join_multicast_ex,
+                               called::rdma_leave_multicast>([&] {
+               CHECK(joined(cm::multicast_role::full_member, &mine).join_context() == &mine);
+               id.leave_multicast(group);
+               CHECK(joined(cm::multicast_role::send_only, &another).join_context() == &another);
+               id.leave_multicast(group);
+             })),
+             is_log(R"(
+    rdma_join_multicast id0 addr=239.7.7.1:0 context=mine
+    rdma_leave_multicast id0 addr=239.7.7.1:0
+    rdma_join_multicast_ex id0 addr=239.7.7.1:0 join_flags=SENDONLY_FULLMEMBER context=another
+    rdma_leave_multicast id0 addr=239.7.7.1:0)"));
 }
 
 TEST_CASE_METHOD(by_hand, "a call about a group that fails names the group",
                  "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
   const std::string rest = " 239.7.7.1 on fake0 10.0.0.1:7471: EIO (Input/output error)";
-  CHECK(std::string{reported([&] { machine.fail<called::rdma_join_multicast>(EIO); },
-                             [&](auto&&... policy) {
-                               id.join_multicast(group, cm::multicast_role::full_member, nullptr,
-                                                 policy...);
-                             })
-                        .what()} == "rdma_join_multicast" + rest);
-  CHECK(std::string{reported([&] { machine.fail<called::rdma_join_multicast_ex>(EIO); },
-                             [&](auto&&... policy) {
-                               id.join_multicast(group, cm::multicast_role::send_only, nullptr,
-                                                 policy...);
-                             })
-                        .what()} == "rdma_join_multicast_ex" + rest);
-  CHECK(std::string{reported([&] { machine.fail<called::rdma_leave_multicast>(EIO); },
-                             [&](auto&&... policy) { id.leave_multicast(group, policy...); })
-                        .what()} == "rdma_leave_multicast" + rest);
+  using enum cm::multicast_role;
+  CHECK(message_of<called::rdma_join_multicast>(EIO, [&](auto&&... policy) {
+          id.join_multicast(group, full_member, nullptr, policy...);
+        }) == "rdma_join_multicast" + rest);
+  CHECK(message_of<called::rdma_join_multicast_ex>(EIO, [&](auto&&... policy) {
+          id.join_multicast(group, send_only, nullptr, policy...);
+        }) == "rdma_join_multicast_ex" + rest);
+  CHECK(message_of<called::rdma_leave_multicast>(EIO, [&](auto&&... policy) {
+          id.leave_multicast(group, policy...);
+        }) == "rdma_leave_multicast" + rest);
 }
 
 TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_join_multicast]") {
@@ -125,36 +111,37 @@ TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_jo
 
 TEST_CASE_METHOD(member, "a membership is a destination until it is left",
                  "[rdma_join_multicast][rdma_leave_multicast]") {
-  auto joined = endpoint.join(group);
+  cm::multicast_membership joined;
+  CHECK_THAT(
+      (machine.lines_of<called::rdma_join_multicast, called::attach_mcast, called::create_ah>(
+          [&] { joined = endpoint.join(group); })),
+      is_log(R"(
+    rdma_join_multicast id0 addr=239.7.7.1:0
+    ibv_attach_mcast qp0 gid=ff0e::ef07:701 lid=0xc001
+    ibv_create_ah pd0 attr={port_num=1 grh={dgid=ff0e::ef07:701 sgid_index=2}})"));
   REQUIRE(joined);
-  const auto call = last<called::rdma_join_multicast>();
-  CHECK(call.id == endpoint.id().native_handle());
-  CHECK(address(call.group) == group);
-  CHECK(machine.count<called::attach_mcast>() == 1);
   CHECK(joined.group() == group);
   CHECK(joined.id() == endpoint.id());
   CHECK(joined.queue_pair() == adverb::multicast_qp_number);
   CHECK(joined.queue_key() == cm::datagram_queue_key);
   REQUIRE(joined.address().route);
   CHECK(joined.address().route->source == adverb::gid_index{2});
-  CHECK(last<called::create_ah>().domain == endpoint.protection_domain().native_handle());
   const adverb::datagram_destination there = joined;
   CHECK(there.address);
 
-  std::error_code code = std::make_error_code(std::errc::io_error);
-  joined.close(code);
-  CHECK_FALSE(code);
-  CHECK_FALSE(joined);
-  CHECK(joined.group().is_empty());
-  CHECK_FALSE(joined.id());
-  CHECK(left() == 1);
-  CHECK(last<called::rdma_leave_multicast>().id == endpoint.id().native_handle());
-  CHECK(address(last<called::rdma_leave_multicast>().group) == group);
-  CHECK(machine.count<called::destroy_ah>() == 1);
-  code = std::make_error_code(std::errc::io_error);
-  joined.close(code);
-  CHECK_FALSE(code);
-  CHECK(left() == 1);
+  const auto close = [&] {
+    std::error_code code = std::make_error_code(std::errc::io_error);
+    joined.close(code);
+    CHECK_FALSE(code);
+    CHECK_FALSE(joined);
+    CHECK(joined.group().is_empty());
+    CHECK_FALSE(joined.id());
+  };
+  CHECK_THAT(machine.lines_of(close), is_log(R"(
+    ibv_destroy_ah ah0
+    rdma_leave_multicast id0 addr=239.7.7.1:0
+    ibv_detach_mcast qp0 gid=ff0e::ef07:701 lid=0xc001)"));
+  CHECK_THAT(machine.lines_of(close), is_log({}));
 }
 
 TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of its pair",
@@ -162,39 +149,40 @@ TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of 
   const adverb::protection_domain own{id.context()};
   const auto endpoint = cm::datagram_endpoint::create(here.with_port(0), {}, own);
   const auto joined = endpoint.join(group);
-  CHECK(last<called::create_ah>().domain == own.native_handle());
+  CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd1 "));
 }
 
 TEST_CASE_METHOD(member, "who only sends is not attached", "[rdma_join_multicast_ex]") {
-  const auto joined = endpoint.join(group, {.role = cm::multicast_role::send_only});
-  REQUIRE(joined);
-  CHECK(last<called::rdma_join_multicast_ex>().flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
-  CHECK(machine.count<called::rdma_join_multicast>() == 0);
-  CHECK(machine.count<called::attach_mcast>() == 0);
+  cm::multicast_membership joined;
+  const auto join = [&] { joined = endpoint.join(group, {.role = cm::multicast_role::send_only}); };
+  CHECK_THAT((machine.lines_of<called::rdma_join_multicast_ex, called::rdma_join_multicast,
+                               called::attach_mcast>(join)),
+             is_log("rdma_join_multicast_ex id0 addr=239.7.7.1:0 join_flags=SENDONLY_FULLMEMBER"));
+  CHECK(joined);
 }
 
 TEST_CASE_METHOD(member, "a membership is left once, where it was moved to",
                  "[rdma_leave_multicast]") {
   auto first = endpoint.join(group);
-  {
-    auto second = std::move(first);
-    CHECK_FALSE(first);
-    CHECK(first.group().is_empty());
-    CHECK(second.group() == group);
-    CHECK(left() == 0);
+  const auto leaves = [&](const auto& action) {
+    return machine.lines_of<called::rdma_leave_multicast, called::destroy_ah>(action);
+  };
+  std::optional<cm::multicast_membership> second;
+  CHECK_THAT(leaves([&] { second = std::move(first); }), is_log({}));
+  CHECK_FALSE(first);
+  CHECK(first.group().is_empty());
+  CHECK(second->group() == group);
 
-    second = endpoint.join(other_group);
-    REQUIRE(left() == 1);
-    CHECK(address(last<called::rdma_leave_multicast>().group) == group);
-    CHECK(second.group() == other_group);
-    cm::multicast_membership& itself = second;
-    second = std::move(itself);
-    CHECK(second);
-    CHECK(left() == 1);
-  }
-  REQUIRE(left() == 2);
-  CHECK(address(last<called::rdma_leave_multicast>().group) == other_group);
-  CHECK(machine.count<called::destroy_ah>() == 2);
+  CHECK_THAT(leaves([&] { *second = endpoint.join(other_group); }), is_log(R"(
+    ibv_destroy_ah ah0
+    rdma_leave_multicast id0 addr=239.7.7.1:0)"));
+  CHECK(second->group() == other_group);
+  cm::multicast_membership& itself = *second;
+  CHECK_THAT(leaves([&] { *second = std::move(itself); }), is_log({}));
+  CHECK(*second);
+  CHECK_THAT(leaves([&] { second.reset(); }), is_log(R"(
+    ibv_destroy_ah ah1
+    rdma_leave_multicast id0 addr=239.7.7.2:0)"));
 }
 
 TEST_CASE_METHOD(member, "an endpoint that is in a group is not closed") {
@@ -227,9 +215,8 @@ TEST_CASE_METHOD(member, "what is no group is refused before any call", "[rdma_j
 }
 
 TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_multicast]") {
-  CHECK(reported([&] { machine.fail<called::rdma_join_multicast>(ENOMEM); },
-                 [&](auto&&... policy) { (void)endpoint.join(group, {}, policy...); })
-            .code() == std::errc::not_enough_memory);
+  (void)failing<called::rdma_join_multicast>(
+      ENOMEM, [&](auto&&... policy) { (void)endpoint.join(group, {}, policy...); });
   CHECK(left() == 0);
   endpoint.close();
 }
@@ -266,12 +253,10 @@ TEST_CASE_METHOD(member, "what librdmacm keeps of a join that failed is released
 }
 
 TEST_CASE_METHOD(member, "a group to which there is no way is left", "[ibv_create_ah]") {
-  CHECK(reported([&] { machine.fail<called::create_ah>(ENOMEM); },
-                 [&](auto&&... policy) {
-                   const auto none = endpoint.join(group, {}, policy...);
-                   CHECK_FALSE(none);
-                 })
-            .verb() == "ibv_create_ah");
+  CHECK(failing<called::create_ah>(ENOMEM, [&](auto&&... policy) {
+          const auto none = endpoint.join(group, {}, policy...);
+          CHECK_FALSE(none);
+        }).verb() == "ibv_create_ah");
   CHECK(left() == 3);
 }
 
@@ -304,7 +289,7 @@ TEST_CASE_METHOD(by_hand, "a membership takes over what its event tells",
     REQUIRE(group_of_own);
     CHECK(event.native_handle() == nullptr);
     CHECK(group_of_own.queue_pair() == adverb::multicast_qp_number);
-    CHECK(last<called::create_ah>().domain == own.native_handle());
+    CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd1 "));
     std::error_code code;
     id.close(code);
     CHECK(code == std::errc::device_or_resource_busy);
@@ -313,7 +298,7 @@ TEST_CASE_METHOD(by_hand, "a membership takes over what its event tells",
 
   event = joined();
   const cm::multicast_membership in_default{adverb::adopt, id, group, event};
-  CHECK(last<called::create_ah>().domain == manager.domain());
+  CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd0 "));
 }
 
 TEST_CASE_METHOD(by_hand, "a membership to which there is no way is left", "[ibv_create_ah]") {

@@ -177,27 +177,32 @@ TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, a
 TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers is set",
                  "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
   auto ready = ready_to_connect();
-  ready.offer_enhancements({.vendor_id = 0x1405, .options = 0x10});
-  CHECK(last<called::rdma_set_local_ece>().options.vendor_id == 0x1405);
-  CHECK(last<called::rdma_set_local_ece>().options.options == 0x10);
+  CHECK_THAT(log_of([&] { ready.offer_enhancements({.vendor_id = 0x1405, .options = 0x10}); }),
+             is_log("rdma_set_local_ece id1 vendor_id=0x1405 options=0x10"));
   // The answer is set before RTR, and once: connecting goes on behind it.
-  bool before_rtr = false;
-  machine.before<called::set_ece>([&] { before_rtr = state_of(ready) == IBV_QPS_INIT; });
   machine.fail<called::rdma_establish>(EIO);
   std::error_code code;
+  machine.forget_calls();
   CHECK_FALSE(ready.connect({}, 1s, code));
   CHECK(ready.connect());
-  CHECK(before_rtr);
-  CHECK(machine.count<called::set_ece>() == 1);
-  // What the fake's peers answer.
-  CHECK(last<called::set_ece>().options.vendor_id == 0x1234);
-  CHECK(last<called::set_ece>().options.options == 0x5);
+  CHECK_THAT((machine.lines<called::rdma_get_remote_ece, called::set_ece, called::modify_qp,
+                            called::rdma_establish>()),
+             is_log(R"(
+    rdma_get_remote_ece id1
+    ibv_set_ece qp0 vendor_id=0x1234 options=0x5
+    ibv_modify_qp qp0 qp_state=INIT qp_access_flags=REMOTE_WRITE|REMOTE_READ pkey_index=0
+      port_num=1
+    ibv_modify_qp qp0 qp_state=RTR ah_attr={port_num=1 grh={dgid=:: sgid_index=2}}
+      path_mtu=1024 rq_psn=0x0 min_rnr_timer=12 max_dest_rd_atomic=1 dest_qp_num=0x77
+    ibv_modify_qp qp0 qp_state=RTS timeout=19 retry_cnt=6 rnr_retry=7 max_rd_atomic=1
+      sq_psn=0x0
+    rdma_establish id1
+    rdma_establish id1)"));
 }
 
 TEST_CASE_METHOD(fixture, "enhancements that are not offered are not asked for") {
   CHECK(ready_to_connect().connect());
-  CHECK(machine.count<called::rdma_get_remote_ece>() == 0);
-  CHECK(machine.count<called::set_ece>() == 0);
+  CHECK_THAT((machine.lines<called::rdma_get_remote_ece, called::set_ece>()), is_log({}));
 }
 
 TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
@@ -207,7 +212,9 @@ TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
   CHECK(offered.vendor_id == 0x1234);
   fresh_pair pair = side.make();
   request.id().set_local_enhancements(pair.set_enhancements(offered));
-  CHECK(last<called::rdma_set_local_ece>().options.vendor_id == 0x1234);
+  CHECK_THAT((machine.lines<called::set_ece, called::rdma_set_local_ece>()), is_log(R"(
+    ibv_set_ece qp0 vendor_id=0x1234 options=0x5
+    rdma_set_local_ece id1 vendor_id=0x1234 options=0x5)"));
   CHECK(request.use_queue_pair(std::move(pair)).accept());
 }
 
@@ -234,9 +241,8 @@ TEST_CASE_METHOD(fixture, "a connection of one's own pair knows what it is made 
 TEST_CASE_METHOD(fixture, "a connection of one's own pair is closed by hand",
                  "[ibv_destroy_qp][rdma_destroy_id]") {
   auto connection = ready_to_connect().connect();
-  const adverb::failure why = reported([&] { machine.fail<called::rdma_destroy_id>(EIO); },
-                                       [&](auto&&... policy) { connection.close(policy...); });
-  CHECK(why.verb() == "rdma_destroy_id");
+  const auto close = [&](auto&&... policy) { connection.close(policy...); };
+  CHECK(failing<called::rdma_destroy_id>(EIO, close).verb() == "rdma_destroy_id");
   connection.close();
   CHECK_FALSE(connection);
 }

@@ -8,7 +8,9 @@
 //     manager.answer<fake::called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
 //     manager.answer<fake::called::rdma_resolve_addr>({});
 //     …
-//     CHECK(machine.calls<fake::called::rdma_connect>().at(0).peer.private_data == "hello");
+//     CHECK(machine.line<fake::called::rdma_listen>() == "rdma_listen id0 backlog=7");
+//
+// In lines ctx0 is the device of librdmacm, and pd0 its domain.
 //
 // The program ends where the C library would wait for ever, or would be misused: an identifier is
 // destroyed whose event is not acknowledged, an event is acknowledged twice.

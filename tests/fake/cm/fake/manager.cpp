@@ -73,6 +73,10 @@ connection_manager::connection_manager(machine& machine)
   state_->domain = ::ibv_alloc_pd(state_->context);
   keep_domain();
   machine.forget_calls();
+  // In lines the first identifier of a test is id0.
+  machine.internals().names = {};
+  name_object(state_->context, "ctx");
+  name_object(state_->domain, "pd");
   state_->objects_at_start = live_objects();
 }
 
