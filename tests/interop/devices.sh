@@ -5,13 +5,34 @@ source "$(dirname "$0")/../support/harness.bash"
 "$programs/devices" -v >"$scratch/ours.out" || exit
 ibv_devinfo -v >"$scratch/theirs.out" || exit
 
+# In the shell itself: a process for each value would take most of the time.
+mapfile -t ours <"$scratch/ours.out"
+mapfile -t theirs <"$scratch/theirs.out"
+
+# value_in PREFIX LINE…: sets `value` to what follows the prefix in the first line that begins with it and a
+# space, tab or colon. White space before a line or a value is no part of it.
+value_in() {
+  local prefix=$1 line
+  value=''
+  shift
+  for line in "$@"; do
+    line=${line#"${line%%[![:space:]]*}"}
+    [[ $line == "$prefix"[:[:space:]]* ]] || continue
+    value=${line#"$prefix"}
+    value=${value#:}
+    value=${value#"${value%%[![:space:]]*}"}
+    return
+  done
+}
+
 # agrees ROW ENTRY: the value of our row (the first, where several have its name) is that of an
 # entry of theirs.
 agrees() {
-  local ours theirs problem=''
-  ours=$(sed -n "s/^    $1  *//p" "$scratch/ours.out" | head -n 1)
-  theirs=$(sed -n "s/^[[:space:]]*$2:[[:space:]]*//p" "$scratch/theirs.out" | head -n 1)
-  if [[ -z $ours || $ours != "$theirs" ]]; then problem="ours is '$ours', theirs '$theirs'"; fi
+  local value our problem=''
+  value_in "$1" "${ours[@]}"
+  our=$value
+  value_in "$2" "${theirs[@]}"
+  if [[ -z $our || $our != "$value" ]]; then problem="ours is '$our', theirs '$value'"; fi
   verdict "$1" "$problem"
 }
 
@@ -60,10 +81,11 @@ agrees "initialization type reply" init_type_reply
 agrees "service level of the subnet manager" sm_sl
 
 # IBV_DEVICE_… of theirs are lines of their own, as many as ours.
-theirs=$(sed -n '/device_cap_flags:/,/max_sge:/p' "$scratch/theirs.out" | grep -c '^\s*[A-Z_0-9]*$')
-ours=$(sed -n '/^    device  /,/^    page sizes/p' "$scratch/ours.out" | sed '$d' | wc -l)
+their_flags=$(sed -n '/device_cap_flags:/,/max_sge:/p' "$scratch/theirs.out" | grep -c '^\s*[A-Z_0-9]*$')
+our_flags=$(sed -n '/^    device  /,/^    page sizes/p' "$scratch/ours.out" | sed '$d' | wc -l)
 verdict "capabilities of the device" \
-  "$([[ $ours -eq $theirs && $ours -gt 0 ]] || echo "ours has $ours, theirs $theirs")"
+  "$([[ $our_flags -eq $their_flags && $our_flags -gt 0 ]] ||
+    echo "ours has $our_flags, theirs $their_flags")"
 
 # GID[  1]: ::ffff:10.1.0.1, RoCE v2
 while read -r index value; do
