@@ -44,18 +44,20 @@ function(adverb_join_sources out target)
   set(${out} ${all} PARENT_SCOPE)
 endfunction()
 
-# adverb_need_librdmacm(SOURCES): leaves out of the list what needs librdmacm, where that is not there.
-function(adverb_need_librdmacm sources)
+# adverb_need_librdmacm(LIST): leaves out of the list of sources what needs librdmacm, where that is not
+# installed.
+function(adverb_need_librdmacm list_of_sources)
   if(TARGET adverb_cm)
     return()
   endif()
-  foreach(source IN LISTS ${sources})
+  set(without "")
+  foreach(source IN LISTS ${list_of_sources})
     file(STRINGS "${source}" lines REGEX "^#include [<\"](adverb/cm|cm/|rdma/)" LIMIT_COUNT 1)
-    if(lines OR source MATCHES "/cm/[^/]*$")
-      list(REMOVE_ITEM ${sources} "${source}")
+    if(NOT lines AND NOT source MATCHES "/cm[_/][^/]*$")
+      list(APPEND without "${source}")
     endif()
   endforeach()
-  set(${sources} ${${sources}} PARENT_SCOPE)
+  set(${list_of_sources} ${without} PARENT_SCOPE)
 endfunction()
 
 # adverb_test_program(FOLDER TARGET SOURCES…): a Catch2 program, which the target tests_FOLDER builds.

@@ -202,7 +202,7 @@ shown operation(ibv_wr_opcode opcode) {
 }
 
 shown show(const ibv_gid& gid) {
-  std::array<char, INET6_ADDRSTRLEN> text;
+  std::array<char, INET6_ADDRSTRLEN> text{};
   ::inet_ntop(AF_INET6, gid.raw, text.data(), text.size());
   return {text.data(), gid.global.subnet_prefix == 0 && gid.global.interface_id == 0};
 }
