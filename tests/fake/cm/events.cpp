@@ -100,7 +100,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to"
   cm::event& itself = *second;
   CHECK_THAT(log_of([&] { *second = std::move(itself); }), is_log({}));
   CHECK_THAT(log_of([&] { second.reset(); }), is_log("rdma_ack_cm_event id0 TIMEWAIT_EXIT"));
-  CHECK_THAT(log_of([&] { cm::event{std::move(third)}; }), is_log({}));
+  CHECK_THAT(log_of([&] { const cm::event moved{std::move(third)}; }), is_log({}));
 }
 
 TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type still",
