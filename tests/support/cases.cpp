@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,13 +60,14 @@ struct test_case {
 
 /// The cases that are not hidden, in the order of their sources.
 [[nodiscard]] std::vector<test_case> all_cases() {
-  std::vector<test_case> cases;
+  std::map<std::string, std::vector<std::string>> names;
   for (const auto& each : Catch::getRegistryHub().getTestCaseRegistry().getAllTests()) {
     const auto& info = each.getTestCaseInfo();
-    if (!info.isHidden()) cases.push_back({source_of(info.lineInfo.file), info.name});
+    if (!info.isHidden()) names[source_of(info.lineInfo.file)].push_back(info.name);
   }
-  std::stable_sort(cases.begin(), cases.end(),
-                   [](const test_case& a, const test_case& b) { return a.source < b.source; });
+  std::vector<test_case> cases;
+  for (const auto& [source, all] : names)
+    for (const std::string& name : all) cases.push_back({source, name});
   return cases;
 }
 
