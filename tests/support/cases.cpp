@@ -5,11 +5,13 @@
 //   PROGRAM --list-cases             print the names of the cases, a line each
 //   PROGRAM --case NAME              run one case
 //   PROGRAM --each-case [SOURCE…]    run all cases, or those of some sources, each in a process of
-//                                    its own
+//                                    its own; without arguments a program does the same
 //
-// With --each-case a crash loses its own case only, and a case that does not end in
-// $ADVERB_CASE_TIMEOUT seconds (60 unless set) is killed. If $ADVERB_CASES names a file, only the
-// cases that it lists run. What is printed for each case is read by support/verdict.
+// With other arguments Catch2 runs what they select, in one process: what a case leaves behind on
+// purpose is there for the next one. With --each-case a crash loses its own case only, and a case
+// that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is killed. If $ADVERB_CASES
+// names a file, only the cases that it lists run. What is printed for each case is read by
+// support/verdict.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <algorithm>
 #include <cerrno>
@@ -155,6 +157,13 @@ struct outcome {
   return result;
 }
 
+/// How many assertions Catch2 says that a case which passed has made.
+[[nodiscard]] long assertions_in(std::string_view output) {
+  constexpr std::string_view words = "All tests passed (";
+  const auto at = output.rfind(words);
+  return at == output.npos ? 0 : std::atol(output.data() + at + words.size());
+}
+
 [[nodiscard]] std::string verdict(const outcome& result, std::chrono::seconds limit) {
   if (!result.status) return "failed: no end after " + std::to_string(limit.count()) + " s";
   const int status = *result.status;
@@ -192,6 +201,7 @@ void meet_the_other_host(int number) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &end_with_case);
 
   int count = 0, failed = 0, skipped = 0;
+  long assertions = 0;
   for (const test_case& each : all_cases()) {
     if (!sources.empty() && std::find(sources.begin(), sources.end(), each.source) == sources.end())
       continue;
@@ -207,6 +217,7 @@ void meet_the_other_host(int number) {
     const std::string what = verdict(result, limit);
     failed += what.starts_with("failed") ? 1 : 0;
     skipped += what == "skipped" ? 1 : 0;
+    assertions += assertions_in(result.output);
     // Of a case that passed only what it skipped is of interest.
     if (what != "passed" || result.output.find("adverb-skip: ") != std::string::npos) {
       std::fputs(result.output.c_str(), stdout);
@@ -215,7 +226,8 @@ void meet_the_other_host(int number) {
     std::printf("[verdict] %s, %.2f s\n", what.c_str(),
                 std::chrono::duration<double>(clock_type::now() - begin).count());
   }
-  std::printf("%d passed, %d failed, %d skipped\n", count - failed - skipped, failed, skipped);
+  std::printf("%ld assertions\n%d passed, %d failed, %d skipped\n", assertions,
+              count - failed - skipped, failed, skipped);
   for (const std::string& source : unknown)
     std::fprintf(stderr, "%s: no source is named '%s'\n", program, source.c_str());
   return failed > 0 || !unknown.empty() ? 1 : 0;
@@ -225,6 +237,7 @@ void meet_the_other_host(int number) {
 
 extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT: the linker's name
   const std::string_view what = argc > 1 ? argv[1] : "";
+  if (argc == 1) return run_each(argv[0], {});
   if (what == "--each-case") return run_each(argv[0], {argv + 2, argv + argc});
   if (what == "--list-cases") {
     for (const test_case& each : all_cases()) std::puts(each.full_name().c_str());
