@@ -13,7 +13,7 @@ printf -v line '0000:abcdef:000000:00000000000000000000ffff%02x%02x%02x%02x' "${
 # client is the shell: SCRIPT is run with the connection as file descriptor 3.
 speaks_to() {
   local name=$1 pattern=$2 program=$3 process status=0 problem
-  "${limit[@]}" "$programs/$program" >"$scratch/server.out" 2>&1 &
+  "$programs/$program" >"$scratch/server.out" 2>&1 &
   process=$!
   wait_until_listening "$process"
   (
@@ -26,8 +26,10 @@ speaks_to() {
 }
 
 # These take as long as our programs' patience, so they run beside the others.
-"${limit[@]}" "$programs/rc_pingpong" -p 18601 >"$scratch/silent" 2>&1 &
+"$programs/rc_pingpong" -p 18601 >"$scratch/silent" 2>&1 &
 silent=$!
+"$programs/rc_pingpong" -p 18605 127.0.0.1 >"$scratch/no_server" 2>&1 &
+no_server=$!
 wait_until_listening "$silent" 18601
 exec 4<>/dev/tcp/127.0.0.1/18601
 
@@ -36,24 +38,13 @@ exec 4<>/dev/tcp/127.0.0.1/18601
 measure() {
   local rows
   printf -v rows '2,%.0s' {1..2000}
-  "${limit[@]}" "$programs/latency" -e -p "$1" >/dev/null 2>"$scratch/server.$1" &
+  "$programs/latency" -e -p "$1" >/dev/null 2>"$scratch/server.$1" &
   server=$!
   wait_until_listening "$server" "$1"
-  "${limit[@]}" "$programs/latency" -e -p "$1" -n 500 -s "${rows}2" 127.0.0.1 \
+  "$programs/latency" -e -p "$1" -n 500 -s "${rows}2" 127.0.0.1 \
     >"$scratch/rows" 2>"$scratch/client.$1" &
   client=$!
   until [[ $(<"$scratch/rows") == *p99*$'\n'*2* ]] || ! kill -0 "$client"; do pause 0.05; done
-}
-
-# collect NAME PROCESS PATTERN FILE [PROGRAM]: the process, which has lost its peer, fails with one
-# sentence, in that file.
-collect() {
-  local status=0 problem
-  wait "$2" || status=$?
-  cp "$scratch/$4" "$scratch/survivor.out"
-  fails_with survivor 1 "$status" "${5:-latency}" "$3"
-  verdict "$1" "$problem"
-  rm "$scratch/survivor.out"
 }
 
 # When a message was on its way; when it arrived at a process whose memory was gone and whose queue
@@ -62,14 +53,12 @@ lost='transport retries exceeded|remote operation error|nothing came from the pe
 : >"$scratch/rows"
 measure 18602
 kill "$server"
-collect "a server that is killed" "$client" "$lost" client.18602
+killed_server_of=$client
 : >"$scratch/rows"
 measure 18603
 kill "$client"
 killed_client_of=$server
 
-refuses "no server" 1 'cannot connect to 127.0.0.1 port 18515: Connection refused; is the server' \
-  rc_pingpong 127.0.0.1
 refuses "no such host" 1 'cannot find the host no.such.host.invalid: ' \
   one_sided no.such.host.invalid
 "$programs/one_sided" -p 18604 >/dev/null &
@@ -105,7 +94,11 @@ run_both "$programs/one_sided" -- "$programs/rc_pingpong"
 fails_with client 1 "$client_status" rc_pingpong 'the peer (closed the connection after|is gone)'
 verdict "a server of another kind" "$problem"
 
-collect "a client that is killed" "$killed_client_of" "$lost" server.18603
+collect "no server" "$no_server" \
+  'cannot connect to 127.0.0.1 port 18605: Connection refused; is the server' no_server rc_pingpong
+collect "a server that is killed" "$killed_server_of" "$lost" client.18602 latency
+collect "a client that is killed" "$killed_client_of" "$lost" server.18603 \
+  latency
 collect "a peer that says nothing" "$silent" 'the peer said nothing for 10 seconds' silent \
   rc_pingpong
 finish

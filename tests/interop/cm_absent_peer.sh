@@ -3,10 +3,17 @@
 # one sentence that says so.
 source "$(dirname "$0")/support/cm.bash"
 
-for program in cm_echo cm_client "rping -c -p 7471 -a"; do
+# These wait a while for a server to come, so they run beside the others.
+clients=(cm_echo cm_client "rping -c -p 7471 -a")
+processes=()
+for program in "${clients[@]}"; do
   read -ra command <<<"$program"
-  refuses "$program, no server" 1 'rdma_connect on .*: ECONNREFUSED .*: no one listens on that port' \
-    "${command[@]}" "$host"
+  "$programs/${command[0]}" "${command[@]:1}" "$host" >"$scratch/${command[0]}" 2>&1 &
+  processes+=($!)
+done
+
+for program in "${clients[@]}"; do
+  read -ra command <<<"$program"
   refuses "$program, no such host" 1 'getaddrinfo on no.such.host.invalid:[0-9]+: ' \
     "${command[@]}" no.such.host.invalid
   refuses "$program, no RDMA device" 1 'rdma_resolve_(addr|route) .*ENODEV' "${command[@]}" 127.0.0.1
@@ -25,6 +32,12 @@ refuses "a port that is taken" 1 'rdma_bind_addr .*:7601.*(EADDRINUSE|EADDRNOTAV
   cm_echo -p 7601 -a "$host"
 kill "$taker"
 wait "$taker"
+
+for number in "${!clients[@]}"; do
+  name=${clients[number]%% *}
+  collect "$name, no server" "${processes[number]}" \
+    'rdma_connect on .*: ECONNREFUSED .*: no one listens on that port' "$name" "$name"
+done
 
 patient=yes
 run_both "$programs/rping" -s -p 7602 -- "$programs/cm_client" -p 7602

@@ -5,7 +5,7 @@ source "$(dirname "$0")/support/cm.bash"
 # echoes NAME TEXT: a client of the server gets back what it sends.
 echoes() {
   local problem='' echo
-  echo=$("${limit[@]}" "$programs/cm_echo" "$host" <<<"$2" 2>"$scratch/client.out") ||
+  echo=$("$programs/cm_echo" "$host" <<<"$2" 2>"$scratch/client.out") ||
     problem="the client ended with $?"
   if [[ $echo != "$2" ]]; then problem+=" it printed '$echo'"; fi
   verdict "$1" "$problem"
@@ -38,7 +38,7 @@ wait "$client" 2>/dev/null
 echoes "after a client that was killed" "still there"
 
 status=0
-"${limit[@]}" "$programs/cm_echo" "$host" <<<"$longest " >"$scratch/line.out" 2>&1 || status=$?
+"$programs/cm_echo" "$host" <<<"$longest " >"$scratch/line.out" 2>&1 || status=$?
 fails_with line 1 "$status" cm_echo 'a line has 4097 bytes, but the server takes at most 4096'
 verdict "a line that is too long" "$problem"
 rm "$scratch/line.out"

@@ -16,12 +16,12 @@ datagram_case() {
   shift
   rm -f "$scratch"/*.out
   : >"$scratch/server.out"
-  "${limit[@]}" "${server[@]}" >"$scratch/server.out" 2>&1 &
+  "${server[@]}" >"$scratch/server.out" 2>&1 &
   local process=$!
   wait_for_line server "$ready" "$process"
   for ((try = 0; try < 50; ++try)); do
     status=0
-    "${limit[@]}" "$@" >"$scratch/client.out" 2>&1 || status=$?
+    "$@" >"$scratch/client.out" 2>&1 || status=$?
     # Refused, because the server does not listen yet.
     has_line client 'no one listens on that port|UNREACHABLE' || break
     pause 0.1

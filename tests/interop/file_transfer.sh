@@ -69,7 +69,7 @@ arrives "a receiver that pauses holds up the sender" large
 
 if command -v script >/dev/null; then
   start_receiver --once
-  "${limit[@]}" script -qec "stty cols 100; '$program' send large --to $address" "$scratch/bar.txt" >/dev/null
+  script -qec "stty cols 100; '$program' send large --to $address" "$scratch/bar.txt" >/dev/null
   sender_status=$?
   end_receiver
   arrives "on a terminal" large

@@ -6,7 +6,7 @@ source "$(dirname "$0")/support/file_transfer.bash"
 lied_to() {
   start_receiver --once
   sender_status=0
-  "${limit[@]}" "$programs/../tests/interop/file_transfer_liar" "$1" "$address" \
+  "$programs/../tests/interop/file_transfer_liar" "$1" "$address" \
     2>"$scratch/sender.out" || sender_status=$?
   end_receiver
   fails_with sender 1 "$sender_status" file_transfer_liar "the receiver gave up: $2"
@@ -24,7 +24,7 @@ lied_to order 'the sender spoke out of turn'
 lied_to malformed 'the peer sent a malformed message'
 start_receiver --once
 sender_status=0
-"${limit[@]}" "$programs/../tests/interop/file_transfer_liar" version "$address" \
+"$programs/../tests/interop/file_transfer_liar" version "$address" \
   2>"$scratch/sender.out" || sender_status=$?
 end_receiver
 fails_with sender 1 "$sender_status" file_transfer_liar 'this file_transfer speaks another version'
@@ -32,7 +32,7 @@ verdict "a sender of another version is told so" "$problem"
 failed_with "a sender of another version" '' 'refused a program that does not speak as this one does'
 
 start_receiver --once
-"${limit[@]}" rping -c -C 1 -a "$address" -p 7472 >"$scratch/rping.txt" 2>&1
+rping -c -C 1 -a "$address" -p 7472 >"$scratch/rping.txt" 2>&1
 end_receiver
 sender_status=1
 failed_with "a program of another kind" '' 'refused a program that does not speak as this one does'

@@ -36,7 +36,7 @@ refuses "a text that is too long for the server" 1 'the server ended the connect
   rping -c -S 65 -C 1 -a "$host"
 problem=''
 for client in "${ours[0]}" rping; do
-  "${limit[@]}" "$client" -c -V -C 5 -a "$host" >"$scratch/client.out" 2>&1 ||
+  "$client" -c -V -C 5 -a "$host" >"$scratch/client.out" 2>&1 ||
     problem+=" $client ended with $?"
 done
 verdict "clients of a persistent server" "$problem"

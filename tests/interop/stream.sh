@@ -2,7 +2,7 @@
 # stream sends more blocks than its window and the receive queue hold, and they arrive as they were.
 source "$(dirname "$0")/../support/harness.bash"
 
-for arguments in "-s 1 -n 1000" "-s 4096 -n 5001" "-s 65536 -n 300" "-n 1"; do
+for arguments in "-s 1 -n 1000" "-s 4096 -n 1001" "-s 65536 -n 200" "-n 1"; do
   read -ra options <<<"$arguments"
   works "$arguments" "$programs/stream" "${options[@]}" -- "$programs/stream" "${options[@]}"
   blocks=${arguments##*-n }

@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
-# Arguments that cannot be right are refused with one sentence and status 2, before a peer is
-# looked for.
-source "$(dirname "$0")/../support/harness.bash"
-
-refuses_argument() {
-  local pattern=$1
-  shift
-  refuses "$*" 2 "$pattern" "$@"
-}
+# Arguments that cannot be right anywhere are refused with one sentence and status 2, before a device
+# is looked for: this test needs none.
+source "$(dirname "$0")/support/arguments.bash"
 
 for program in rc_pingpong uc_pingpong ud_pingpong srq_pingpong one_sided stream memory_window latency; do
   refuses_argument '--size: must be a number from 1 to 2147483648, not 0' "$program" -s 0
-  refuses_argument '--size is 8388609, but at most [0-9]+ is possible here' "$program" -s 8388609
 done
-refuses_argument '--size is 4097, but at most 4096 is possible here' ud_pingpong -s 4097
 refuses_argument 'must be a number from .*, not -1' rc_pingpong -s -1
 refuses_argument 'must be a number from .*, not 1k' rc_pingpong -s 1k
 refuses_argument 'must be a number from .*, not 99999999999999999999' \
@@ -24,8 +16,6 @@ refuses_argument '--iters: must be a number from 1 to .*, not 0' rc_pingpong -n 
 refuses_argument '--iters: must be a number from 1 to .*, not 0' latency -n 0
 refuses_argument '--iters: must be a number from 1 to .*, not 0' atomics -n 0
 refuses_argument '--rx-depth: must be a number from 1 to .*, not 0' uc_pingpong -r 0
-refuses_argument '--rx-depth is 2000000000, but at most [0-9]+ is possible' \
-  rc_pingpong -r 2000000000
 refuses_argument '--port: must be a number from 1 to 65535, not 0' rc_pingpong -p 0
 refuses_argument '--port: must be a number from 1 to 65535, not 65536' one_sided -p 65536
 refuses_argument '--ib-port: must be a number from 1 to 255, not 0' rc_pingpong -i 0

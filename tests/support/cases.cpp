@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The main function of the test programs, around the one of Catch2 (the linker's --wrap=main). It
-// adds these ways to run a program, in which a test case has the name "SOURCE: CASE":
+// The main function of the test programs. Besides Catch2's own ways there are these to run a
+// program, in which a test case has the name "SOURCE: CASE":
 //
 //   PROGRAM --list-cases             print the names of the cases, a line each
 //   PROGRAM --case NAME              run one case
@@ -12,7 +12,6 @@
 // that does not end in $ADVERB_CASE_TIMEOUT seconds (60 unless set) is killed. If $ADVERB_CASES
 // names a file, only the cases that it lists run. What is printed for each case is read by
 // support/verdict.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -32,9 +31,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "catch.hpp"
+#if __has_include(<catch2/catch_session.hpp>)
+#include <catch2/catch_session.hpp>
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/interfaces/catch_interfaces_registry_hub.hpp>
+#include <catch2/interfaces/catch_interfaces_testcase.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
 
-extern "C" int __real_main(int argc, char** argv);  // NOLINT: the linker's name
+#include "support/before_all_cases.hpp"
 
 namespace {
 
@@ -73,21 +80,20 @@ struct test_case {
   return cases;
 }
 
-/// Runs the case through the main function of Catch2.
-[[nodiscard]] int run_case(char* program, const test_case& chosen) {
+/// Runs the case in this process.
+[[nodiscard]] int run_case(Catch::Session& session, const test_case& chosen) {
   std::string pattern;
   for (const char c : chosen.name) {
     if (std::strchr("\\,[]\"", c) != nullptr) pattern += '\\';
     pattern += c;
   }
-#if CATCH_VERSION_MAJOR >= 3
-  char* arguments[] = {program, pattern.data(), nullptr};  // No match is an error.
-  return __real_main(2, arguments);
-#else
-  char warn[] = "--warn", no_tests[] = "NoTests";
-  char* arguments[] = {program, warn, no_tests, pattern.data(), nullptr};
-  return __real_main(4, arguments);
+  auto options = session.configData();
+  options.testsOrTags = {pattern};
+#if !__has_include(<catch2/catch_session.hpp>)
+  options.warnings = Catch::WarnAbout::NoTests;  // In Catch2 3 no match is an error.
 #endif
+  session.useConfigData(options);
+  return session.run();
 }
 
 /// The process that runs now, for the handler of signals.
@@ -105,7 +111,7 @@ struct outcome {
 };
 
 /// Runs the case in a process group of its own, and takes what it prints.
-[[nodiscard]] outcome run_apart(char* program, const test_case& chosen,
+[[nodiscard]] outcome run_apart(Catch::Session& session, const test_case& chosen,
                                 std::chrono::seconds limit) {
   int ends[2];
   if (::pipe(ends) != 0) std::perror("pipe"), std::exit(125);
@@ -119,7 +125,7 @@ struct outcome {
     ::dup2(ends[1], STDERR_FILENO);
     ::close(ends[0]);
     ::close(ends[1]);
-    std::exit(run_case(program, chosen));
+    std::exit(run_case(session, chosen));
   }
   ::setpgid(process, process);
   running = process;
@@ -193,12 +199,17 @@ void meet_the_other_host(int number) {
     std::puts("the other host ended early"), std::exit(125);
 }
 
-[[nodiscard]] int run_each(char* program, const std::vector<std::string>& sources) {
+[[nodiscard]] int run_each(Catch::Session& session, const char* program,
+                           const std::vector<std::string>& sources) {
   const char* const seconds = std::getenv("ADVERB_CASE_TIMEOUT");
   const std::chrono::seconds limit{seconds != nullptr ? std::atoi(seconds) : 60};
   const auto listed = listed_cases();
   std::set<std::string> unknown{sources.begin(), sources.end()};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, &end_with_case);
+
+  // Once, and not in each process: Catch2's order of the cases, and what the folder has.
+  (void)Catch::getRegistryHub().getTestCaseRegistry().getAllTestsSorted(session.config());
+  if (before_all_cases != nullptr) before_all_cases();
 
   int count = 0, failed = 0, skipped = 0;
   long assertions = 0;
@@ -213,7 +224,7 @@ void meet_the_other_host(int number) {
     std::fflush(stdout);
     meet_the_other_host(count);
     const auto begin = clock_type::now();
-    const outcome result = run_apart(program, each, limit);
+    const outcome result = run_apart(session, each, limit);
     const std::string what = verdict(result, limit);
     failed += what.starts_with("failed") ? 1 : 0;
     skipped += what == "skipped" ? 1 : 0;
@@ -235,17 +246,18 @@ void meet_the_other_host(int number) {
 
 }  // namespace
 
-extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT: the linker's name
+int main(int argc, char** argv) {
   const std::string_view what = argc > 1 ? argv[1] : "";
-  if (argc == 1) return run_each(argv[0], {});
-  if (what == "--each-case") return run_each(argv[0], {argv + 2, argv + argc});
   if (what == "--list-cases") {
     for (const test_case& each : all_cases()) std::puts(each.full_name().c_str());
     return 0;
   }
-  if (what != "--case" || argc != 3) return __real_main(argc, argv);
+  Catch::Session session;
+  if (argc == 1) return run_each(session, argv[0], {});
+  if (what == "--each-case") return run_each(session, argv[0], {argv + 2, argv + argc});
+  if (what != "--case" || argc != 3) return session.run(argc, argv);
   for (const test_case& each : all_cases())
-    if (each.full_name() == argv[2]) return run_case(argv[0], each);
+    if (each.full_name() == argv[2]) return run_case(session, each);
   std::fprintf(stderr, "%s: no case is named '%s'\n", argv[0], argv[2]);
   return 1;
 }

@@ -14,10 +14,6 @@ exec {silence}<> <(:)
 passed=0
 failed=0
 
-# How long one program may take. Nothing here needs a second, but machines can be busy.
-# A signal to it reaches the program, too.
-limit=(timeout --kill-after=2 40)
-
 pause() {
   read -r -t "$1" -u "$silence"
 }
@@ -36,6 +32,9 @@ verdict() {
     sed "s/^/  $(basename "$output" .out): /" "$output"
   done
 }
+
+# What waits for ever is ended by support/each_script, with this script.
+trap 'verdict "the case after $passed" "no end"; finish' TERM
 
 # The end of every test.
 finish() {
@@ -79,11 +78,11 @@ run_both() {
   done
   shift
   : >"$scratch/server.out" >"$scratch/client.out"
-  "${limit[@]}" "${server[@]}" >"$scratch/server.out" 2>&1 &
+  "${server[@]}" >"$scratch/server.out" 2>&1 &
   local process=$!
   wait_until_listening "$process"
   client_status=0 server_status=0
-  "${limit[@]}" "$@" "${host:-127.0.0.1}" >"$scratch/client.out" 2>&1 || client_status=$?
+  "$@" "${host:-127.0.0.1}" >"$scratch/client.out" 2>&1 || client_status=$?
   # A server whose client failed may have nobody to wait for.
   if [[ $client_status -ne 0 && ! ${patient:-} ]]; then kill "$process" 2>/dev/null; fi
   wait "$process" || server_status=$?
@@ -130,7 +129,7 @@ prints() {
 # they print is `both`.
 both_ends_of() {
   local problem=''
-  "${limit[@]}" "$(dirname "${BASH_SOURCE[0]}")/../../examples/both_ends" "$@" \
+  "$(dirname "${BASH_SOURCE[0]}")/../../examples/both_ends" "$@" \
     >"$scratch/both.out" 2>&1 || problem="it failed"
   verdict "both ends by one command" "$problem"
 }
@@ -155,13 +154,24 @@ fails_with() {
   fi
 }
 
+# collect NAME PROCESS PATTERN FILE PROGRAM: a program in the background, which writes to that file of
+# $scratch, fails with status 1 and one sentence.
+collect() {
+  local status=0 problem
+  wait "$2" || status=$?
+  mv "$scratch/$4" "$scratch/$4.out"
+  fails_with "$4" 1 "$status" "$5" "$3"
+  verdict "$1" "$problem"
+  rm "$scratch/$4.out"
+}
+
 # refuses NAME STATUS PATTERN PROGRAM ARGUMENT…: the program fails with one sentence. It is run by
 # the command in $prefix, if there is one.
 prefix=()
 refuses() {
   local name=$1 status=$2 pattern=$3 program=$4 actual=0 problem
   shift 4
-  "${limit[@]}" "${prefix[@]}" "$programs/$program" "$@" >"$scratch/program.out" 2>&1 || actual=$?
+  "${prefix[@]}" "$programs/$program" "$@" >"$scratch/program.out" 2>&1 || actual=$?
   fails_with program "$status" "$actual" "$program" "$pattern"
   verdict "$name" "$problem"
   rm -f "$scratch/program.out"

@@ -132,12 +132,13 @@ endfunction()
 
 # adverb_add_guest_scripts(FOLDER KIND PROGRAMS SCRIPTS…): shell scripts in one machine, each a case with
 # the name of its file. They find the programs that they run in the folder PROGRAMS, which is
-# $ADVERB_PROGRAMS.
+# $ADVERB_PROGRAMS. Those behind "--" run beside the others.
 function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
     ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
   set(guest ${adverb_test})
   set_property(TEST ${guest} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
+  list(REMOVE_ITEM ARGN "--")
   foreach(script IN LISTS ARGN)
     cmake_path(GET script STEM name)
     adverb_add_test(

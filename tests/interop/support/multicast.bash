@@ -17,11 +17,11 @@ group_case() {
   rm -f "$scratch"/*.out
   for ((number = 1; number <= count; ++number)); do
     : >"$scratch/receiver$number.out"
-    "${limit[@]}" "${receiver[@]}" >"$scratch/receiver$number.out" 2>&1 &
+    "${receiver[@]}" >"$scratch/receiver$number.out" 2>&1 &
     processes+=($!)
     wait_for_line "receiver$number" "$ready" $!
   done
-  if ! "${limit[@]}" "$@" >"$scratch/sender.out" 2>&1; then problem="the sender failed"; fi
+  if ! "$@" >"$scratch/sender.out" 2>&1; then problem="the sender failed"; fi
   for number in "${processes[@]}"; do
     status=0
     wait "$number" || status=$?

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Arguments beyond what the device can do are refused with one sentence and status 2, before a peer is
+# looked for.
+source "$(dirname "$0")/support/arguments.bash"
+
+for program in rc_pingpong uc_pingpong ud_pingpong srq_pingpong one_sided stream memory_window latency; do
+  refuses_argument '--size is 8388609, but at most [0-9]+ is possible here' "$program" -s 8388609
+done
+refuses_argument '--size is 4097, but at most 4096 is possible here' ud_pingpong -s 4097
+refuses_argument '--rx-depth is 2000000000, but at most [0-9]+ is possible' \
+  rc_pingpong -r 2000000000
+finish
