@@ -221,6 +221,16 @@ TEST_CASE("An address on the own Ethernet is resolved to a MAC address",
   CHECK(to_string(found).size() == 17U);
 }
 
+TEST_CASE("An address on a port that is not there is not resolved") {
+  const context device = open_device();
+  const address way{.port = port_number{200},
+                    .route = global_route{.destination = gid{}, .source = gid_index{0}}};
+  const failure why =
+      reported([&](auto&&... policy) { (void)resolve_ethernet(device, way, policy...); });
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation().find("the device has ") == 0);
+}
+
 TEST_CASE("An address of nobody is not resolved") {
   const context device = open_device();
   const auto own = choose_gid(device, first_port);

@@ -85,6 +85,20 @@ TEST_CASE("the entries of other ports are not looked at") {
   CHECK(found->port() == port_number{2});
 }
 
+TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
+  fake::machine machine;
+  fake::device& device = machine.devices[0];
+  device.ports.resize(300, device.ports[0]);
+  device.attributes.phys_port_cnt = 44;  // 300 in the 8 bits of the older structure
+  device.extended.phys_port_cnt_ex = 300;
+  for (std::uint32_t port = 1; port <= 300; ++port)
+    for (ibv_gid_entry& each : device.ports[port - 1].gids) each.port_num = port;
+  device.ports[0].gids.clear();  // Those of 257, whose low bits are 1, are not taken for its own.
+  const adverb::context context = adverb::open_device();
+  CHECK_FALSE(adverb::choose_gid(context, port_number{1}));
+  CHECK(adverb::choose_gid(context, port_number{255})->port() == port_number{255});
+}
+
 TEST_CASE("a table that cannot be read is reported") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();

@@ -139,6 +139,16 @@ TEST_CASE("a name that no device has is answered with those that there are") {
   CHECK(machine.live_objects() == 0);
 }
 
+TEST_CASE("a name with a null character in it is the name of no device") {
+  fake::machine machine;
+  const adverb::failure why = reported([&](auto&&... policy) {
+    (void)adverb::open_device(std::string_view{"fake0\0\0", 7}, policy...);
+  });
+  CHECK(std::string{why.what()} ==
+        R"(ibv_open_device on fake0\0\0: ENODEV (No such device); there are: fake0)");
+  CHECK(why.object() == R"(fake0\0\0)");
+}
+
 TEST_CASE("a machine without devices is told how to get one") {
   fake::machine machine;
   machine.devices.clear();

@@ -73,8 +73,11 @@ struct extended_fields {
 /// How a post is answered that is not simply accepted.
 struct post_answer {
   int result = 0;
-  /// Which request `bad_wr` is set to; not touched when there is none.
+  /// Which request `bad_wr` is set to.
   std::optional<std::size_t> bad_request = std::nullopt;
+  /// It is left as the caller had it, as cxgb4 leaves it where a shared receive queue is full. Else
+  /// it is null if there is no bad request.
+  bool leaves_bad_request = false;
 };
 
 /// Calls as lines of text.

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <string>
 
+#include <adverb/memory/parent_domain.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 #include <support/told_failures.hpp>
@@ -217,6 +218,15 @@ TEST_CASE("A window takes no region of another domain") {
   CHECK(why.explanation() ==
         "the region is of pd " + std::to_string(other.native_handle()->handle) +
             ", the window of pd " + std::to_string(bench.domain.native_handle()->handle));
+}
+
+TEST_CASE("A window of a parent domain takes a region of the domain that it extends") {
+  window_bench bench;
+  const parent_domain parent{bench.domain, {}};
+  window_2 window{parent};
+  CHECK(window.prepare(bench.region, 0, 8));
+  const memory_region extended{parent, bench.memory, bindable};
+  CHECK(bench.window.prepare(extended, 0, 8));
 }
 
 TEST_CASE("Atomics need an aligned window") {

@@ -73,6 +73,22 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "A full shared receive queue that names no bad request, as cxgb4's, has not taken the one") {
+  failing_bench bench;
+  const shared_receive_queue shared{bench.domain, {.max_wr = 8}};
+  const fake::post_answer full{.result = -ENOMEM, .leaves_bad_request = true};
+  bench.machine.answer_post(full);
+  const post_result one = shared.post(receive());
+  CHECK(one.code() == std::errc::not_enough_memory);
+  CHECK(one.accepted() == 0U);
+  prepared_request prepared{receive()};
+  bench.machine.answer_post(full);
+  CHECK(shared.post(prepared).accepted() == 0U);
+  bench.machine.answer_post(full);
+  CHECK(!shared.post(receive(), receive()).accepted());
+}
+
 TEST_CASE("A result of 0 with a bad request, as siw returns it, is a failure") {
   failing_bench bench;
   const post_result result = bench.sent({.result = 0, .bad_request = 1});

@@ -40,8 +40,13 @@ struct fixture {
 }  // namespace
 
 TEST_CASE_METHOD(fixture, "a region is given other memory", "[ibv_rereg_mr]") {
+  const adverb::lkey before = region.lkey();
   region.reregister(larger);
   CHECK_THAT(machine.lines(), is_log("ibv_rereg_mr mr0 addr=larger length=128"));
+  CHECK(region.lkey() != before);
+  CHECK(region.buffer().key() == region.lkey());
+  CHECK(static_cast<std::uint32_t>(region.lkey()) == region.native_handle()->lkey);
+  CHECK(static_cast<std::uint32_t>(region.rkey()) == region.native_handle()->rkey);
   CHECK(region.size() == 128);
   CHECK(region.buffer().address() == address_of(larger.data()));
   CHECK(region.rights() == access_right::local_write);

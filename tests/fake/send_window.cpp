@@ -4,8 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <deque>
+#include <memory>
 #include <random>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -329,6 +332,23 @@ TEST_CASE("A queue of which something is reserved is not destroyed") {
           "still in use by 1 completion reservation; destroy these first");
   }
   queue.close();
+}
+
+TEST_CASE("A queue made where one was destroyed has nothing reserved") {
+  const fake::machine machine;
+  const context device = open_device();
+  for (int round = 0; round < 500; ++round) {
+    completion_queue queue{device, 16};
+    auto some = std::make_unique<completion_reservation>(queue, 16U);
+    std::thread other{[&] { some.reset(); }};
+    std::error_code in_use;
+    do queue.close(in_use);
+    while (in_use);
+    const completion_queue next{device, 16};
+    const std::size_t reserved = next.reserved();
+    other.join();
+    REQUIRE(reserved == 0);
+  }
 }
 
 TEST_CASE("A moved window takes its counts along and leaves nothing") {

@@ -12,6 +12,8 @@ for arguments in "-s 1 -n 1000" "-s 4096 -n 1001" "-s 65536 -n 200" "-n 1"; do
 done
 
 # Other arguments on the other side: the blocks do not fit, or are fewer than are waited for.
+# shellcheck disable=SC2034 # Of run_both.
+patient=yes
 run_both "$programs/stream" -s 64 -n 10 -- "$programs/stream" -s 65 -n 10
 fails_with server 1 "$server_status" stream 'too short'
 verdict "blocks that are too long" "$problem"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include <adverb/cm/private_data.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+#include <adverb/queue/endpoint.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;
@@ -50,6 +52,23 @@ TEST_CASE("A value comes back, also from among padding") {
   CHECK(data.as<greeting>() == hello);
   CHECK(private_data{padded(data, cm::max_request_data)}.as<greeting>() == hello);
   CHECK(private_data{padded(data, cm::max_accept_data)}.as<greeting>() == hello);
+}
+
+TEST_CASE("A value with a wire format of its own goes in it, and is refused as that refuses it") {
+  constexpr access_rights both = access_right::remote_read | access_right::remote_write;
+  using whole_buffer = remote_buffer<std::uint32_t, both>;
+  using readable = remote_buffer<std::uint32_t, access_right::remote_read>;
+  const whole_buffer whole{adopt, 0x1000, 16, rkey{7}};
+  const auto data = private_data::of(whole);
+  CHECK(data.size() == 2 + whole.encode().size());
+  CHECK(data.as<whole_buffer>() == whole);
+
+  const auto narrower = private_data::of(readable{whole});
+  CHECK(narrower.as<readable>());
+  CHECK_FALSE(narrower.as<whole_buffer>());
+  CHECK_FALSE(data.as<endpoint>());
+  const endpoint pair{.number = qp_number{0x11}, .mtu = mtu::bytes_1024};
+  CHECK(private_data::of(pair).as<endpoint>()->number == qp_number{0x11});
 }
 
 TEST_CASE("Bytes that hold no such value give none") {

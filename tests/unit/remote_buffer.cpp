@@ -95,6 +95,15 @@ TEST_CASE("an address at which no atomic operation works is refused where they a
   CHECK_FALSE(code);
 }
 
+TEST_CASE("an empty buffer is decoded, wherever it is") {
+  for (const std::uint64_t address : {0x0ULL, 0x1000ULL, ~0x0ULL}) {
+    std::error_code code;
+    const readable empty{adopt, address, 0, rkey{3}};
+    CHECK(readable::decode(empty.encode(), code) == empty);
+    CHECK_FALSE(code);
+  }
+}
+
 TEST_CASE("decoding clears the error of before") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK(readable::decode(readable{adopt, 1, 2, rkey{3}}.encode(), code).size() == 2);

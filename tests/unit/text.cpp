@@ -34,6 +34,11 @@ TEST_CASE("what does not fit is cut off, and the cut shows") {
   CHECK(written<2>("abc", "") == "..");
 }
 
+TEST_CASE("a null character is written out, so that the text has no other end than its own") {
+  CHECK(written<8>(std::string_view{"a\0b", 3}, "\0") == R"(a\0b)");
+  CHECK(written<8>(std::string_view{"abcdefg\0", 8}, "") == "abcde...");
+}
+
 TEST_CASE("nothing is written outside the buffer") {
   char buffer[] = "________";
   adverb::text_writer out{std::span{buffer}.subspan(2, 4)};

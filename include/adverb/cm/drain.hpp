@@ -39,17 +39,20 @@ class queue_drain {
     if (!enter_error(std::forward<Policy>(policy)) || !look_up_sizes(std::forward<Policy>(policy)))
       return false;
     while (true) {
-      const std::size_t found = take(consume, std::forward<Policy>(policy));
+      const bool at_end = !is_awaited();
+      const bool emptied = take_all(consume, std::forward<Policy>(policy));
       if (failed(policy)) return false;
-      if (found != 0) continue;
-      if (!send_.is_awaited() && !receive_.is_awaited()) return true;
+      if (!is_awaited()) {
+        if (at_end || emptied) return true;
+        continue;
+      }
       if (until.passed()) {
         report_late(limit, std::forward<Policy>(policy));
         return false;
       }
       if (!mark_ends(std::forward<Policy>(policy))) return false;
       // Milliseconds, because what is waited for is done by the device or the kernel.
-      static_cast<void>(::poll(nullptr, 0, 1));
+      if (emptied) static_cast<void>(::poll(nullptr, 0, 1));
     }
   }
 
@@ -85,6 +88,10 @@ class queue_drain {
     std::uint64_t id_;
     stage stage_ = stage::none;
   };
+
+  [[nodiscard]] bool is_awaited() const noexcept {
+    return send_.is_awaited() || receive_.is_awaited();
+  }
 
   template <error_policy Policy>
   bool enter_error(Policy&& policy) const {
@@ -124,7 +131,21 @@ class queue_drain {
            enter_error(std::forward<Policy>(policy));
   }
 
-  /// Takes off what is there. How many there were, the markers included.
+  /// Takes off what is there now: queues that others share may be filled without end. True when
+  /// they were empty then.
+  template <class Consume, error_policy Policy>
+  bool take_all(Consume& consume, Policy&& policy) {
+    auto left = static_cast<std::size_t>(pair_->recv_cq->cqe) +
+                static_cast<std::size_t>(pair_->send_cq->cqe);
+    while (true) {
+      const std::size_t found = take(consume, std::forward<Policy>(policy));
+      if (found == 0) return true;
+      if (found >= left || failed(policy)) return false;
+      left -= found;
+    }
+  }
+
+  /// Takes off a few. How many there were, the markers included.
   template <class Consume, error_policy Policy>
   std::size_t take(Consume& consume, Policy&& policy) {
     std::size_t found = take_from(pair_->recv_cq, consume, std::forward<Policy>(policy));

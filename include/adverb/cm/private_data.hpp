@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include <adverb/core/byte_order.hpp>
@@ -40,8 +41,9 @@ inline constexpr std::size_t max_datagram_accept_data = 136;
 ///     …
 ///     if (const auto why = ready.rejection()->private_data.text()) log(*why);
 ///
-/// Format: two bytes, the size of what follows, little-endian; then the bytes of the value as they
-/// are in memory, so both sides need the same layout, or the characters.
+/// Format: two bytes, the size of what follows, little-endian; then the characters, or what the
+/// value's own `encode` makes of it (an endpoint, a remote_buffer), or the bytes of the value as
+/// they are in memory, for which both sides need the same layout.
 class private_data {
  public:
   /// As much as the C API carries. More is refused when it is to be sent.
@@ -64,11 +66,11 @@ class private_data {
     requires(!std::convertible_to<const T&, std::string_view>)
   [[nodiscard]] static private_data of(const T& value) noexcept {
     check_type<T>();
-    private_data result;
-    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(sizeof(T)));
-    std::memcpy(result.bytes_.data() + length_size, &value, sizeof value);
-    result.size_ = length_size + sizeof value;
-    return result;
+    if constexpr (has_wire_format<T>) {
+      return of_bytes(value.encode());
+    } else {
+      return of_bytes(value);
+    }
   }
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
@@ -78,12 +80,20 @@ class private_data {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// The value that was sent by `of`. Nothing when it is of another size, or is none.
+  /// The value that was sent by `of`. Nothing when it is of another size, is none, or is refused by
+  /// the type's own `decode`: a remote_buffer that does not grant what its type says.
   template <class T>
   [[nodiscard]] std::optional<T> as() const noexcept {
     check_type<T>();
-    // What follows would confuse GCC 11 so much that it no longer says the sentence of the check.
-    if constexpr (std::is_trivially_copyable_v<T>) {
+    if constexpr (has_wire_format<T>) {
+      if (length() != T::encoded_size) return std::nullopt;
+      std::error_code refused;
+      const T value = T::decode(
+          std::span<const std::byte, T::encoded_size>{bytes_.data() + length_size, T::encoded_size},
+          refused);
+      return refused ? std::nullopt : std::optional{value};
+    } else if constexpr (std::is_trivially_copyable_v<T>) {
+      // Any other type would confuse GCC 11 so much that it no longer says the check's sentence.
       if (length() != sizeof(T)) return std::nullopt;
       std::array<std::byte, sizeof(T)> copy{};
       std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
@@ -105,6 +115,21 @@ class private_data {
 
  private:
   static constexpr std::size_t length_size = 2;
+
+  template <class T>
+  static constexpr bool has_wire_format = requires(const T& value, std::error_code& refused) {
+    value.encode();
+    T::decode(std::span<const std::byte, T::encoded_size>{value.encode()}, refused);
+  };
+
+  template <class T>
+  [[nodiscard]] static private_data of_bytes(const T& value) noexcept {
+    private_data result;
+    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(sizeof(T)));
+    std::memcpy(result.bytes_.data() + length_size, &value, sizeof value);
+    result.size_ = length_size + sizeof value;
+    return result;
+  }
 
   /// The length that `of` put before the rest; nothing when that is not there as a whole.
   [[nodiscard]] std::optional<std::size_t> length() const noexcept {

@@ -76,8 +76,9 @@ class [[nodiscard]] completion_reservation {
 
   void give_back() noexcept {
     if (queue_ == nullptr) return;
-    detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
+    // In this order: without a child the queue can be destroyed, and another be made where it was.
     detail::reserved_completions::instance().remove(queue_, entries_);
+    detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
   }
 
   ibv_cq* queue_ = nullptr;

@@ -63,7 +63,11 @@ class deadline {
     timespec timeout{};
     if (end_ != never) {
       const std::int64_t left = end_ - now();
-      if (left > 0) timeout = {left / 1'000'000'000, left % 1'000'000'000};
+      if (left > 0) {
+        // Of 32 bits in some places, which is 68 years.
+        timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
+        timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
+      }
     }
     const int result = ::ppoll(files, count, end_ == never ? nullptr : &timeout, nullptr);
     // Any other failure shows again when the file is read.

@@ -13,7 +13,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...".
+/// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...". A
+/// null character is written as "\\0", so that no text ends before its end where C reads it.
 class text_writer {
  public:
   constexpr text_writer(char* buffer, std::size_t capacity) noexcept
@@ -23,11 +24,8 @@ class text_writer {
 
   constexpr text_writer& put(std::string_view text) noexcept {
     for (const char character : text) {
-      if (size_ == capacity_) {
-        mark_cut();
-        break;
-      }
-      buffer_[size_++] = character;
+      const bool fits = character != '\0' ? append(character) : append('\\') && append('0');
+      if (!fits) break;
     }
     return *this;
   }
@@ -50,6 +48,15 @@ class text_writer {
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
  private:
+  constexpr bool append(char character) noexcept {
+    if (size_ == capacity_) {
+      mark_cut();
+      return false;
+    }
+    buffer_[size_++] = character;
+    return true;
+  }
+
   constexpr text_writer& number_in(unsigned base, std::uint64_t number,
                                    std::size_t minimum_digits) noexcept {
     char digits[20] = {};

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -165,19 +166,26 @@ class context_operations : public Storage {
     return adverb::gid_entry{native};
   }
 
-  /// All entries of the GID tables of all ports. Wraps: ibv_query_gid_table(3).
+  /// All entries of the GID tables of all ports, without those of ports beyond 255, which no queue
+  /// pair can use. Wraps: ibv_query_gid_table(3).
   template <error_policy Policy = throwing>
   [[nodiscard]] std::vector<adverb::gid_entry> gid_table(Policy&& policy = {}) const {
     std::size_t capacity = 0;
+    std::size_t length = 0;
     const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
     if (detail::failed(policy)) return {};
-    for (std::uint32_t port = 1; port <= ports; ++port) {
-      capacity += query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
-                      .gid_table_length();
+    // A number of 8 bits names a port. What cannot be asked is taken to have as many as the last.
+    for (std::uint32_t port = 1; port <= ports; ++port, capacity += length) {
+      if (port > std::numeric_limits<std::uint8_t>::max()) continue;
+      length = query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
+                   .gid_table_length();
       if (detail::failed(policy)) return {};
     }
     std::vector<adverb::gid_entry> entries(capacity);
     entries.resize(read_gid_table(entries.data(), capacity, std::forward<Policy>(policy)));
+    std::erase_if(entries, [](const adverb::gid_entry& entry) {
+      return entry.native().port_num > std::numeric_limits<std::uint8_t>::max();
+    });
     return entries;
   }
 

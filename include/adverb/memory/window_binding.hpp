@@ -113,9 +113,9 @@ struct window_request {
     const access_rights granted = region.rights();
     const ibv_pd* const region_domain = region.native_handle()->pd;
 
-    if (region_domain != window->pd)
+    if (!are_one(region_domain, window->pd))
       found(EPERM, [&](text_writer& writer) { put_domains(writer, "region", region_domain); });
-    if (queue_pair_domain != nullptr && queue_pair_domain != window->pd)
+    if (queue_pair_domain != nullptr && !are_one(queue_pair_domain, window->pd))
       found(EPERM,
             [&](text_writer& writer) { put_domains(writer, "queue pair", queue_pair_domain); });
     if (!granted.contains(access_right::window_bind))
@@ -161,6 +161,12 @@ struct window_request {
   }
 
  private:
+  /// A parent domain has the number of the domain that it extends, and what is made in one works in
+  /// the other.
+  [[nodiscard]] static bool are_one(const ibv_pd* domain, const ibv_pd* other) noexcept {
+    return domain->context == other->context && domain->handle == other->handle;
+  }
+
   void put_domains(text_writer& writer, std::string_view name, const ibv_pd* domain) const {
     writer.put("the ").put(name).put(" is of pd ").decimal(domain->handle);
     writer.put(", the window of pd ").decimal(window->pd->handle);

@@ -72,13 +72,18 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
 /// Hands over requests that are linked, `count` of them, with one doorbell.
 ///
 /// Only a later request can be refused by a call that returns 0 (siw's, which returns what its
-/// doorbell returned): where there is just one, `bad` says nothing, unless the post failed.
+/// doorbell returned): where there is just one, `bad` says nothing, unless the post failed. Where
+/// that may leave it unwritten, one request was not accepted, and of several it is unknown how many
+/// were.
 template <class Queue, bool JustOne>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
     typename Queue::object_type* object, typename Queue::native_request* first,
     std::uint32_t count) noexcept {
   typename Queue::native_request* bad;
-  if constexpr (!JustOne) bad = nullptr;
+  if constexpr (!JustOne)
+    bad = nullptr;
+  else if constexpr (requires { Queue::may_leave_bad_request; })
+    bad = first;
   before_post_to(Queue::completes_on(object));
   const int result = Queue::post(object, first, &bad);
   if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {

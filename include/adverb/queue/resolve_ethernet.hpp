@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -50,11 +51,20 @@ template <error_policy Policy = throwing>
   ibv_ah_attr attributes = way.native();
   ethernet_destination found;
   std::uint16_t vlan = untagged;
-  const int result =
+  errno = 0;
+  int result =
       ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
+  // Where a query fails on the way, rdma-core returns -1, and not an errno.
+  if (result == -1 && errno != 0) result = errno;
   const bool resolved = detail::check_returned(
       std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
         detail::on_port(context.native_handle(), way.port)(description);
+        failure no_port;
+        (void)context.query_port(way.port, no_port);
+        if (no_port) {
+          description.explain(no_port.explanation());
+          return;
+        }
         if (!way.route) {
           description.explain("the address has no global route (GRH), whose GIDs say the way");
           return;

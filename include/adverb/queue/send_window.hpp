@@ -152,10 +152,11 @@ class [[nodiscard]] send_window {
 
   /// Posts requests in their order and with one doorbell, or none when there are fewer credits
   /// left. The last one is signaled when one is due. A chain of at most size() - signal_every() + 1
-  /// requests always finds room in the end; a longer one is refused (EINVAL) when it does not fit
-  /// and no request that completes is in progress, so that there is nothing to wait for. What a
-  /// failed post has accepted is counted: there is room for the rest. Allocates nothing. Wraps:
-  /// ibv_post_send(3), ibv_wr_complete(3).
+  /// requests finds room in the end, unless a post before it was accepted in part, which may have
+  /// left more unsignaled. One that does not fit is refused (EINVAL) when no request that completes
+  /// is in progress, so that there is nothing to wait for. What a failed post has accepted is
+  /// counted: there is room for the rest. Allocates nothing. Wraps: ibv_post_send(3),
+  /// ibv_wr_complete(3).
   // Always inline: a call would take the requests through memory.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {

@@ -23,6 +23,7 @@ struct posted_shared_receive_queue {
   using object_type = ibv_srq;
   using native_request = ibv_recv_wr;
   static constexpr posted_to kind = posted_to::shared_receive_queue;
+  static constexpr bool may_leave_bad_request = true;  // cxgb4, where the queue is full.
   // Where its receives complete is the matter of each pair.
   static void* completes_on(ibv_srq* queue) noexcept { return queue; }
   static int post(ibv_srq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {

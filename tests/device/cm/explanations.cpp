@@ -345,6 +345,9 @@ TEST_CASE("Steps of an identifier that are taken twice",
 TEST_CASE("A channel for which there is no file descriptor", "[rdma_create_event_channel]") {
   // The first one reads what devices there are, for which it needs files.
   REQUIRE(cm::event_channel::create());
+  // For the first virtual call of an object the undefined-behaviour sanitizer makes a pipe.
+  REQUIRE(failure{std::make_error_code(std::errc::too_many_files_open), "nothing",
+                  [](failure_description&) {}});
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit none{0, before.rlim_max};

@@ -232,6 +232,10 @@ TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
   CHECK(why.code() == cm::lookup_error::host_not_found);
   CHECK(why.explanation() == "no host is named host-with-a-name");
 
+  adverb::failure because;
+  CHECK_FALSE(cm::connect(std::string_view{"127.0.0.1\0", 10}, 7471, {}, because));
+  CHECK(because.explanation() == R"(no host is named 127.0.0.1\0)");
+
   // What the system lacks is told as what it is.
   const named_host unknown{EMFILE};
   std::error_code code;

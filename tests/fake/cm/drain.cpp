@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Draining connections: the requests that mark the end of their queues are never taken for the
 // program's, nor for those of another connection.
+#include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -87,4 +89,27 @@ TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed 
   CHECK(drained(second).empty());
   CHECK(machine.count<called::post_send>() == 1);
   CHECK(machine.count<called::post_recv>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a queue that others keep busy is drained all the same, within its limit",
+                 "[ibv_poll_cq]") {
+  rc_connection busy = connected_to_shared();
+  rc_connection connection = connected_to_shared();
+  connection.queue_pair().post(adverb::send().id(1)).check();
+  connection.disconnect();
+  ids own;
+  const auto another_comes = [&](const adverb::completion& each) {
+    if (each.queue_pair() == connection.queue_pair().number()) own.push_back(each.id());
+    leave(7, busy);
+  };
+  leave(7, busy);
+  connection.drain(another_comes);
+  CHECK(own == ids{1});
+
+  // Nor does it go on when the end does not come.
+  machine.answer_post({.result = ENOMEM, .bad_request = 0});
+  machine.answer_post({.result = ENOMEM, .bad_request = 0});
+  adverb::failure why;
+  connection.drain(another_comes, std::chrono::milliseconds{0}, why);
+  CHECK(why.code() == std::errc::timed_out);
 }

@@ -37,6 +37,7 @@ int answer(Object* object, std::vector<posted<Native>> requests, Native* first, 
     return error;
   }
   const post_answer answer = next_post_answer();
+  if (!answer.leaves_bad_request) *bad = nullptr;
   if (answer.bad_request) {
     *bad = first;
     for (std::size_t i = 0; i < *answer.bad_request; ++i) *bad = (*bad)->next;

@@ -179,12 +179,10 @@ int modify_qp_rate_limit(ibv_qp* pair, ibv_qp_rate_limit_attr* attributes) {
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-  *bad = nullptr;
   const int result = answer<called::post_send>(pair, copy_of(first), first, bad);
   return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  *bad = nullptr;
   const int result = answer<called::post_recv>(pair, copy_of(first), first, bad);
   return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }

@@ -53,7 +53,6 @@ int get_srq_num(ibv_srq* queue, std::uint32_t* number) {
 }
 
 int post_srq_recv(ibv_srq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) {
-  *bad = nullptr;
   return answer<called::post_srq_recv>(queue, copy_of(first), first, bad);
 }
 
@@ -71,7 +70,6 @@ std::vector<posted<ibv_ops_wr>> copy_of_operations(const ibv_ops_wr* first) {
 }
 
 int post_srq_ops(ibv_srq* queue, ibv_ops_wr* first, ibv_ops_wr** bad) {
-  *bad = nullptr;
   const int result = answer<called::post_srq_ops>(queue, copy_of_operations(first), first, bad);
   std::uint32_t& last = current().internals().shared_receive_queues.at(queue).last_tag_handle;
   if (result != 0 && *bad == nullptr) return result;
