@@ -337,7 +337,7 @@ TEST_CASE("A queue of which something is reserved is not destroyed") {
 TEST_CASE("A queue made where one was destroyed has nothing reserved") {
   const fake::machine machine;
   const context device = open_device();
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 3000; ++round) {
     completion_queue queue{device, 16};
     auto some = std::make_unique<completion_reservation>(queue, 16U);
     std::thread other{[&] { some.reset(); }};
