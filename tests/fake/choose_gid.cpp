@@ -97,6 +97,9 @@ TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
   const adverb::context context = adverb::open_device();
   CHECK_FALSE(adverb::choose_gid(context, port_number{1}));
   CHECK(adverb::choose_gid(context, port_number{255})->port() == port_number{255});
+  std::vector<adverb::gid_entry> room(300 * device.ports[1].gids.size());
+  for (const adverb::gid_entry& each : context.gid_table(room))
+    CHECK(each.native().port_num <= 255);
 }
 
 TEST_CASE("a table that cannot be read is reported") {

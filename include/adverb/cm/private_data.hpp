@@ -56,20 +56,17 @@ class private_data {
 
   /// Words, without a zero at their end.
   [[nodiscard]] static private_data of(std::string_view words) noexcept {
-    private_data result;
-    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(words.size()));
-    words.copy(reinterpret_cast<char*>(result.bytes_.data() + length_size), capacity - length_size);
-    result.size_ = length_size + words.size();
-    return result;
+    return with_length(words.data(), words.size());
   }
   template <class T>
     requires(!std::convertible_to<const T&, std::string_view>)
   [[nodiscard]] static private_data of(const T& value) noexcept {
     check_type<T>();
     if constexpr (has_wire_format<T>) {
-      return of_bytes(value.encode());
+      const auto encoded = value.encode();
+      return with_length(encoded.data(), encoded.size());
     } else {
-      return of_bytes(value);
+      return with_length(&value, sizeof value);
     }
   }
 
@@ -122,12 +119,14 @@ class private_data {
     T::decode(std::span<const std::byte, T::encoded_size>{value.encode()}, refused);
   };
 
-  template <class T>
-  [[nodiscard]] static private_data of_bytes(const T& value) noexcept {
+  /// These bytes behind their length, as many as there is room for.
+  [[nodiscard]] static private_data with_length(const void* bytes, std::size_t size) noexcept {
+    constexpr std::size_t room = capacity - length_size;
     private_data result;
-    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(sizeof(T)));
-    std::memcpy(result.bytes_.data() + length_size, &value, sizeof value);
-    result.size_ = length_size + sizeof value;
+    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(size));
+    if (size != 0)
+      std::memcpy(result.bytes_.data() + length_size, bytes, size < room ? size : room);
+    result.size_ = length_size + size;
     return result;
   }
 

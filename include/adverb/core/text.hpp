@@ -14,7 +14,8 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...". A
-/// null character is written as "\\0", so that no text ends before its end where C reads it.
+/// null character is written as a backslash and a 0, so that no text ends before its end where C
+/// reads it.
 class text_writer {
  public:
   constexpr text_writer(char* buffer, std::size_t capacity) noexcept

@@ -2,6 +2,7 @@
 // What an open device can be asked.
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -175,17 +176,15 @@ class context_operations : public Storage {
     const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
     if (detail::failed(policy)) return {};
     // A number of 8 bits names a port. What cannot be asked is taken to have as many as the last.
-    for (std::uint32_t port = 1; port <= ports; ++port, capacity += length) {
-      if (port > std::numeric_limits<std::uint8_t>::max()) continue;
-      length = query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
-                   .gid_table_length();
+    for (std::uint32_t port = 1; port <= ports; ++port) {
+      if (port <= last_port)
+        length = query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
+                     .gid_table_length();
       if (detail::failed(policy)) return {};
+      capacity += length;
     }
     std::vector<adverb::gid_entry> entries(capacity);
     entries.resize(read_gid_table(entries.data(), capacity, std::forward<Policy>(policy)));
-    std::erase_if(entries, [](const adverb::gid_entry& entry) {
-      return entry.native().port_num > std::numeric_limits<std::uint8_t>::max();
-    });
     return entries;
   }
 
@@ -259,11 +258,14 @@ class context_operations : public Storage {
   }
 
  private:
-  /// Returns how many entries were filled.
+  /// The last one that a port_number, and a queue pair, can name.
+  static constexpr std::uint32_t last_port = std::numeric_limits<std::uint8_t>::max();
+
+  /// Returns how many entries were filled. Those of ports beyond the last are left out.
   template <error_policy Policy>
   std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room, Policy&& policy) const {
     if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return 0;
-    return detail::check_count(
+    const std::size_t count = detail::check_count(
         std::forward<Policy>(policy), "ibv_query_gid_table",
         ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(entries), room, 0),
         [&](failure_description& description) {
@@ -274,6 +276,10 @@ class context_operations : public Storage {
             writer.put(" that there is room for");
           });
         });
+    const auto end = std::remove_if(entries, entries + count, [](const adverb::gid_entry& entry) {
+      return entry.native().port_num > last_port;
+    });
+    return static_cast<std::size_t>(end - entries);
   }
 
   template <error_policy Policy>
