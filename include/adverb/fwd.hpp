@@ -32,6 +32,7 @@ namespace adverb::inline ADVERB_ABI {
 
 // core
 struct adopt_t;
+class on_failure;
 struct throwing;
 class timeout;
 class acknowledge_timeout;

@@ -44,7 +44,8 @@ using namespace adverb;
   channel.next_event();
 
   // case: number_as_timeout
-  // expect: no matching
+  // expect(gcc): cannot convert 'int' to 'adverb::
+  // expect(clang): no viable conversion from 'int'
   moved.resolve_route(2000);
 #endif
 }

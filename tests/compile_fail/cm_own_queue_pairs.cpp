@@ -39,7 +39,8 @@ using namespace adverb;
   (void)ready.use_queue_pair(std::move(fresh));
 
   // case: pair_in_init
-  // expect: no matching
+  // expect(gcc): cannot convert
+  // expect(clang): no viable conversion from 'queue_pair<
   (void)far.use_queue_pair(std::move(waiting));
 
   // case: datagram_pair

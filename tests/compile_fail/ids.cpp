@@ -16,20 +16,20 @@ void name(const adverb::context& context) {
 
 #if ADVERB_MUST_FAIL == 1
 // case: number_for_a_port
-// expect(gcc): no matching function
-// expect(clang): no matching member function
+// expect(gcc): cannot convert 'int' to 'adverb::
+// expect(clang): with an rvalue of type 'int'
 void number_for_a_port(const adverb::context& context) { (void)context.query_port(1); }
 
 // case: index_for_a_port
-// expect(gcc): no matching function
-// expect(clang): no matching member function
+// expect(gcc): cannot convert 'adverb::
+// expect(clang): with an rvalue of type 'adverb::gid_index'
 void index_for_a_port(const adverb::context& context) {
   (void)context.gid(adverb::gid_index{0}, adverb::port_number{1});
 }
 
 // case: index_of_another_table
-// expect(gcc): no matching function
-// expect(clang): no matching member function
+// expect(gcc): cannot convert 'adverb::
+// expect(clang): with an rvalue of type 'adverb::gid_index'
 void index_of_another_table(const adverb::context& context) {
   (void)context.pkey(adverb::port_number{1}, adverb::gid_index{1});
 }

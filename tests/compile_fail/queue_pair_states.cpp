@@ -54,7 +54,8 @@ using namespace adverb;
   (void)waiting_ud.connect(peer);
 
   // case: connect_of_uc_with_retries
-  // expect: no matching
+  // expect(gcc): cannot convert '<brace-enclosed initializer list>' to
+  // expect(clang): 'retry_count' does not refer to any field
   (void)waiting_uc.connect(peer, {.retry_count = 3});
 
   // case: assume_of_a_known_state

@@ -55,7 +55,8 @@ remote_buffer<int, access_right::remote_read> other_elements(const readable& buf
 }
 
 // case: too_few_bytes
-// expect: no matching function
+// expect(gcc): cannot convert 'const std::array<std::byte, 23>' to 'std::span<const std::byte, 24>'
+// expect(clang): no viable conversion from 'const std::array<std::byte, 23>'
 readable too_few_bytes(const std::array<std::byte, 23>& bytes) { return readable::decode(bytes); }
 
 // case: ignored_buffer

@@ -42,11 +42,15 @@ static_assert(std::is_nothrow_copy_constructible_v<error>);
 #endif
 
 // The three spellings, and nothing that merely resembles one.
-static_assert(error_policy<throwing>);
-static_assert(error_policy<std::error_code&> && error_policy<failure&>);
-static_assert(!error_policy<const std::error_code&> && !error_policy<std::error_code>);
-static_assert(!error_policy<const failure&> && !error_policy<failure>);
-static_assert(!error_policy<int> && !error_policy<bool&>);
+template <class T>
+inline constexpr bool takes = std::is_convertible_v<T, on_failure>;
+static_assert(takes<throwing> && takes<std::error_code&> && takes<failure&>);
+static_assert(!takes<const std::error_code&> && !takes<std::error_code>);
+static_assert(!takes<const failure&> && !takes<failure>);
+static_assert(!takes<int> && !takes<bool&>);
+// A `{}` in its place is for the parameter before it.
+static_assert(!std::is_default_constructible_v<on_failure>);
+static_assert(sizeof(on_failure) == 2 * sizeof(void*) && std::is_trivially_copyable_v<on_failure>);
 
 static_assert(std::is_error_code_enum_v<completion_status>);
 static_assert(class_of(completion_status::success) == completion_status_class::success);

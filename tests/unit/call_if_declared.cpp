@@ -26,23 +26,21 @@ constexpr auto on_test_double = [](failure_description& description) {
   description.object([](text_writer& writer) { writer.put("rxe0 double 1"); });
 };
 
-template <error_policy Policy = throwing>
-bool call_declared(test_double& object, int value, Policy&& policy = {}) {
+inline bool call_declared(test_double& object, int value, on_failure policy = throwing{}) {
   return detail::call_if_declared<bool>(
-      std::forward<Policy>(policy), "declared_verb", on_test_double,
+      policy, "declared_verb", on_test_double,
       [&](auto* native, int number)
         requires requires { declared_verb(native, number); }
       {
-        return detail::check_returned(std::forward<Policy>(policy), "declared_verb",
-                                      declared_verb(native, number), on_test_double);
+        return detail::check_returned(policy, "declared_verb", declared_verb(native, number),
+                                      on_test_double);
       },
       &object, value);
 }
 
-template <error_policy Policy = throwing>
-bool call_missing(test_double& object, Policy&& policy = {}) {
+inline bool call_missing(test_double& object, on_failure policy = throwing{}) {
   return detail::call_if_declared<bool>(
-      std::forward<Policy>(policy), "missing_verb", on_test_double,
+      policy, "missing_verb", on_test_double,
       [](auto* native)
         requires requires { missing_verb(native); }
       { return missing_verb(native) == 0; },

@@ -18,9 +18,8 @@ const auto describe = [](adverb::failure_description& description) {
   description.explain("because");
 };
 
-template <adverb::error_policy Policy = adverb::throwing>
-bool operate(int result, Policy&& policy = {}) {
-  return adverb::detail::check_returned(std::forward<Policy>(policy), "verb", result, describe);
+inline bool operate(int result, adverb::on_failure policy = adverb::throwing{}) {
+  return adverb::detail::check_returned(policy, "verb", result, describe);
 }
 
 }  // namespace
@@ -83,14 +82,15 @@ TEST_CASE("what has no caller to report to is told to the failure hook") {
 }
 
 TEST_CASE("a step can ask whether the one before it failed") {
-  using adverb::detail::failed;
   std::error_code code;
-  CHECK_FALSE(failed(code));
-  CHECK_FALSE(failed(adverb::throwing{}));
+  const adverb::on_failure to_code = code;
+  CHECK_FALSE(to_code.failed());
+  CHECK_FALSE(adverb::on_failure{adverb::throwing{}}.failed());
   adverb::failure why;
-  CHECK_FALSE(failed(why));
-  operate(EINVAL, code);
-  operate(EINVAL, why);
-  CHECK(failed(code));
-  CHECK(failed(why));
+  const adverb::on_failure to_why = why;
+  CHECK_FALSE(to_why.failed());
+  operate(EINVAL, to_code);
+  operate(EINVAL, to_why);
+  CHECK(to_code.failed());
+  CHECK(to_why.failed());
 }

@@ -56,31 +56,26 @@ class [[nodiscard]] address_list {
   address_list() noexcept = default;
 
   /// Of a host, by its name or its numbers, and a port of it.
-  template <error_policy Policy = throwing>
   address_list(std::string_view host, std::uint16_t port, const lookup_options& options = {},
-               Policy&& policy = {}) {
-    look_up(host, text<8>{[&](text_writer& writer) { writer.decimal(port); }}, options,
-            std::forward<Policy>(policy));
+               on_failure policy = throwing{}) {
+    look_up(host, text<8>{[&](text_writer& writer) { writer.decimal(port); }}, options, policy);
   }
   /// Of a host and a service, by its name (services(5)) or its number.
-  template <error_policy Policy = throwing>
   address_list(std::string_view host, std::string_view service, const lookup_options& options = {},
-               Policy&& policy = {}) {
-    look_up(host, service, options, std::forward<Policy>(policy));
+               on_failure policy = throwing{}) {
+    look_up(host, service, options, policy);
   }
   /// Of an address that is known already: adds what a service knows of the way there.
-  template <error_policy Policy = throwing>
   explicit address_list(const socket_address& to, const lookup_options& options = {},
-                        Policy&& policy = {}) {
+                        on_failure policy = throwing{}) {
     rdma_addrinfo hints = native(options);
     hints.ai_family = static_cast<int>(to.family());
     hints.ai_dst_addr = to.native();
     hints.ai_dst_len = to.length();
-    find(nullptr, nullptr, hints, std::forward<Policy>(policy),
-         [&](failure_description& description) {
-           description.object([&](text_writer& writer) { writer.put(to); });
-           detail::explain_lookup(description, {});
-         });
+    find(nullptr, nullptr, hints, policy, [&](failure_description& description) {
+      description.object([&](text_writer& writer) { writer.put(to); });
+      detail::explain_lookup(description, {});
+    });
   }
   /// Takes over what `rdma_getaddrinfo` gave.
   address_list(adopt_t, rdma_addrinfo* first) noexcept : first_{first} {}
@@ -124,9 +119,8 @@ class [[nodiscard]] address_list {
     return hints;
   }
 
-  template <error_policy Policy>
   void look_up(std::string_view host, std::string_view service, const lookup_options& options,
-               Policy&& policy) {
+               on_failure policy) {
     const auto describe = [&](failure_description& description) {
       detail::describe_lookup(description, {host, service, options.family, options.numeric_host});
     };
@@ -134,8 +128,7 @@ class [[nodiscard]] address_list {
     if (options.family == address_family::infiniband && options.numeric_host) {
       const auto address = socket_address::parse(host, 0);
       if (!address || !address->ipv6()) {
-        detail::report(std::forward<Policy>(policy), make_error_code(lookup_error::host_not_found),
-                       "rdma_getaddrinfo", describe);
+        policy.report(make_error_code(lookup_error::host_not_found), "rdma_getaddrinfo", describe);
         return;
       }
     }
@@ -143,14 +136,14 @@ class [[nodiscard]] address_list {
     const text<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
     const text<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
     find(host.empty() ? nullptr : node.c_str(), service.empty() ? nullptr : port.c_str(),
-         native(options), std::forward<Policy>(policy), describe);
+         native(options), policy, describe);
   }
 
-  template <error_policy Policy, class Describe>
-  void find(const char* node, const char* service, const rdma_addrinfo& hints, Policy&& policy,
+  template <class Describe>
+  void find(const char* node, const char* service, const rdma_addrinfo& hints, on_failure policy,
             const Describe& describe) {
     detail::check_looked_up(
-        std::forward<Policy>(policy), "rdma_getaddrinfo", lookup_category(),
+        policy, "rdma_getaddrinfo", lookup_category(),
         [&] { return rdma_getaddrinfo(node, service, &hints, &first_); }, describe);
   }
 

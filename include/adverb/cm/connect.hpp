@@ -15,12 +15,12 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Hands over what was tried for, or reports what is to be told of the attempts.
-template <error_policy Policy, class Made>
-[[nodiscard]] Made outcome(Policy&& policy, Made&& made, const failed_attempts& failed) {
+template <class Made>
+[[nodiscard]] Made outcome(on_failure policy, Made&& made, const failed_attempts& failed) {
   if (made)
-    clear(policy);
+    policy.clear();
   else if (failed.told())
-    pass_on(std::forward<Policy>(policy), failed.told());
+    policy.report(failed.told());
   return std::move(made);
 }
 
@@ -38,20 +38,20 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// Wraps: rdma_create_id(3), rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3),
 /// rdma_create_qp(3), rdma_connect(3).
 template <transport Transport = transport::rc,
-          preparation<connector<Transport, step::ready>> Prepare, error_policy Policy = throwing>
+          preparation<connector<Transport, step::ready>> Prepare>
 [[nodiscard]] connection<Transport> connect(const socket_address& address,
                                             const connect_options& options, Prepare&& prepare,
-                                            Policy&& policy = {}) {
+                                            on_failure policy = throwing{}) {
   connection<Transport> made;
   detail::failed_attempts failed;
   static_cast<void>(detail::attempt_to_connect(made, failed, address, options, prepare));
-  return detail::outcome(std::forward<Policy>(policy), std::move(made), failed);
+  return detail::outcome(policy, std::move(made), failed);
 }
-template <transport Transport = transport::rc, error_policy Policy = throwing>
+template <transport Transport = transport::rc>
 [[nodiscard]] connection<Transport> connect(const socket_address& address,
                                             const connect_options& options = {},
-                                            Policy&& policy = {}) {
-  return connect<Transport>(address, options, detail::no_preparation, std::forward<Policy>(policy));
+                                            on_failure policy = throwing{}) {
+  return connect<Transport>(address, options, detail::no_preparation, policy);
 }
 
 /// Connects to what listens on a port of a host, which is named, or written in numbers:
@@ -65,25 +65,23 @@ template <transport Transport = transport::rc, error_policy Policy = throwing>
 ///
 /// Blocks while a name server is asked. Wraps also: getaddrinfo(3), rdma_getaddrinfo(3).
 template <transport Transport = transport::rc,
-          preparation<connector<Transport, step::ready>> Prepare, error_policy Policy = throwing>
+          preparation<connector<Transport, step::ready>> Prepare>
 [[nodiscard]] connection<Transport> connect(std::string_view host, std::uint16_t port,
                                             const connect_options& options, Prepare&& prepare,
-                                            Policy&& policy = {}) {
+                                            on_failure policy = throwing{}) {
   connection<Transport> made;
   detail::failed_attempts failed;
-  detail::for_each_address_of(host, port, options.family_to_try(), std::forward<Policy>(policy),
-                              [&](const socket_address& to) {
-                                return detail::attempt_to_connect(made, failed, to, options,
-                                                                  prepare);
-                              });
-  return detail::outcome(std::forward<Policy>(policy), std::move(made), failed);
+  detail::for_each_address_of(
+      host, port, options.family_to_try(), policy, [&](const socket_address& to) {
+        return detail::attempt_to_connect(made, failed, to, options, prepare);
+      });
+  return detail::outcome(policy, std::move(made), failed);
 }
-template <transport Transport = transport::rc, error_policy Policy = throwing>
+template <transport Transport = transport::rc>
 [[nodiscard]] connection<Transport> connect(std::string_view host, std::uint16_t port,
                                             const connect_options& options = {},
-                                            Policy&& policy = {}) {
-  return connect<Transport>(host, port, options, detail::no_preparation,
-                            std::forward<Policy>(policy));
+                                            on_failure policy = throwing{}) {
+  return connect<Transport>(host, port, options, detail::no_preparation, policy);
 }
 
 /// The way to a host, for programs that make things on the device before they connect: to the first
@@ -97,19 +95,19 @@ template <transport Transport = transport::rc, error_policy Policy = throwing>
 /// it does not. Blocks while a name server is asked.
 /// Wraps: getaddrinfo(3), rdma_getaddrinfo(3), rdma_create_id(3), rdma_create_ep(3),
 /// rdma_resolve_addr(3), rdma_resolve_route(3).
-template <transport Transport = transport::rc, error_policy Policy = throwing>
+template <transport Transport = transport::rc>
 [[nodiscard]] connector<Transport, step::route_resolved> resolve(
     std::string_view host, std::uint16_t port, const resolve_options& options = {},
-    Policy&& policy = {}) {
+    on_failure policy = throwing{}) {
   connector<Transport, step::route_resolved> found;
   detail::failed_attempts failed;
-  detail::for_each_address_of(host, port, options.from.family(), std::forward<Policy>(policy),
+  detail::for_each_address_of(host, port, options.from.family(), policy,
                               [&](const socket_address& to) {
                                 failure why;
                                 found = connector<Transport>::resolve(to, options, why);
                                 return !found && failed.note(to, why, detail::attempt_lacks::way);
                               });
-  return detail::outcome(std::forward<Policy>(policy), std::move(found), failed);
+  return detail::outcome(policy, std::move(found), failed);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -78,9 +78,8 @@ class [[nodiscard]] connection {
   /// made on the device has to be destroyed, and nothing else can be done with it;
   /// `address_change`, when the local address moved to another device, after which the connection
   /// may not work any more.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) {
-    std::optional<event> next = session_.channel.next_event(std::forward<Policy>(policy));
+  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) {
+    std::optional<event> next = session_.channel.next_event(policy);
     if (next) note_end(*next);
     return next;
   }
@@ -101,22 +100,19 @@ class [[nodiscard]] connection {
   /// before; when the time is up, and when a signal handler ran. iWARP flushes what is posted
   /// before it tells of the end: these completions are returned as any other. The queue needs a
   /// channel of its own, as those have that librdmacm makes. Takes events.
-  template <error_policy Policy = throwing>
   [[nodiscard]] std::span<completion> wait(completion_queue_ref queue, std::span<completion> out,
                                            timeout limit = timeout::endless(),
-                                           Policy&& policy = {}) {
-    if (!detail::check_present(std::forward<Policy>(policy), "connection::wait",
-                               session_.id.native_handle()))
-      return {};
+                                           on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, "connection::wait", session_.id.native_handle())) return {};
     const detail::deadline until{limit};
     while (true) {
       // Without waiting, but what comes next gives an event.
-      const auto found = queue.wait(out, timeout::seconds(0), std::forward<Policy>(policy));
-      if (!found.empty() || has_ended_ || detail::failed(policy) ||
+      const auto found = queue.wait(out, timeout::seconds(0), policy);
+      if (!found.empty() || has_ended_ || policy.failed() ||
           !until.wait_either_readable(queue.channel().file_descriptor(), file_descriptor()))
         return found;
-      static_cast<void>(next_event(std::forward<Policy>(policy)));
-      if (detail::failed(policy)) return {};
+      static_cast<void>(next_event(policy));
+      if (policy.failed()) return {};
     }
   }
 
@@ -125,24 +121,22 @@ class [[nodiscard]] connection {
   /// signal handler ran meanwhile (EINTR), the connection has ended on this side nevertheless. When
   /// the peer has ended it already, this is the answer that it waits for. Another call does no
   /// harm. Wraps: rdma_disconnect(3).
-  template <error_policy Policy = throwing>
-  void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
-    session_.id.disconnect(std::forward<Policy>(policy));
-    if (detail::failed(policy)) return;
-    wait_disconnected(limit, std::forward<Policy>(policy));
+  void disconnect(timeout limit = timeout::seconds(10), on_failure policy = throwing{}) {
+    session_.id.disconnect(policy);
+    if (policy.failed()) return;
+    wait_disconnected(limit, policy);
   }
   /// Waits until the peer has ended the connection, or this side has. Fails when the device was
   /// removed (ENODEV), and when the time is up (ETIMEDOUT) or a signal handler ran (EINTR): then it
   /// can be called again. It is `disconnect` that answers the peer.
-  template <error_policy Policy = throwing>
-  void wait_disconnected(timeout limit, Policy&& policy = {}) {
+  void wait_disconnected(timeout limit, on_failure policy = throwing{}) {
     if (has_ended_) {
-      detail::clear(policy);
+      policy.clear();
       return;
     }
-    const auto event = session_.wait_for({event_type::disconnected}, limit,
-                                         "connection::disconnect", std::forward<Policy>(policy),
-                                         [this](const cm::event& other) { note_end(other); });
+    const auto event =
+        session_.wait_for({event_type::disconnected}, limit, "connection::disconnect", policy,
+                          [this](const cm::event& other) { note_end(other); });
     if (event) note_end(*event);
   }
 
@@ -153,10 +147,11 @@ class [[nodiscard]] connection {
   /// queues meanwhile. Of completion queues that other pairs share, it hands out theirs too. Of a
   /// shared receive queue only what was received is handed out. Fails (ETIMEDOUT) when the device
   /// did not flush everything in time. Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
-  template <class Consume, error_policy Policy = throwing>
-  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
+  template <class Consume>
+  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10),
+                    on_failure policy = throwing{}) {
     return drain_pair(session_.id ? session_.id.native_handle()->qp : nullptr, consume, limit,
-                      std::forward<Policy>(policy));
+                      policy);
   }
 
   /// Gives up the connection as an identifier, whose events come on a channel that it may share
@@ -164,22 +159,18 @@ class [[nodiscard]] connection {
   /// `has_ended` is refused (ENOTCONN), because the loop would wait for that in vain. Empty
   /// afterwards, unless it fails. No event of the connection may be kept meanwhile. Wraps:
   /// rdma_migrate_id(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] identifier migrate(event_channel_ref channel, Policy&& policy = {}) {
+  [[nodiscard]] identifier migrate(event_channel_ref channel, on_failure policy = throwing{}) {
     if (has_ended_) {
-      report_ended(std::forward<Policy>(policy));
+      report_ended(policy);
       return {};
     }
-    session_.id.migrate(channel, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    session_.id.migrate(channel, policy);
+    if (policy.failed()) return {};
     return std::move(session_.id);
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    session_.id.close(std::forward<Policy>(policy));
-  }
+  void close(on_failure policy = throwing{}) { session_.id.close(policy); }
 
  private:
   template <transport, step>
@@ -196,27 +187,24 @@ class [[nodiscard]] connection {
         parameters_{parameters},
         has_ended_{over} {}
 
-  template <class Consume, error_policy Policy>
-  static std::size_t drain_pair(ibv_qp* pair, Consume& consume, timeout limit, Policy&& policy) {
+  template <class Consume>
+  static std::size_t drain_pair(ibv_qp* pair, Consume& consume, timeout limit, on_failure policy) {
     static_assert(Transport == transport::rc || Transport == transport::uc,
                   "a pair of this transport has no connection that ends: nothing is to be drained");
     if constexpr (detail::takes_each<Consume, completion>()) {
-      if (!detail::check_present(std::forward<Policy>(policy), "connection::drain", pair)) return 0;
+      if (!detail::check_present(policy, "connection::drain", pair)) return 0;
       detail::queue_drain left{pair};
-      static_cast<void>(left.run(consume, limit, std::forward<Policy>(policy)));
+      static_cast<void>(left.run(consume, limit, policy));
       return left.count();
     }
     return 0;
   }
 
-  template <error_policy Policy>
-  void report_ended(Policy&& policy) const {
-    detail::report_errno(
-        std::forward<Policy>(policy), ENOTCONN, "rdma_migrate_id",
-        [&](failure_description& description) {
-          detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
-          description.explain("the connection has ended, which would not be told again");
-        });
+  void report_ended(on_failure policy) const {
+    policy.report(ENOTCONN, "rdma_migrate_id", [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
+      description.explain("the connection has ended, which would not be told again");
+    });
   }
 
   void note_end(const event& happened) noexcept {

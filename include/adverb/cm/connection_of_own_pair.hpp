@@ -54,49 +54,44 @@ class [[nodiscard]] connection_of_own_pair : private connection<Transport> {
 
   /// Ends the connection, and waits until the peer has heard of it, which it may never do
   /// (ETIMEDOUT). What is posted is flushed. Wraps: rdma_disconnect(3), ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
-  void disconnect(timeout limit = timeout::seconds(10), Policy&& policy = {}) {
-    flush(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) base::disconnect(limit, std::forward<Policy>(policy));
+  void disconnect(timeout limit = timeout::seconds(10), on_failure policy = throwing{}) {
+    flush(policy);
+    if (!policy.failed()) base::disconnect(limit, policy);
   }
   /// Puts the pair into ERR, as librdmacm does not do with one that it does not know: after the
   /// peer has disconnected, so that what is posted is flushed. On iWARP the kernel does it. Wraps:
   /// ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
-  void flush(Policy&& policy = {}) {
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_modify_qp",
-                               pair_.native_handle()))
-      return;
-    detail::clear(policy);
+  void flush(on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, "ibv_modify_qp", pair_.native_handle())) return;
+    policy.clear();
     if (detail::is_iwarp(pair_.context())) return;
-    auto flushed = pair_.error(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) pair_ = std::move(flushed);
+    auto flushed = pair_.error(policy);
+    if (!policy.failed()) pair_ = std::move(flushed);
   }
 
   /// Moves the pair to ERR, unless it is there, and hands out the completion of everything that was
   /// posted, as `connection::drain` does. After `disconnect`, and before `take_queue_pair`.
   /// Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
-  template <class Consume, error_policy Policy = throwing>
-  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10), Policy&& policy = {}) {
-    return base::drain_pair(pair_.native_handle(), consume, limit, std::forward<Policy>(policy));
+  template <class Consume>
+  std::size_t drain(Consume&& consume, timeout limit = timeout::seconds(10),
+                    on_failure policy = throwing{}) {
+    return base::drain_pair(pair_.native_handle(), consume, limit, policy);
   }
 
   /// Gives the pair back, in RESET: everything posted is forgotten. The identifier is destroyed,
   /// and the connection, if there still is one, ends. Empty afterwards, unless it fails.
   /// Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
-      Policy&& policy = {}) {
-    auto fresh = pair_.reset(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) static_cast<base&>(*this) = {};
+      on_failure policy = throwing{}) {
+    auto fresh = pair_.reset(policy);
+    if (!policy.failed()) static_cast<base&>(*this) = {};
     return fresh;
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    pair_.close(std::forward<Policy>(policy));
-    if (!detail::failed(policy)) base::close(std::forward<Policy>(policy));
+  void close(on_failure policy = throwing{}) {
+    pair_.close(policy);
+    if (!policy.failed()) base::close(policy);
   }
 
  private:

@@ -31,18 +31,15 @@ class [[nodiscard]] connection_request {
   connection_request() noexcept = default;
 
   /// Takes over the identifier of a request, and has its events come on a channel of its own.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] static connection_request take(event& request, Policy&& policy = {}) {
+  [[nodiscard]] static connection_request take(event& request, on_failure policy = throwing{}) {
     static_assert(Step == step::requested, "a request comes without a queue pair");
     const cm::private_data data{request.private_data()};
     connection_parameters parameters;
     if constexpr (Transport != transport::ud) parameters = request.parameters();
     cm::identifier id = request.take_request();
     request.acknowledge();
-    if (!detail::check_present(std::forward<Policy>(policy), "connection_request::take",
-                               id.native_handle()))
-      return {};
-    auto session = detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy));
+    if (!detail::check_present(policy, "connection_request::take", id.native_handle())) return {};
+    auto session = detail::cm_session::of_request(std::move(id), policy);
     if (!session.id) return {};
     return {std::move(session), data, parameters};
   }
@@ -70,28 +67,24 @@ class [[nodiscard]] connection_request {
 
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
   /// are made with it. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection_request<Transport, step::ready> create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
-      Policy&& policy = {}) {
+      on_failure policy = throwing{}) {
     static_assert(Step == step::requested, "the queue pair is there already");
-    session_.id.template create_queue_pair<Transport>(options, domain,
-                                                      std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    session_.id.template create_queue_pair<Transport>(options, domain, policy);
+    if (policy.failed()) return {};
     return {std::move(session_), private_data_, parameters_};
   }
 
   /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
   /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] request_of_own_pair<Transport> use_queue_pair(
-      adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+      adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
                   "datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a "
                   "pair of one's own");
     static_assert(Step == step::requested, "the queue pair is there already");
-    if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
-      return {};
+    if (!detail::begin_own_pair(policy, session_.id, fresh.native_handle())) return {};
     return {std::move(session_), private_data_, parameters_, std::move(fresh)};
   }
 
@@ -107,10 +100,9 @@ class [[nodiscard]] connection_request {
   /// EINTR when a signal handler ran) it waits on when it is tried again. After any other failure
   /// the request can only be destroyed. A peer that has disconnected meanwhile gives a connection
   /// that `has_ended`: what it sent is there. Wraps: rdma_accept(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> accept(const connection_options& options = {},
                                              timeout limit = timeout::seconds(10),
-                                             Policy&& policy = {}) {
+                                             on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
                   "datagrams (UD) have no connections: accept_datagrams() tells the peer where to "
                   "send them");
@@ -121,7 +113,7 @@ class [[nodiscard]] connection_request {
         [&](auto&& start_policy) {
           session_.id.accept(options, std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy));
+        policy);
     if (!event) return {};
     return {std::move(session_), private_data_, parameters_,
             event->type() == event_type::disconnected};
@@ -130,47 +122,43 @@ class [[nodiscard]] connection_request {
   /// Accepts datagrams (UD) with the queue pair that was made for the request, and bytes for the
   /// program at the other side: up to 136. Nobody is waited for, and nothing tells whether the
   /// answer arrived: who asked asks again. Wraps: rdma_accept(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] datagram_endpoint accept_datagrams(const cm::private_data& data = {},
-                                                   Policy&& policy = {}) {
+                                                   on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
                   "only datagrams (UD) are taken without a connection: accept()");
     static_assert(
         Transport != transport::ud || Step == step::ready,
         "there is no queue pair yet: create_queue_pair() first, or accept_datagrams(pair) "
         "with one of your own");
-    session_.id.accept({.private_data = data}, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    session_.id.accept({.private_data = data}, policy);
+    if (policy.failed()) return {};
     return datagram_endpoint{std::move(session_)};
   }
 
   /// The same with a pair that was not made for the request, and may serve others as well. The
   /// peer is told `datagram_queue_key`, so the pair has to have it (EINVAL). The request is empty
   /// then.
-  template <error_policy Policy = throwing>
   void accept_datagrams(queue_pair_ref<transport::ud, qp_state::any> pair,
-                        const cm::private_data& data = {}, Policy&& policy = {}) {
+                        const cm::private_data& data = {}, on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
                   "only datagrams (UD) are taken without a connection: accept()");
     static_assert(Transport != transport::ud || Step == step::requested,
                   "the request has a queue pair of its own: accept_datagrams() without one");
-    const auto attributes = pair.query(std::forward<Policy>(policy));
-    if (detail::failed(policy)) return;
+    const auto attributes = pair.query(policy);
+    if (policy.failed()) return;
     if (attributes.queue_key() != datagram_queue_key) {
-      refuse_queue_key(std::forward<Policy>(policy), pair, attributes.queue_key());
+      refuse_queue_key(policy, pair, attributes.queue_key());
       return;
     }
-    session_.id.accept({.private_data = data, .queue_pair_number = pair.number()},
-                       std::forward<Policy>(policy));
-    if (!detail::failed(policy)) session_.id = {};
+    session_.id.accept({.private_data = data, .queue_pair_number = pair.number()}, policy);
+    if (!policy.failed()) session_.id = {};
   }
 
   /// Rejects, with bytes for the program at the other side. The request is empty then.
   /// Wraps: rdma_reject(3).
-  template <error_policy Policy = throwing>
-  void reject(const cm::private_data& data = {}, Policy&& policy = {}) {
-    session_.id.reject(data, std::forward<Policy>(policy));
-    if (!detail::failed(policy)) session_.id = {};
+  void reject(const cm::private_data& data = {}, on_failure policy = throwing{}) {
+    session_.id.reject(data, policy);
+    if (!policy.failed()) session_.id = {};
   }
 
  private:
@@ -181,17 +169,15 @@ class [[nodiscard]] connection_request {
                      const connection_parameters& parameters) noexcept
       : session_{std::move(session)}, private_data_{data}, parameters_{parameters} {}
 
-  template <error_policy Policy>
-  static void refuse_queue_key(Policy&& policy, queue_pair_ref<transport::ud, qp_state::any> pair,
+  static void refuse_queue_key(on_failure policy, queue_pair_ref<transport::ud, qp_state::any> pair,
                                queue_key key) {
-    detail::report_errno(
-        std::forward<Policy>(policy), EINVAL, "rdma_accept", [&](failure_description& description) {
-          detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
-          description.explain([&](text_writer& writer) {
-            writer.put("its queue key is ").put(key).put(", and librdmacm tells peers ");
-            writer.put(datagram_queue_key);
-          });
-        });
+    policy.report(EINVAL, "rdma_accept", [&](failure_description& description) {
+      detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        writer.put("its queue key is ").put(key).put(", and librdmacm tells peers ");
+        writer.put(datagram_queue_key);
+      });
+    });
   }
 
   detail::cm_session session_;

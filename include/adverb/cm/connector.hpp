@@ -66,30 +66,28 @@ class [[nodiscard]] connector {
   connector() noexcept = default;
 
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] static connector<Transport, step::start> create(Policy&& policy = {}) {
+  [[nodiscard]] static connector<Transport, step::start> create(on_failure policy = throwing{}) {
     static_assert(!detail::needs_endpoint(Transport),
                   "a connector of UC or XRC starts with its address: resolve(address)");
-    return {detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy))};
+    return {detail::cm_session::create(port_space_of(Transport), policy)};
   }
 
   /// The first three steps in one: finds the device, the neighbour and the way there. UC and XRC
   /// begin so, and librdmacm waits two seconds for each, whatever the options say.
   /// Wraps: rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static connector<Transport, step::route_resolved> resolve(
-      const socket_address& to, const resolve_options& options = {}, Policy&& policy = {}) {
+      const socket_address& to, const resolve_options& options = {},
+      on_failure policy = throwing{}) {
     if constexpr (detail::needs_endpoint(Transport)) {
-      cm::identifier id =
-          detail::create_endpoint(std::forward<Policy>(policy), Transport, options.from, to);
+      cm::identifier id = detail::create_endpoint(policy, Transport, options.from, to);
       if (!id) return {};
-      return {detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy))};
+      return {detail::cm_session::of_request(std::move(id), policy)};
     } else {
-      auto start = connector<Transport, step::start>::create(std::forward<Policy>(policy));
+      auto start = connector<Transport, step::start>::create(policy);
       if (!start) return {};
-      auto near = start.resolve_address(to, options, std::forward<Policy>(policy));
+      auto near = start.resolve_address(to, options, policy);
       if (!near) return {};
-      return near.resolve_route(options.timeout, std::forward<Policy>(policy));
+      return near.resolve_route(options.timeout, policy);
     }
   }
 
@@ -114,12 +112,12 @@ class [[nodiscard]] connector {
   }
 
   /// Finds the device and the neighbour for an address. Wraps: rdma_resolve_addr(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connector<Transport, step::address_resolved> resolve_address(
-      const socket_address& to, const resolve_options& options = {}, Policy&& policy = {}) {
+      const socket_address& to, const resolve_options& options = {},
+      on_failure policy = throwing{}) {
     static_assert(Step == step::start, "the address is resolved already");
     if (session_.under_way && session_.id.peer_address() != to) {
-      report_under_way(std::forward<Policy>(policy));
+      report_under_way(policy);
       return {};
     }
     const auto event = session_.take_step(
@@ -128,15 +126,14 @@ class [[nodiscard]] connector {
           session_.id.resolve_address(to, options.from, options.timeout,
                                       std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy));
+        policy);
     if (!event) return {};
     return become<step::address_resolved>();
   }
 
   /// Finds the way there. Wraps: rdma_resolve_route(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connector<Transport, step::route_resolved> resolve_route(
-      timeout limit = timeout::seconds(2), Policy&& policy = {}) {
+      timeout limit = timeout::seconds(2), on_failure policy = throwing{}) {
     static_assert(Step == step::address_resolved,
                   "the route is resolved after the address, once: resolve_address() first");
     const auto event = session_.take_step(
@@ -144,7 +141,7 @@ class [[nodiscard]] connector {
         [&](auto&& start_policy) {
           session_.id.resolve_route(limit, std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy));
+        policy);
     if (!event) return {};
     return become<step::route_resolved>();
   }
@@ -152,37 +149,32 @@ class [[nodiscard]] connector {
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
   /// are made with it. One for datagrams needs no route, and is a `datagram_endpoint` at once.
   /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] typename detail::connector_with_queue_pair<Transport>::type create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
-      Policy&& policy = {}) {
+      on_failure policy = throwing{}) {
     if constexpr (Transport == transport::ud) {
       static_assert(
           Step == step::address_resolved || Step == step::route_resolved,
           "a datagram pair is made once the address is resolved: resolve_address() first");
-      return datagram_endpoint::make(std::move(session_), options, domain,
-                                     std::forward<Policy>(policy));
+      return datagram_endpoint::make(std::move(session_), options, domain, policy);
     } else {
       static_assert(Step == step::route_resolved,
                     "a queue pair is made once the route is resolved: resolve_route() first");
-      session_.id.template create_queue_pair<Transport>(options, domain,
-                                                        std::forward<Policy>(policy));
-      if (detail::failed(policy)) return {};
+      session_.id.template create_queue_pair<Transport>(options, domain, policy);
+      if (policy.failed()) return {};
       return become<step::ready>();
     }
   }
 
   /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
   /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connector_of_own_pair<Transport> use_queue_pair(
-      adverb::queue_pair<Transport, qp_state::reset>&& fresh, Policy&& policy = {}) {
+      adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
                   "datagrams (UD) have no connections: a pair of one's own needs no identifier");
     static_assert(Step == step::route_resolved,
                   "a queue pair is used once the route is resolved: resolve_route() first");
-    if (!detail::begin_own_pair(std::forward<Policy>(policy), session_.id, fresh.native_handle()))
-      return {};
+    if (!detail::begin_own_pair(policy, session_.id, fresh.native_handle())) return {};
     return {std::move(session_), std::move(fresh)};
   }
 
@@ -197,32 +189,29 @@ class [[nodiscard]] connector {
   /// Asks the listener at the other side which queue pair datagrams (UD) are to be sent to: to the
   /// peer that this gives, any pair in the domain can send. When it fails the connector is of no
   /// more use, but for `rejection`. Wraps: rdma_connect(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
-                                           const peer_options& options = {}, Policy&& policy = {}) {
+                                           const peer_options& options = {},
+                                           on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
                   "only datagrams (UD) go to a peer without a connection: connect()");
     static_assert(Transport != transport::ud || Step == step::route_resolved,
                   "a peer is asked once the route is resolved: resolve_route() first");
-    const auto event = established({.private_data = options.private_data}, options.timeout,
-                                   std::forward<Policy>(policy));
+    const auto event = established({.private_data = options.private_data}, options.timeout, policy);
     if (!event) return {};
-    return {domain, event->datagram_parameters(), event->private_data(),
-            std::forward<Policy>(policy)};
+    return {domain, event->datagram_parameters(), event->private_data(), policy};
   }
 
   /// Asks the listener at the other side for the connection, and waits until it is there. When the
   /// answer is no the connector is of no more use, but for `rejection`. Wraps: rdma_connect(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> connect(const connection_options& options = {},
                                               timeout limit = timeout::seconds(10),
-                                              Policy&& policy = {}) {
+                                              on_failure policy = throwing{}) {
     static_assert(
         Transport != transport::ud,
         "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
     static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: create_queue_pair() first");
-    const auto event = established(options, limit, std::forward<Policy>(policy));
+    const auto event = established(options, limit, policy);
     if (!event) return {};
     return {std::move(session_), event->private_data(), event->parameters()};
   }
@@ -251,26 +240,22 @@ class [[nodiscard]] connector {
   /// given this much longer to come.
   static constexpr timeout margin = timeout::seconds(1);
 
-  template <error_policy Policy>
-  void report_under_way(Policy&& policy) const {
-    detail::report_errno(
-        std::forward<Policy>(policy), EALREADY, "rdma_resolve_addr",
-        [&](failure_description& description) {
-          detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
-          description.explain("this address is still being resolved");
-        });
+  void report_under_way(on_failure policy) const {
+    policy.report(EALREADY, "rdma_resolve_addr", [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
+      description.explain("this address is still being resolved");
+    });
   }
 
   /// Asks the peer, and waits for its answer.
-  template <error_policy Policy>
   [[nodiscard]] std::optional<event> established(const connection_options& options, timeout limit,
-                                                 Policy&& policy) {
+                                                 on_failure policy) {
     return session_.take_step(
         {event_type::established}, limit, "rdma_connect",
         [&](auto&& start_policy) {
           session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy),
+        policy,
         [this](const event& failed) {
           if (failed.is_rejection())
             rejection_ = cm::rejection{failed.reason(), failed.private_data()};
@@ -281,21 +266,19 @@ class [[nodiscard]] connector {
   std::optional<cm::rejection> rejection_;
 };
 
-template <error_policy Policy>
-datagram_peer datagram_endpoint::resolve_peer(const socket_address& to, const peer_options& options,
-                                              Policy&& policy) const {
-  if (!detail::check_present(std::forward<Policy>(policy), "rdma_resolve_addr",
-                             id().native_handle()))
-    return {};
-  auto start = connector<transport::ud>::create(std::forward<Policy>(policy));
+inline datagram_peer datagram_endpoint::resolve_peer(const socket_address& to,
+                                                     const peer_options& options,
+                                                     on_failure policy) const {
+  if (!detail::check_present(policy, "rdma_resolve_addr", id().native_handle())) return {};
+  auto start = connector<transport::ud>::create(policy);
   if (!start) return {};
   // From the same address, but a port of its own.
   const resolve_options how{.from = local_address().with_port(0), .timeout = options.timeout};
-  auto near = start.resolve_address(to, how, std::forward<Policy>(policy));
+  auto near = start.resolve_address(to, how, policy);
   if (!near) return {};
-  auto far = near.resolve_route(options.timeout, std::forward<Policy>(policy));
+  auto far = near.resolve_route(options.timeout, policy);
   if (!far) return {};
-  return far.resolve_peer(protection_domain(), options, std::forward<Policy>(policy));
+  return far.resolve_peer(protection_domain(), options, policy);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -30,10 +30,9 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
 
   /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
   /// pair what the peer answers. Wraps: rdma_set_local_ece(3).
-  template <error_policy Policy = throwing>
-  void offer_enhancements(const connection_enhancements& offered, Policy&& policy = {}) {
-    session_.id.set_local_enhancements(offered, std::forward<Policy>(policy));
-    if (!detail::failed(policy)) offers_enhancements_ = true;
+  void offer_enhancements(const connection_enhancements& offered, on_failure policy = throwing{}) {
+    session_.id.set_local_enhancements(offered, policy);
+    if (!policy.failed()) offers_enhancements_ = true;
   }
 
   /// Asks the listener at the other side for the connection, puts the pair into RTR and RTS as the
@@ -42,22 +41,20 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
   /// call failed it goes on from there. When the answer is no the connector is of no more use, but
   /// for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
   /// ibv_modify_qp(3), rdma_establish(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection_of_own_pair<Transport> connect(const connection_options& options = {},
                                                           timeout limit = timeout::seconds(10),
-                                                          Policy&& policy = {}) {
-    if (!detail::check_present(std::forward<Policy>(policy), "rdma_connect", pair_.native_handle()))
-      return {};
+                                                          on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, "rdma_connect", pair_.native_handle())) return {};
     // On iWARP the kernel connects the pair: there is nothing to establish.
     const bool in_kernel = detail::is_iwarp(pair_.context());
     if (!answer_) {
       ask(options, in_kernel ? event_type::established : event_type::connect_response, limit,
-          std::forward<Policy>(policy));
+          policy);
       if (!answer_) return {};
     }
     if (!in_kernel) {
-      establish(std::forward<Policy>(policy));
-      if (detail::failed(policy)) return {};
+      establish(policy);
+      if (policy.failed()) return {};
     }
     return {std::move(session_), answer_->private_data, answer_->parameters, std::move(pair_)};
   }
@@ -81,15 +78,14 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
     connection_parameters parameters;
   };
 
-  template <error_policy Policy>
-  void ask(const connection_options& options, event_type wanted, timeout limit, Policy&& policy) {
+  void ask(const connection_options& options, event_type wanted, timeout limit, on_failure policy) {
     const auto event = session_.take_step(
         {wanted}, limit, "rdma_connect",
         [&](auto&& start_policy) {
           session_.id.connect(detail::options_for_own_pair(options, pair_.native_handle()),
                               std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy),
+        policy,
         [this](const cm::event& failed) {
           if (failed.is_rejection())
             rejection_ = cm::rejection{failed.reason(), failed.private_data()};
@@ -97,19 +93,17 @@ class [[nodiscard]] connector_of_own_pair : public detail::own_pair_holder<Trans
     if (event) answer_ = acceptance{cm::private_data{event->private_data()}, event->parameters()};
   }
 
-  template <error_policy Policy>
-  void establish(Policy&& policy) {
+  void establish(on_failure policy) {
     if (offers_enhancements_ && reached_ == qp_state::init) {
-      const auto answer = session_.id.remote_enhancements(std::forward<Policy>(policy));
-      if (detail::failed(policy)) return;
+      const auto answer = session_.id.remote_enhancements(policy);
+      if (policy.failed()) return;
       if (answer.vendor_id != 0) {
-        pair_.set_enhancements(answer, std::forward<Policy>(policy));
-        if (detail::failed(policy)) return;
+        pair_.set_enhancements(answer, policy);
+        if (policy.failed()) return;
       }
     }
-    if (detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, {},
-                                 std::forward<Policy>(policy)))
-      session_.id.establish(std::forward<Policy>(policy));
+    if (detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, {}, policy))
+      session_.id.establish(policy);
   }
 
   std::optional<acceptance> answer_;

@@ -22,11 +22,10 @@ namespace adverb::inline ADVERB_ABI::cm {
 class [[nodiscard]] context_list {
  public:
   /// Fails with ENODEV where there is no RDMA device. Wraps: rdma_get_devices(3).
-  template <error_policy Policy = throwing>
-  explicit context_list(Policy&& policy = {}) {
+  explicit context_list(on_failure policy = throwing{}) {
     int count = 0;
     contexts_ = detail::check_pointer(
-        std::forward<Policy>(policy), "rdma_get_devices", [&] { return rdma_get_devices(&count); },
+        policy, "rdma_get_devices", [&] { return rdma_get_devices(&count); },
         [](failure_description& description) {
           description.explain([&](text_writer& writer) {
             detail::explain_event_channel(writer, description.code());

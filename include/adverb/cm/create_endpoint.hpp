@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <system_error>
-#include <utility>
 
 #include <rdma/rdma_cma.h>
 
@@ -38,10 +37,9 @@ inline void explain_endpoint(text_writer& writer, const std::error_code& code,
 /// Makes an identifier of addresses: one to listen on, bound, or one to connect to, with its
 /// address and its route resolved, for which librdmacm waits (two seconds for each). It is
 /// synchronous until it is migrated to a channel. Wraps: rdma_create_ep(3).
-template <error_policy Policy>
-[[nodiscard]] cm::identifier create_endpoint(Policy&& policy, transport service,
-                                             const cm::socket_address& from,
-                                             const cm::socket_address& to) {
+[[nodiscard]] inline cm::identifier create_endpoint(on_failure policy, transport service,
+                                                    const cm::socket_address& from,
+                                                    const cm::socket_address& to) {
   const cm::socket_address& named = to.is_empty() ? from : to;
   rdma_addrinfo information{};
   information.ai_flags = to.is_empty() ? RAI_PASSIVE : 0;
@@ -54,7 +52,7 @@ template <error_policy Policy>
   information.ai_dst_len = to.length();
   rdma_cm_id* made = nullptr;
   const bool done = check_minus_one(
-      std::forward<Policy>(policy), "rdma_create_ep",
+      policy, "rdma_create_ep",
       [&] { return rdma_create_ep(&made, &information, nullptr, nullptr); },
       [&](failure_description& description) {
         description.detail(to_text(named));
@@ -65,15 +63,13 @@ template <error_policy Policy>
 }
 
 /// Reports that an address cannot be shared which librdmacm binds as it makes the identifier.
-template <error_policy Policy>
-void refuse_to_reuse(Policy&& policy, const cm::socket_address& address) {
-  report_errno(std::forward<Policy>(policy), EOPNOTSUPP, "rdma_create_ep",
-               [&](failure_description& description) {
-                 description.detail(to_text(address));
-                 description.explain(
-                     "librdmacm binds a listener of UC or XRC as it makes it, before it could be "
-                     "told to reuse the address");
-               });
+inline void refuse_to_reuse(on_failure policy, const cm::socket_address& address) {
+  policy.report(EOPNOTSUPP, "rdma_create_ep", [&](failure_description& description) {
+    description.detail(to_text(address));
+    description.explain(
+        "librdmacm binds a listener of UC or XRC as it makes it, before it could be "
+        "told to reuse the address");
+  });
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -32,27 +32,23 @@ class [[nodiscard]] datagram_endpoint {
   /// that stands for every interface names no device (EADDRNOTAVAIL). Wraps:
   /// rdma_create_event_channel(3), rdma_create_id(3), rdma_bind_addr(3), rdma_create_qp(3),
   /// rdma_create_qp_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static datagram_endpoint create(const socket_address& address,
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
-                                                Policy&& policy = {}) {
-    auto session =
-        detail::cm_session::create(port_space_of(transport::ud), std::forward<Policy>(policy));
+                                                on_failure policy = throwing{}) {
+    auto session = detail::cm_session::create(port_space_of(transport::ud), policy);
     if (!session.id) return {};
-    session.id.bind(address, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    session.id.bind(address, policy);
+    if (policy.failed()) return {};
     if (!session.id.context()) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EADDRNOTAVAIL, "rdma_create_qp",
-          [&](failure_description& description) {
-            detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
-            description.explain(
-                "the address stands for every interface: a queue pair needs that of one");
-          });
+      policy.report(EADDRNOTAVAIL, "rdma_create_qp", [&](failure_description& description) {
+        detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
+        description.explain(
+            "the address stands for every interface: a queue pair needs that of one");
+      });
       return {};
     }
-    return make(std::move(session), options, domain, std::forward<Policy>(policy));
+    return make(std::move(session), options, domain, policy);
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
@@ -81,19 +77,17 @@ class [[nodiscard]] datagram_endpoint {
   /// Asks who listens there which queue pair datagrams are to be sent to. A connector does the same
   /// step by step. Thread safe. Defined in <adverb/cm/connector.hpp>. Wraps: rdma_create_id(3),
   /// rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] datagram_peer resolve_peer(const socket_address& to,
                                            const peer_options& options = {},
-                                           Policy&& policy = {}) const;
+                                           on_failure policy = throwing{}) const;
 
   /// Joins a multicast group, which the queue pair receives from then on unless it only sends. The
   /// membership has to end before the endpoint. One thread at a time.
   /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] multicast_membership join(const socket_address& group,
                                           const multicast_options& options = {},
-                                          Policy&& policy = {}) const {
-    return multicast_membership::join(session_, group, options, std::forward<Policy>(policy));
+                                          on_failure policy = throwing{}) const {
+    return multicast_membership::join(session_, group, options, policy);
   }
 
   /// For what is not here.
@@ -102,16 +96,12 @@ class [[nodiscard]] datagram_endpoint {
   /// Readable when an event is there, for instance that a group is lost.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
   /// The next event, or nothing when there is none.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const {
-    return session_.channel.next_event(std::forward<Policy>(policy));
+  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const {
+    return session_.channel.next_event(policy);
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    session_.id.close(std::forward<Policy>(policy));
-  }
+  void close(on_failure policy = throwing{}) { session_.id.close(policy); }
 
  private:
   template <transport, step>
@@ -123,12 +113,11 @@ class [[nodiscard]] datagram_endpoint {
       : session_{std::move(session)} {}
 
   /// Moves from the session, but only when the pair is made.
-  template <error_policy Policy>
   [[nodiscard]] static datagram_endpoint make(detail::cm_session&& session,
                                               const queue_pair_options& options,
-                                              protection_domain_ref domain, Policy&& policy) {
-    session.id.create_queue_pair<transport::ud>(options, domain, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+                                              protection_domain_ref domain, on_failure policy) {
+    session.id.create_queue_pair<transport::ud>(options, domain, policy);
+    if (policy.failed()) return {};
     return datagram_endpoint{std::move(session)};
   }
 

@@ -2,8 +2,6 @@
 // Peers that datagrams are sent to without a connection.
 #pragma once
 
-#include <utility>
-
 #include <adverb/cm/datagram_way.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/core/timeout.hpp>
@@ -29,10 +27,9 @@ class [[nodiscard]] datagram_peer : public datagram_way {
   datagram_peer() noexcept = default;
 
   /// For pairs in the domain. Wraps: ibv_create_ah(3).
-  template <error_policy Policy = throwing>
   datagram_peer(protection_domain_ref domain, const datagram_parameters& there,
-                const cm::private_data& data, Policy&& policy = {})
-      : datagram_way{domain, there, std::forward<Policy>(policy)}, private_data_{data} {}
+                const cm::private_data& data, on_failure policy = throwing{})
+      : datagram_way{domain, there, policy}, private_data_{data} {}
 
   /// What the peer's program sent along: up to 136 bytes.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }

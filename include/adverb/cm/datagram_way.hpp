@@ -2,8 +2,6 @@
 // A destination of datagrams that owns its address handle.
 #pragma once
 
-#include <utility>
-
 #include <adverb/cm/datagram_parameters.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/destination.hpp>
@@ -18,9 +16,9 @@ class [[nodiscard]] datagram_way {
   datagram_way() noexcept = default;
 
   /// For pairs in the domain. Wraps: ibv_create_ah(3).
-  template <error_policy Policy = throwing>
-  datagram_way(protection_domain_ref domain, const datagram_parameters& there, Policy&& policy = {})
-      : handle_{domain, there.address, std::forward<Policy>(policy)}, there_{there} {}
+  datagram_way(protection_domain_ref domain, const datagram_parameters& there,
+               on_failure policy = throwing{})
+      : handle_{domain, there.address, policy}, there_{there} {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -33,24 +32,23 @@ class queue_drain {
   explicit queue_drain(ibv_qp* pair) noexcept : pair_{pair} {}
 
   /// Hands out the completions; false when the time was up before the end, or something failed.
-  template <class Consume, error_policy Policy>
-  [[nodiscard]] bool run(Consume& consume, timeout limit, Policy&& policy) {
+  template <class Consume>
+  [[nodiscard]] bool run(Consume& consume, timeout limit, on_failure policy) {
     const deadline until{limit};
-    if (!enter_error(std::forward<Policy>(policy)) || !look_up_sizes(std::forward<Policy>(policy)))
-      return false;
+    if (!enter_error(policy) || !look_up_sizes(policy)) return false;
     while (true) {
       const bool at_end = !is_awaited();
-      const bool emptied = take_all(consume, std::forward<Policy>(policy));
-      if (failed(policy)) return false;
+      const bool emptied = take_all(consume, policy);
+      if (policy.failed()) return false;
       if (!is_awaited()) {
         if (at_end || emptied) return true;
         continue;
       }
       if (until.passed()) {
-        report_late(limit, std::forward<Policy>(policy));
+        report_late(limit, policy);
         return false;
       }
-      if (!mark_ends(std::forward<Policy>(policy))) return false;
+      if (!mark_ends(policy)) return false;
       // Milliseconds, because what is waited for is done by the device or the kernel.
       if (emptied) static_cast<void>(::poll(nullptr, 0, 1));
     }
@@ -93,22 +91,19 @@ class queue_drain {
     return send_.is_awaited() || receive_.is_awaited();
   }
 
-  template <error_policy Policy>
-  bool enter_error(Policy&& policy) const {
+  bool enter_error(on_failure policy) const {
     ibv_qp_attr attributes{};
     attributes.qp_state = IBV_QPS_ERR;
-    return check_returned(std::forward<Policy>(policy), "ibv_modify_qp",
-                          ibv_modify_qp(pair_, &attributes, IBV_QP_STATE),
+    return check_returned(policy, "ibv_modify_qp", ibv_modify_qp(pair_, &attributes, IBV_QP_STATE),
                           on_object<queue_pair_traits>(pair_));
   }
 
   /// A queue without room has no end to be marked.
-  template <error_policy Policy>
-  bool look_up_sizes(Policy&& policy) {
+  bool look_up_sizes(on_failure policy) {
     if (pair_->context->device->transport_type == IBV_TRANSPORT_IWARP) return true;
     ibv_qp_attr attributes{};
     ibv_qp_init_attr initial{};
-    if (!check_returned(std::forward<Policy>(policy), "ibv_query_qp",
+    if (!check_returned(policy, "ibv_query_qp",
                         ibv_query_qp(pair_, &attributes, IBV_QP_CAP, &initial),
                         on_object<queue_pair_traits>(pair_)))
       return false;
@@ -117,8 +112,7 @@ class queue_drain {
     return true;
   }
 
-  template <error_policy Policy>
-  bool mark_ends(Policy&& policy) {
+  bool mark_ends(on_failure policy) {
     if (!send_.is_to_be_posted() && !receive_.is_to_be_posted()) return true;
     ibv_send_wr last_send{};
     last_send.opcode = IBV_WR_SEND;
@@ -126,37 +120,37 @@ class queue_drain {
     const int send_error = send_.post_to<send_queue>(pair_, last_send);
     const int error =
         send_error != 0 ? send_error : receive_.post_to<receive_queue>(pair_, ibv_recv_wr{});
-    return check_returned(std::forward<Policy>(policy), "connection::drain", error,
+    return check_returned(policy, "connection::drain", error,
                           on_object<queue_pair_traits>(pair_)) &&
-           enter_error(std::forward<Policy>(policy));
+           enter_error(policy);
   }
 
   /// Takes off what is there now: queues that others share may be filled without end. True when
   /// they were empty then.
-  template <class Consume, error_policy Policy>
-  bool take_all(Consume& consume, Policy&& policy) {
+  template <class Consume>
+  bool take_all(Consume& consume, on_failure policy) {
     auto left = static_cast<std::size_t>(pair_->recv_cq->cqe) +
                 static_cast<std::size_t>(pair_->send_cq->cqe);
     while (true) {
-      const std::size_t found = take(consume, std::forward<Policy>(policy));
+      const std::size_t found = take(consume, policy);
       if (found == 0) return true;
-      if (found >= left || failed(policy)) return false;
+      if (found >= left || policy.failed()) return false;
       left -= found;
     }
   }
 
   /// Takes off a few. How many there were, the markers included.
-  template <class Consume, error_policy Policy>
-  std::size_t take(Consume& consume, Policy&& policy) {
-    std::size_t found = take_from(pair_->recv_cq, consume, std::forward<Policy>(policy));
-    if (pair_->send_cq != pair_->recv_cq && !failed(policy))
-      found += take_from(pair_->send_cq, consume, std::forward<Policy>(policy));
+  template <class Consume>
+  std::size_t take(Consume& consume, on_failure policy) {
+    std::size_t found = take_from(pair_->recv_cq, consume, policy);
+    if (pair_->send_cq != pair_->recv_cq && !policy.failed())
+      found += take_from(pair_->send_cq, consume, policy);
     return found;
   }
-  template <class Consume, error_policy Policy>
-  std::size_t take_from(completion_queue_ref queue, Consume& consume, Policy&& policy) {
+  template <class Consume>
+  std::size_t take_from(completion_queue_ref queue, Consume& consume, on_failure policy) {
     std::array<completion, 16> batch;
-    const auto found = queue.poll(batch, std::forward<Policy>(policy));
+    const auto found = queue.poll(batch, policy);
     for (const completion& each : found) {
       // Of queues that pairs share, the marker may be that of another pair, whose drain gave up.
       const bool ours = each.queue_pair() == static_cast<qp_number>(pair_->qp_num);
@@ -172,16 +166,14 @@ class queue_drain {
     return found.size();
   }
 
-  template <error_policy Policy>
-  void report_late(timeout limit, Policy&& policy) const {
-    report_errno(std::forward<Policy>(policy), ETIMEDOUT, "connection::drain",
-                 [&](failure_description& description) {
-                   on_object<queue_pair_traits>(pair_)(description);
-                   description.explain([&](text_writer& writer) {
-                     writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
-                     writer.put(" queue was not flushed within ").put(limit);
-                   });
-                 });
+  void report_late(timeout limit, on_failure policy) const {
+    policy.report(ETIMEDOUT, "connection::drain", [&](failure_description& description) {
+      on_object<queue_pair_traits>(pair_)(description);
+      description.explain([&](text_writer& writer) {
+        writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
+        writer.put(" queue was not flushed within ").put(limit);
+      });
+    });
   }
 
   /// Places whose addresses are the ids of the markers: nothing of the program's is there, and so

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -26,12 +25,11 @@ struct read_atomic_limits {
 
 /// What the acceptance of a request grants: what the program says, or else what the peer asks for
 /// and the device has.
-template <error_policy Policy>
-[[nodiscard]] read_atomic_limits granted_limits(const cm::connection_options& options,
-                                                const cm::connection_parameters& asked,
-                                                context_ref context, Policy&& policy) {
-  const device_attributes device = context.query_device(std::forward<Policy>(policy));
-  if (failed(policy)) return {};
+[[nodiscard]] inline read_atomic_limits granted_limits(const cm::connection_options& options,
+                                                       const cm::connection_parameters& asked,
+                                                       context_ref context, on_failure policy) {
+  const device_attributes device = context.query_device(policy);
+  if (policy.failed()) return {};
   return {
       .as_destination = options.max_destination_read_atomic.value_or(lower_of(
           asked.max_destination_read_atomic, limit_to_byte(device.max_destination_read_atomic()))),
@@ -42,39 +40,35 @@ template <error_policy Policy>
 /// What a transition is set to, as the identifier says. Older kernels name among the attributes of
 /// RTR, on InfiniBand too, what RoCE alone has (bits 21 to 23, from IB_QP_SMAC to IB_QP_VID), and
 /// then refuse it. librdmacm leaves these out there for the pairs that it makes.
-template <error_policy Policy>
-[[nodiscard]] cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
-                                                           const ibv_qp* pair, qp_state to,
-                                                           Policy&& policy) {
-  cm::queue_pair_settings settings = id.settings_for(to, std::forward<Policy>(policy));
+[[nodiscard]] inline cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
+                                                                  const ibv_qp* pair, qp_state to,
+                                                                  on_failure policy) {
+  cm::queue_pair_settings settings = id.settings_for(to, policy);
   constexpr auto of_ethernet = qp_attributes::from_bits(0xe00000);
-  if (failed(policy) || (settings.given & of_ethernet).empty()) return settings;
-  const port_attributes port =
-      context_ref{pair->context}.query_port(id.port(), std::forward<Policy>(policy));
-  if (!failed(policy) && port.link_layer() == link_layer::infiniband) settings.given -= of_ethernet;
+  if (policy.failed() || (settings.given & of_ethernet).empty()) return settings;
+  const port_attributes port = context_ref{pair->context}.query_port(id.port(), policy);
+  if (!policy.failed() && port.link_layer() == link_layer::infiniband)
+    settings.given -= of_ethernet;
   return settings;
 }
 
 /// One transition, set as the identifier says. On iWARP there may be nothing to set, for the kernel
 /// connects the pair. True on success. Wraps: ibv_modify_qp(3).
-template <error_policy Policy>
-bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
-                    const read_atomic_limits& limits, Policy&& policy) {
-  cm::queue_pair_settings settings =
-      settings_of_own_pair(id, pair, to, std::forward<Policy>(policy));
-  if (failed(policy)) return false;
+inline bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
+                           const read_atomic_limits& limits, on_failure policy) {
+  cm::queue_pair_settings settings = settings_of_own_pair(id, pair, to, policy);
+  if (policy.failed()) return false;
   if (settings.given.empty()) return true;
   if (settings.given.contains(qp_attribute::max_destination_read_atomic) && limits.as_destination)
     settings.values.max_dest_rd_atomic = *limits.as_destination;
   if (settings.given.contains(qp_attribute::max_initiator_read_atomic) && limits.as_initiator)
     settings.values.max_rd_atomic = *limits.as_initiator;
   const int result = ibv_modify_qp(pair, &settings.values, static_cast<int>(settings.given.bits()));
-  return check_returned(
-      std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
-        explain_transition(description, pair, static_cast<transport>(pair->qp_type), from, to,
-                           settings.values, settings.given,
-                           port_to_explain(pair, settings.given, id.port()));
-      });
+  return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
+    explain_transition(description, pair, static_cast<transport>(pair->qp_type), from, to,
+                       settings.values, settings.given,
+                       port_to_explain(pair, settings.given, id.port()));
+  });
 }
 
 /// On iWARP the kernel connects and disconnects the pair.
@@ -83,12 +77,10 @@ bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state
 }
 
 /// To RTS from the state that the pair has reached, INIT or RTR. True on success.
-template <error_policy Policy>
-bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
-                      const read_atomic_limits& limits, Policy&& policy) {
+inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
+                             const read_atomic_limits& limits, on_failure policy) {
   const auto drive_to = [&](qp_state next) {
-    if (!drive_own_pair(id, pair, reached, next, limits, std::forward<Policy>(policy)))
-      return false;
+    if (!drive_own_pair(id, pair, reached, next, limits, policy)) return false;
     reached = next;
     return true;
   };
@@ -108,15 +100,13 @@ bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
 
 /// Reports a pair of another device than the connection. Of the same, the program may have opened
 /// a context of its own. True when it fits.
-template <error_policy Policy>
-bool check_own_pair(Policy&& policy, std::string_view verb, cm::identifier_ref id,
-                    const ibv_qp* pair) {
-  if (!check_present(std::forward<Policy>(policy), verb, id.native_handle()) ||
-      !check_present(std::forward<Policy>(policy), verb, pair))
+inline bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
+                           const ibv_qp* pair) {
+  if (!check_present(policy, verb, id.native_handle()) || !check_present(policy, verb, pair))
     return false;
   const std::string_view device = ibv_get_device_name(pair->context->device);
   const std::string_view wanted = ibv_get_device_name(id.context().native_handle()->device);
-  return check_returned(std::forward<Policy>(policy), verb, device == wanted ? 0 : EINVAL,
+  return check_returned(policy, verb, device == wanted ? 0 : EINVAL,
                         [&](failure_description& description) {
                           on_object<queue_pair_traits>(pair)(description);
                           description.explain([&](text_writer& writer) {
@@ -127,11 +117,9 @@ bool check_own_pair(Policy&& policy, std::string_view verb, cm::identifier_ref i
 }
 
 /// Checks a pair and puts it into INIT. True on success.
-template <error_policy Policy>
-bool begin_own_pair(Policy&& policy, cm::identifier_ref id, ibv_qp* pair) {
-  return check_own_pair(std::forward<Policy>(policy), "rdma_init_qp_attr", id, pair) &&
-         drive_own_pair(id, pair, qp_state::reset, qp_state::init, {},
-                        std::forward<Policy>(policy));
+inline bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair) {
+  return check_own_pair(policy, "rdma_init_qp_attr", id, pair) &&
+         drive_own_pair(id, pair, qp_state::reset, qp_state::init, {}, policy);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -147,33 +147,29 @@ class [[nodiscard]] event {
 };
 
 template <class Storage>
-template <error_policy Policy>
-std::optional<event> event_channel_operations<Storage>::next_event(Policy&& policy) const {
+std::optional<event> event_channel_operations<Storage>::next_event(on_failure policy) const {
   rdma_event_channel* const channel = this->native_handle();
-  if (!detail::check_present(std::forward<Policy>(policy), "rdma_get_cm_event", channel))
-    return std::nullopt;
+  if (!detail::check_present(policy, "rdma_get_cm_event", channel)) return std::nullopt;
   rdma_cm_event* taken = nullptr;
   const bool found = detail::check_waited(
-      std::forward<Policy>(policy), "rdma_get_cm_event",
-      [&] { return rdma_get_cm_event(channel, &taken); },
+      policy, "rdma_get_cm_event", [&] { return rdma_get_cm_event(channel, &taken); },
       detail::on_object<detail::event_channel_traits>(channel));
   if (!found) return std::nullopt;
   return event{adopt, taken};
 }
 
 template <class Storage>
-template <duration_like Timeout, error_policy Policy>
+template <duration_like Timeout>
 std::optional<event> event_channel_operations<Storage>::next_event(const Timeout& timeout,
-                                                                   Policy&& policy) const {
-  if (!detail::check_present(std::forward<Policy>(policy), "rdma_get_cm_event",
-                             this->native_handle()))
+                                                                   on_failure policy) const {
+  if (!detail::check_present(policy, "rdma_get_cm_event", this->native_handle()))
     return std::nullopt;
   const detail::deadline deadline{timeout};
   if (!deadline.wait_readable(file_descriptor())) {
-    detail::clear(policy);
+    policy.clear();
     return std::nullopt;
   }
-  return next_event(std::forward<Policy>(policy));
+  return next_event(policy);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -48,12 +48,10 @@ class event_channel_operations : public Storage {
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
   /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
-  template <error_policy Policy = throwing>
-  void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "fcntl", this->native_handle()))
-      return;
+  void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "fcntl", this->native_handle())) return;
     detail::set_non_blocking(
-        std::forward<Policy>(policy), file_descriptor(), non_blocking,
+        policy, file_descriptor(), non_blocking,
         detail::on_object<detail::event_channel_traits>(this->native_handle()));
   }
 
@@ -61,13 +59,13 @@ class event_channel_operations : public Storage {
   /// when a signal handler ran meanwhile. Taking an event can move a queue pair that the library
   /// made on: to RTS when the peer has accepted, to ERR when it has rejected.
   /// Defined in <adverb/cm/event.hpp>. Wraps: rdma_get_cm_event(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(Policy&& policy = {}) const;
+  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const;
 
   /// The same, and nothing when the time is up. A blocking channel may wait longer, where an event
   /// is dropped by librdmacm; a non-blocking one does not.
-  template <duration_like Timeout, error_policy Policy = throwing>
-  [[nodiscard]] std::optional<event> next_event(const Timeout& timeout, Policy&& policy = {}) const;
+  template <duration_like Timeout>
+  [[nodiscard]] std::optional<event> next_event(const Timeout& timeout,
+                                                on_failure policy = throwing{}) const;
 };
 
 /// An event channel. One serves any number of identifiers. Thread safe, but of several threads that
@@ -82,16 +80,15 @@ class [[nodiscard]] event_channel
 
   /// Fails where the kernel has no rdma_cm, or the machine no RDMA device. Wraps:
   /// rdma_create_event_channel(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] static event_channel create(Policy&& policy = {}) {
-    return event_channel{adopt, detail::check_pointer(
-                                    std::forward<Policy>(policy), "rdma_create_event_channel",
-                                    [] { return rdma_create_event_channel(); },
-                                    [](failure_description& description) {
-                                      description.explain([&](text_writer& writer) {
-                                        detail::explain_event_channel(writer, description.code());
-                                      });
-                                    })};
+  [[nodiscard]] static event_channel create(on_failure policy = throwing{}) {
+    return event_channel{
+        adopt, detail::check_pointer(
+                   policy, "rdma_create_event_channel", [] { return rdma_create_event_channel(); },
+                   [](failure_description& description) {
+                     description.explain([&](text_writer& writer) {
+                       detail::explain_event_channel(writer, description.code());
+                     });
+                   })};
   }
 };
 

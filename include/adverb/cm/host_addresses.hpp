@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -21,9 +20,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// librdmacm's own lookup tells the first alone, these are all.
 class host_addresses {
  public:
-  template <error_policy Policy>
   host_addresses(std::string_view host, std::uint16_t port, cm::address_family family,
-                 Policy&& policy) {
+                 on_failure policy) {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICSERV;
     hints.ai_family = static_cast<int>(family);
@@ -33,7 +31,7 @@ class host_addresses {
     const text<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
     const text<8> service{[&](text_writer& writer) { writer.decimal(port); }};
     check_looked_up(
-        std::forward<Policy>(policy), "getaddrinfo", cm::lookup_category(),
+        policy, "getaddrinfo", cm::lookup_category(),
         [&] {
           const int result = ::getaddrinfo(host.empty() ? nullptr : node.c_str(), service.c_str(),
                                            &hints, &first_);
@@ -62,16 +60,16 @@ class host_addresses {
 
 /// Calls `function` with each address of a host until it returns false. Native addresses are asked
 /// of librdmacm, for no name service knows them.
-template <error_policy Policy, class Function>
+template <class Function>
 void for_each_address_of(std::string_view host, std::uint16_t port, cm::address_family family,
-                         Policy&& policy, const Function& function) {
+                         on_failure policy, const Function& function) {
   if (family == cm::address_family::infiniband) {
-    const cm::address_list found{host, port, {.family = family}, std::forward<Policy>(policy)};
+    const cm::address_list found{host, port, {.family = family}, policy};
     for (const cm::address_info& each : found)
       if (!function(each.destination())) return;
     return;
   }
-  host_addresses{host, port, family, std::forward<Policy>(policy)}.for_each(function);
+  host_addresses{host, port, family, policy}.for_each(function);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

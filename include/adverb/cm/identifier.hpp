@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string_view>
-#include <utility>
 
 #include <rdma/rdma_cma.h>
 
@@ -27,15 +26,13 @@ class [[nodiscard]] identifier
   identifier() noexcept = default;
 
   /// Wraps: rdma_create_id(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static identifier create(event_channel_ref channel, port_space space,
-                                         void* user_context = nullptr, Policy&& policy = {}) {
+                                         void* user_context = nullptr,
+                                         on_failure policy = throwing{}) {
     rdma_cm_id* made = nullptr;
-    if (!detail::check_present(std::forward<Policy>(policy), "rdma_create_id",
-                               channel.native_handle()))
-      return {};
+    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
     const bool done = detail::check_minus_one(
-        std::forward<Policy>(policy), "rdma_create_id",
+        policy, "rdma_create_id",
         [&] {
           return rdma_create_id(channel.native_handle(), &made, user_context,
                                 static_cast<rdma_port_space>(space));
@@ -46,14 +43,12 @@ class [[nodiscard]] identifier
 
   /// Has the events of this identifier come on another channel from now on. Waits until those that
   /// came on the old one are acknowledged. Wraps: rdma_migrate_id(3).
-  template <error_policy Policy = throwing>
-  void migrate(event_channel_ref channel, Policy&& policy = {}) {
-    if (!this->present(std::forward<Policy>(policy), "rdma_migrate_id") ||
-        !detail::check_present(std::forward<Policy>(policy), "rdma_migrate_id",
-                               channel.native_handle()))
+  void migrate(event_channel_ref channel, on_failure policy = throwing{}) {
+    if (!this->present(policy, "rdma_migrate_id") ||
+        !detail::check_present(policy, "rdma_migrate_id", channel.native_handle()))
       return;
     detail::check_minus_one(
-        std::forward<Policy>(policy), "rdma_migrate_id",
+        policy, "rdma_migrate_id",
         [&] {
           return this->with_new_parents(
               [&] { return rdma_migrate_id(this->native_handle(), channel.native_handle()); });

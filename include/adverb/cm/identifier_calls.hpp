@@ -100,47 +100,41 @@ class identifier_calls : public Storage {
 
  protected:
   /// Reports an empty identifier. True when it is there.
-  template <error_policy Policy>
-  [[nodiscard]] bool present(Policy&& policy, std::string_view verb) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
+    return detail::check_present(policy, verb, this->native_handle());
   }
 
   /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
   /// `explain` says why it failed where the addresses do not. True on success.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
-            class Explain = detail::nothing_to_say>
-  bool call(Policy&& policy, std::string_view verb, const Call& function,
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call(on_failure policy, std::string_view verb, const Call& function,
             const socket_address& to = {}, const socket_address& from = {},
             const Explain& explain = {}) const {
     rdma_cm_id* const id = this->native_handle();
-    return present(std::forward<Policy>(policy), verb) &&
+    return present(policy, verb) &&
            detail::check_minus_one(
-               std::forward<Policy>(policy), verb, [&] { return function(id); },
-               describe(verb, to, from, explain));
+               policy, verb, [&] { return function(id); }, describe(verb, to, from, explain));
   }
   /// The same for what is only done once a device is known: librdmacm does not check it, and some
   /// of its calls crash without.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
-            class Explain = detail::nothing_to_say>
-  bool call_on_device(Policy&& policy, std::string_view verb, const Call& function,
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call_on_device(on_failure policy, std::string_view verb, const Call& function,
                       const Explain& explain = {}) const {
-    if (!present(std::forward<Policy>(policy), verb)) return false;
+    if (!present(policy, verb)) return false;
     if (this->native_handle()->verbs != nullptr)
-      return call(std::forward<Policy>(policy), verb, function, {}, {}, explain);
-    detail::report_errno(
-        std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
-          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-          description.explain("the address has to be resolved first");
-        });
+      return call(policy, verb, function, {}, {}, explain);
+    policy.report(EINVAL, verb, [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+      description.explain("the address has to be resolved first");
+    });
     return false;
   }
   /// The same for what changes the objects that the identifier stands on.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call,
-            class Explain = detail::nothing_to_say>
-  bool call_with_new_parents(Policy&& policy, std::string_view verb, const Call& function,
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call_with_new_parents(on_failure policy, std::string_view verb, const Call& function,
                              const Explain& explain = {}) const {
     return call_on_device(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&](rdma_cm_id* id) {
           return detail::with_new_parents<detail::identifier_traits>(id,
                                                                      [&] { return function(id); });
@@ -151,8 +145,8 @@ class identifier_calls : public Storage {
   /// Destroys parts of the identifier, unless others use any of them: `for_each_part` calls its
   /// function with these, as that of the traits does. `other_user` is its queue pair where that is
   /// not one of them, or null.
-  template <error_policy Policy, class Parts, std::invocable<rdma_cm_id*> Destroy>
-  void destroy_parts(Policy&& policy, std::string_view verb, const Parts& for_each_part,
+  template <class Parts, std::invocable<rdma_cm_id*> Destroy>
+  void destroy_parts(on_failure policy, std::string_view verb, const Parts& for_each_part,
                      const ibv_qp* other_user, const Destroy& destroy) const {
     rdma_cm_id* const id = this->native_handle();
     detail::part_in_use found;
@@ -164,26 +158,25 @@ class identifier_calls : public Storage {
       if (!found) destroy(id);
       return 0;
     });
-    if (found) detail::report_part_in_use(std::forward<Policy>(policy), verb, found, for_each_part);
+    if (found) detail::report_part_in_use(policy, verb, found, for_each_part);
   }
 
   /// The same for what sends private data. Refuses (EMSGSIZE) more than the link carries.
-  template <error_policy Policy, std::invocable<rdma_cm_id*> Call>
-  void with_private_data(Policy&& policy, std::string_view verb, detail::cm_message message,
+  template <std::invocable<rdma_cm_id*> Call>
+  void with_private_data(on_failure policy, std::string_view verb, detail::cm_message message,
                          const private_data& data, const Call& function) const {
-    if (!present(std::forward<Policy>(policy), verb)) return;
+    if (!present(policy, verb)) return;
     const detail::private_data_limit limit = detail::limit_of(this->native_handle(), message);
     if (data.size() <= limit.bytes) {
-      call_on_device(std::forward<Policy>(policy), verb, function);
+      call_on_device(policy, verb, function);
       return;
     }
-    detail::report_errno(
-        std::forward<Policy>(policy), EMSGSIZE, verb, [&](failure_description& description) {
-          detail::on_object<detail::identifier_traits>(this->native_handle())(description);
-          description.explain([&](text_writer& writer) {
-            detail::explain_private_data(writer, data.size(), message, limit);
-          });
-        });
+    policy.report(EMSGSIZE, verb, [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(this->native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_private_data(writer, data.size(), message, limit);
+      });
+    });
   }
 
  private:

@@ -87,21 +87,19 @@ class identifier_operations : public identifier_settings<Storage> {
 
   /// Binds to a local address, and to its device unless it is that of every interface.
   /// Wraps: rdma_bind_addr(3).
-  template <error_policy Policy = throwing>
-  void bind(const socket_address& address, Policy&& policy = {}) const {
+  void bind(const socket_address& address, on_failure policy = throwing{}) const {
     call(
-        std::forward<Policy>(policy), "rdma_bind_addr",
+        policy, "rdma_bind_addr",
         [&](rdma_cm_id* id) { return rdma_bind_addr(id, address.native()); }, address);
   }
 
   /// Starts to find the device and the neighbour for an address; an event tells: address_resolved
   /// or address_error. From an address of this machine, if one is given.
   /// Wraps: rdma_resolve_addr(3).
-  template <error_policy Policy = throwing>
   void resolve_address(const socket_address& to, const socket_address& from, timeout limit,
-                       Policy&& policy = {}) const {
+                       on_failure policy = throwing{}) const {
     call(
-        std::forward<Policy>(policy), "rdma_resolve_addr",
+        policy, "rdma_resolve_addr",
         [&](rdma_cm_id* id) {
           return rdma_resolve_addr(id, from.native(), to.native(), limit.milliseconds());
         },
@@ -110,9 +108,8 @@ class identifier_operations : public identifier_settings<Storage> {
 
   /// Starts to find the way there; an event tells: route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
-  template <error_policy Policy = throwing>
-  void resolve_route(timeout limit, Policy&& policy = {}) const {
-    call_on_device(std::forward<Policy>(policy), "rdma_resolve_route",
+  void resolve_route(timeout limit, on_failure policy = throwing{}) const {
+    call_on_device(policy, "rdma_resolve_route",
                    [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
   }
 
@@ -123,9 +120,9 @@ class identifier_operations : public identifier_settings<Storage> {
   /// identifier (of one that C code owns, destroy the pair here as well, which ends that).
   /// Extended calls that are only preferred (`fall_back_to_classic`) are left out where the device
   /// lacks them. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
-  template <transport Transport, error_policy Policy = throwing>
+  template <transport Transport>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
-                         Policy&& policy = {}) const {
+                         on_failure policy = throwing{}) const {
     if (detail::prefers_extended(options)) {
       failure why;
       queue_pair_options others = options;
@@ -133,11 +130,11 @@ class identifier_operations : public identifier_settings<Storage> {
       create_queue_pair<Transport>(others, domain, why);
       others.send_operations = {};
       if (detail::lacks_extended(Transport, options, why))
-        create_queue_pair<Transport>(others, domain, std::forward<Policy>(policy));
+        create_queue_pair<Transport>(others, domain, policy);
       else if (why)
-        detail::pass_on(std::forward<Policy>(policy), why);
+        policy.report(why);
       else
-        detail::clear(policy);
+        policy.clear();
       return;
     }
     const auto explain = [&](text_writer& writer, const std::error_code& code) {
@@ -146,7 +143,7 @@ class identifier_operations : public identifier_settings<Storage> {
     };
     if (options.needs_extended_creation()) {
       call_with_new_parents(
-          std::forward<Policy>(policy), "rdma_create_qp_ex",
+          policy, "rdma_create_qp_ex",
           [&](rdma_cm_id* id) {
             ibv_qp_init_attr_ex native =
                 options.native_extended(Transport, or_default(domain).native_handle());
@@ -157,7 +154,7 @@ class identifier_operations : public identifier_settings<Storage> {
       return;
     }
     call_with_new_parents(
-        std::forward<Policy>(policy), "rdma_create_qp",
+        policy, "rdma_create_qp",
         [&](rdma_cm_id* id) {
           ibv_qp_init_attr native = options.native(Transport);
           // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
@@ -170,9 +167,8 @@ class identifier_operations : public identifier_settings<Storage> {
   /// long as others use one of them, such as a multicast attachment. Without one it does nothing.
   /// `protection_domain()` stays that of the pair: when the domain goes, give another to the next.
   /// Wraps: rdma_destroy_qp(3).
-  template <error_policy Policy = throwing>
-  void destroy_queue_pair(Policy&& policy = {}) const {
-    detail::clear(policy);
+  void destroy_queue_pair(on_failure policy = throwing{}) const {
+    policy.clear();
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->qp == nullptr) return;
     const auto parts = [id](const auto& function) {
@@ -181,17 +177,16 @@ class identifier_operations : public identifier_settings<Storage> {
       if (id->qp_type != IBV_QPT_XRC_RECV || id->srq == nullptr)
         detail::identifier_traits::for_each_completion_part(id, function);
     };
-    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_qp", parts, nullptr,
-                        detail::destroy_queue_pair_of);
+    this->destroy_parts(policy, "rdma_destroy_qp", parts, nullptr, detail::destroy_queue_pair_of);
   }
 
   /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
   /// takes its receives from it. Without a domain it is in librdmacm's. Wraps: rdma_create_srq(3).
-  template <error_policy Policy = throwing>
   void create_shared_receive_queue(const shared_receive_queue_options& options,
-                                   protection_domain_ref domain = {}, Policy&& policy = {}) const {
+                                   protection_domain_ref domain = {},
+                                   on_failure policy = throwing{}) const {
     call_with_new_parents(
-        std::forward<Policy>(policy), "rdma_create_srq",
+        policy, "rdma_create_srq",
         [&](rdma_cm_id* id) {
           ibv_srq_init_attr native{options.user_context, options.native()};
           return rdma_create_srq(id, or_default(domain).native_handle(), &native);
@@ -204,13 +199,12 @@ class identifier_operations : public identifier_settings<Storage> {
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
   /// has one of its own, and those of librdmacm. Wraps: rdma_create_srq_ex(3).
-  template <error_policy Policy = throwing>
   void create_xrc_shared_receive_queue(const shared_receive_queue_options& options,
                                        completion_queue_ref queue = {},
                                        xrc_domain_ref xrc_domain = {},
                                        protection_domain_ref domain = {},
-                                       Policy&& policy = {}) const {
-    call_with_new_parents(std::forward<Policy>(policy), "rdma_create_srq_ex", [&](rdma_cm_id* id) {
+                                       on_failure policy = throwing{}) const {
+    call_with_new_parents(policy, "rdma_create_srq_ex", [&](rdma_cm_id* id) {
       ibv_srq_init_attr_ex native{};
       native.srq_context = options.user_context;
       native.attr = options.native();
@@ -238,16 +232,15 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
   /// use one of them, such as its queue pair. Without one it does nothing.
   /// Wraps: rdma_destroy_srq(3).
-  template <error_policy Policy = throwing>
-  void destroy_shared_receive_queue(Policy&& policy = {}) const {
-    detail::clear(policy);
+  void destroy_shared_receive_queue(on_failure policy = throwing{}) const {
+    policy.clear();
     rdma_cm_id* const id = this->native_handle();
     if (id == nullptr || id->srq == nullptr) return;
     const auto parts = [id](const auto& function) {
       function(detail::completing_receive_queue_traits{}, id->srq);
       detail::identifier_traits::for_each_completion_part(id, function);
     };
-    this->destroy_parts(std::forward<Policy>(policy), "rdma_destroy_srq", parts, id->qp,
+    this->destroy_parts(policy, "rdma_destroy_srq", parts, id->qp,
                         detail::destroy_shared_receive_queue_of);
   }
 
@@ -255,12 +248,12 @@ class identifier_operations : public identifier_settings<Storage> {
   /// says it: to INIT once the route is resolved or a request is there, to RTR and RTS once the
   /// peer has accepted, or before accepting. `use_queue_pair` of a connector or a request does all
   /// of it. Wraps: rdma_init_qp_attr(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair_settings settings_for(qp_state state, Policy&& policy = {}) const {
+  [[nodiscard]] queue_pair_settings settings_for(qp_state state,
+                                                 on_failure policy = throwing{}) const {
     queue_pair_settings result;
     result.values.qp_state = static_cast<ibv_qp_state>(state);
     int mask = 0;
-    if (!call(std::forward<Policy>(policy), "rdma_init_qp_attr",
+    if (!call(policy, "rdma_init_qp_attr",
               [&](rdma_cm_id* id) { return rdma_init_qp_attr(id, &result.values, &mask); }))
       return {};
     result.given = qp_attributes::from_bits(static_cast<std::uint32_t>(mask));
@@ -271,46 +264,39 @@ class identifier_operations : public identifier_settings<Storage> {
   /// queue pair that was made for the identifier), connect_response (without), rejected,
   /// unreachable or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
   /// Wraps: rdma_connect(3).
-  template <error_policy Policy = throwing>
-  void connect(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_connect", detail::cm_message::request,
-                      options.private_data, [&](rdma_cm_id* id) {
+  void connect(const connection_options& options, on_failure policy = throwing{}) const {
+    with_private_data(policy, "rdma_connect", detail::cm_message::request, options.private_data,
+                      [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_connect(id, &native);
                       });
   }
   /// Tells the peer that this side's own queue pair is ready, after connect_response.
   /// Wraps: rdma_establish(3).
-  template <error_policy Policy = throwing>
-  void establish(Policy&& policy = {}) const {
-    call_on_device(std::forward<Policy>(policy), "rdma_establish",
-                   [](rdma_cm_id* id) { return rdma_establish(id); });
+  void establish(on_failure policy = throwing{}) const {
+    call_on_device(policy, "rdma_establish", [](rdma_cm_id* id) { return rdma_establish(id); });
   }
 
   /// Waits for requests, of which so many may queue up; events tell: connect_request.
   /// Wraps: rdma_listen(3).
-  template <error_policy Policy = throwing>
-  void listen(int backlog, Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_listen",
-         [&](rdma_cm_id* id) { return rdma_listen(id, backlog); });
+  void listen(int backlog, on_failure policy = throwing{}) const {
+    call(policy, "rdma_listen", [&](rdma_cm_id* id) { return rdma_listen(id, backlog); });
   }
   /// Accepts the request that the identifier came with; an event tells: established, disconnected
   /// or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
   /// Wraps: rdma_accept(3).
-  template <error_policy Policy = throwing>
-  void accept(const connection_options& options, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_accept", detail::cm_message::acceptance,
-                      options.private_data, [&](rdma_cm_id* id) {
+  void accept(const connection_options& options, on_failure policy = throwing{}) const {
+    with_private_data(policy, "rdma_accept", detail::cm_message::acceptance, options.private_data,
+                      [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
                         return rdma_accept(id, &native);
                       });
   }
   /// Rejects the request that the identifier came with. Refuses (EMSGSIZE) more private data than
   /// can be sent. Wraps: rdma_reject(3).
-  template <error_policy Policy = throwing>
-  void reject(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject", detail::cm_message::rejection,
-                      data, [&](rdma_cm_id* id) {
+  void reject(const private_data& data = {}, on_failure policy = throwing{}) const {
+    with_private_data(policy, "rdma_reject", detail::cm_message::rejection, data,
+                      [&](rdma_cm_id* id) {
                         return rdma_reject(id, data.bytes().data(),
                                            static_cast<std::uint8_t>(data.bytes().size()));
                       });
@@ -318,10 +304,9 @@ class identifier_operations : public identifier_settings<Storage> {
 
   /// Rejects it because of its enhancements, which is reason `enhancements_not_supported` there.
   /// Wraps: rdma_reject_ece(3).
-  template <error_policy Policy = throwing>
-  void reject_enhancements(const private_data& data = {}, Policy&& policy = {}) const {
-    with_private_data(std::forward<Policy>(policy), "rdma_reject_ece",
-                      detail::cm_message::rejection, data, [&](rdma_cm_id* id) {
+  void reject_enhancements(const private_data& data = {}, on_failure policy = throwing{}) const {
+    with_private_data(policy, "rdma_reject_ece", detail::cm_message::rejection, data,
+                      [&](rdma_cm_id* id) {
                         return rdma_reject_ece(id, data.bytes().data(),
                                                static_cast<std::uint8_t>(data.bytes().size()));
                       });
@@ -332,19 +317,18 @@ class identifier_operations : public identifier_settings<Storage> {
   /// As the join event is taken, librdmacm attaches the queue pair that was made for the
   /// identifier, unless it only sends. Of a group that is joined twice, the first leave detaches
   /// the pair. Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
-  template <error_policy Policy = throwing>
   void join_multicast(const socket_address& group,
                       multicast_role role = multicast_role::full_member, void* context = nullptr,
-                      Policy&& policy = {}) const {
+                      on_failure policy = throwing{}) const {
     rdma_cm_id* const id = this->native_handle();
-    if (!this->present(std::forward<Policy>(policy), "rdma_join_multicast")) return;
+    if (!this->present(policy, "rdma_join_multicast")) return;
     const bool full = role == multicast_role::full_member;
     rdma_cm_join_mc_attr_ex native{};
     native.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
     native.join_flags = static_cast<std::uint32_t>(role);
     native.addr = group.native();
     detail::check_minus_one(
-        std::forward<Policy>(policy), full ? "rdma_join_multicast" : "rdma_join_multicast_ex",
+        policy, full ? "rdma_join_multicast" : "rdma_join_multicast_ex",
         [&] {
           return full ? rdma_join_multicast(id, native.addr, context)
                       : rdma_join_multicast_ex(id, &native, context);
@@ -358,29 +342,25 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Leaves it, also when joining has failed, which releases what librdmacm keeps of it. Waits
   /// until the events about the group are acknowledged. `multicast_membership` does this when it
   /// dies. Wraps: rdma_leave_multicast(3).
-  template <error_policy Policy = throwing>
-  void leave_multicast(const socket_address& group, Policy&& policy = {}) const {
+  void leave_multicast(const socket_address& group, on_failure policy = throwing{}) const {
     call(
-        std::forward<Policy>(policy), "rdma_leave_multicast",
+        policy, "rdma_leave_multicast",
         [&](rdma_cm_id* id) { return rdma_leave_multicast(id, group.native()); }, group);
   }
 
   /// Tells the connection manager of an asynchronous event of a queue pair of one's own:
   /// `communication_established` when data came before the peer's confirmation, which it stands
   /// for then. Does nothing on iWARP. Wraps: rdma_notify(3).
-  template <error_policy Policy = throwing>
-  void notify(async_event_type event, Policy&& policy = {}) const {
-    call(std::forward<Policy>(policy), "rdma_notify",
+  void notify(async_event_type event, on_failure policy = throwing{}) const {
+    call(policy, "rdma_notify",
          [&](rdma_cm_id* id) { return rdma_notify(id, static_cast<ibv_event_type>(event)); });
   }
 
   /// Ends the connection: moves the queue pair that was made for the identifier to ERR (iWARP:
   /// SQD), which flushes what is posted, and tells the peer; an event tells both: disconnected.
   /// Wraps: rdma_disconnect(3).
-  template <error_policy Policy = throwing>
-  void disconnect(Policy&& policy = {}) const {
-    call_on_device(std::forward<Policy>(policy), "rdma_disconnect",
-                   [](rdma_cm_id* id) { return rdma_disconnect(id); });
+  void disconnect(on_failure policy = throwing{}) const {
+    call_on_device(policy, "rdma_disconnect", [](rdma_cm_id* id) { return rdma_disconnect(id); });
   }
 
  protected:

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include <rdma/rdma_cma.h>
 
@@ -25,37 +24,32 @@ class identifier_settings : public identifier_calls<Storage> {
   /// The type of service of the packets: the six bits of DSCP above the two of ECN, as in an IP
   /// header. InfiniBand and RoCE make their traffic class of it. Before the route is resolved.
   /// Wraps: rdma_set_option(3).
-  template <error_policy Policy = throwing>
-  void set_type_of_service(std::uint8_t type, Policy&& policy = {}) const {
-    set(std::forward<Policy>(policy), RDMA_OPTION_ID_TOS, type);
+  void set_type_of_service(std::uint8_t type, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_TOS, type);
   }
   /// Binds even if the address was used until just now, as SO_REUSEADDR does. Before it binds.
   /// Wraps: rdma_set_option(3).
-  template <error_policy Policy = throwing>
-  void set_reuse_address(bool reuse, Policy&& policy = {}) const {
-    set(std::forward<Policy>(policy), RDMA_OPTION_ID_REUSEADDR, reuse ? 1 : 0);
+  void set_reuse_address(bool reuse, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_REUSEADDR, reuse ? 1 : 0);
   }
   /// On an IPv6 address: whether it is for IPv6 alone, as IPV6_V6ONLY says, so that another can
   /// listen on the same port for IPv4. Before it binds. Wraps: rdma_set_option(3).
-  template <error_policy Policy = throwing>
-  void set_address_family_only(bool only, Policy&& policy = {}) const {
-    set(std::forward<Policy>(policy), RDMA_OPTION_ID_AFONLY, only ? 1 : 0);
+  void set_address_family_only(bool only, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_AFONLY, only ? 1 : 0);
   }
   /// How long its queue pair waits for an acknowledgement before it sends again; made of the path's
   /// packet life time unless it is said here. Before it connects; for RC and XRC alone, or else
   /// EINVAL. Wraps: rdma_set_option(3).
-  template <error_policy Policy = throwing>
-  void set_acknowledge_timeout(acknowledge_timeout time, Policy&& policy = {}) const {
-    set(std::forward<Policy>(policy), RDMA_OPTION_ID_ACK_TIMEOUT, time.code());
+  void set_acknowledge_timeout(acknowledge_timeout time, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_ACK_TIMEOUT, time.code());
   }
 
   /// Gives the way to the peer instead of having it resolved, once the address is; an event tells:
   /// route_resolved. Of InfiniBand; the kernel takes only the first way in both directions.
   /// Wraps: rdma_set_option(3).
-  template <error_policy Policy = throwing>
-  void set_path(const path_record& path, Policy&& policy = {}) const {
+  void set_path(const path_record& path, on_failure policy = throwing{}) const {
     ibv_path_data native = path.native();
-    call(std::forward<Policy>(policy), "rdma_set_option", [&](rdma_cm_id* id) {
+    call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
       return rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &native, sizeof native);
     });
   }
@@ -69,19 +63,17 @@ class identifier_settings : public identifier_calls<Storage> {
   /// Tells the peer, with the request to connect or its acceptance, what this side supports beyond
   /// the specification. Only for a queue pair of one's own: for others librdmacm does it. Refuses
   /// (EINVAL) enhancements without a vendor. Wraps: rdma_set_local_ece(3).
-  template <error_policy Policy = throwing>
   void set_local_enhancements(const connection_enhancements& enhancements,
-                              Policy&& policy = {}) const {
+                              on_failure policy = throwing{}) const {
     ibv_ece native{enhancements.vendor_id, enhancements.options, 0};
-    call(std::forward<Policy>(policy), "rdma_set_local_ece",
+    call(policy, "rdma_set_local_ece",
          [&](rdma_cm_id* id) { return rdma_set_local_ece(id, &native); });
   }
   /// What the peer told of its own, with its request or its acceptance; no vendor when it told
   /// nothing. Only for a queue pair of one's own. Wraps: rdma_get_remote_ece(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] connection_enhancements remote_enhancements(Policy&& policy = {}) const {
+  [[nodiscard]] connection_enhancements remote_enhancements(on_failure policy = throwing{}) const {
     ibv_ece native{};
-    if (!call(std::forward<Policy>(policy), "rdma_get_remote_ece",
+    if (!call(policy, "rdma_get_remote_ece",
               [&](rdma_cm_id* id) { return rdma_get_remote_ece(id, &native); }))
       return {};
     return {native.vendor_id, native.options};
@@ -91,9 +83,9 @@ class identifier_settings : public identifier_calls<Storage> {
   using identifier_calls<Storage>::call;
 
  private:
-  template <error_policy Policy, class Value>
-  void set(Policy&& policy, int option, Value value) const {
-    call(std::forward<Policy>(policy), "rdma_set_option", [&](rdma_cm_id* id) {
+  template <class Value>
+  void set(on_failure policy, int option, Value value) const {
+    call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
       return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value);
     });
   }

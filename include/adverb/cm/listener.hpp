@@ -50,30 +50,27 @@ class [[nodiscard]] listener {
   /// targets is one of `transport::xrc_recv`.
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3), rdma_create_ep(3), rdma_bind_addr(3),
   /// rdma_listen(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static listener create(const socket_address& address,
-                                       const listener_options& options = {}, Policy&& policy = {}) {
+                                       const listener_options& options = {},
+                                       on_failure policy = throwing{}) {
     static_assert(Transport != transport::xrc_send,
                   "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
     if constexpr (detail::needs_endpoint(Transport)) {
-      return on_endpoint(address, options, std::forward<Policy>(policy));
+      return on_endpoint(address, options, policy);
     } else {
       const bool on_both = address.is_any() && address.family() == address_family::ipv6 &&
                            !options.address_family_only;
-      if (on_both) return on_both_families(address.port(), options, std::forward<Policy>(policy));
-      listener made{
-          detail::cm_session::create(port_space_of(Transport), std::forward<Policy>(policy))};
-      if (!made || !listens(made.session_.id, address, options, std::forward<Policy>(policy)))
-        return {};
+      if (on_both) return on_both_families(address.port(), options, policy);
+      listener made{detail::cm_session::create(port_space_of(Transport), policy)};
+      if (!made || !listens(made.session_.id, address, options, policy)) return {};
       return made;
     }
   }
 
   /// On a port of every address of this machine, IPv4 and IPv6.
-  template <error_policy Policy = throwing>
   [[nodiscard]] static listener create(std::uint16_t port, const listener_options& options = {},
-                                       Policy&& policy = {}) {
-    return create(socket_address::any(port), options, std::forward<Policy>(policy));
+                                       on_failure policy = throwing{}) {
+    return create(socket_address::any(port), options, policy);
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
@@ -91,13 +88,12 @@ class [[nodiscard]] listener {
 
   /// Waits for the next request. Nothing (ETIMEDOUT) when none came in time, or a signal handler
   /// ran meanwhile (EINTR): both are reported.
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection_request<Transport> next_request(timeout limit = timeout::endless(),
-                                                           Policy&& policy = {}) const {
-    auto event = session_.wait_for({event_type::connect_request}, limit, "listener::next_request",
-                                   std::forward<Policy>(policy));
+                                                           on_failure policy = throwing{}) const {
+    auto event =
+        session_.wait_for({event_type::connect_request}, limit, "listener::next_request", policy);
     if (!event) return {};
-    return connection_request<Transport>::take(*event, std::forward<Policy>(policy));
+    return connection_request<Transport>::take(*event, policy);
   }
 
   /// Waits for the next request, and accepts it:
@@ -108,23 +104,18 @@ class [[nodiscard]] listener {
   /// `prepare` sees the request when the queue pair is there and before it is accepted: receives
   /// that are posted there are in place before the peer can send. A request that fails on the way
   /// is turned down. Wraps: rdma_create_qp(3), rdma_accept(3).
-  template <preparation<connection_request<Transport, step::ready>> Prepare,
-            error_policy Policy = throwing>
+  template <preparation<connection_request<Transport, step::ready>> Prepare>
   [[nodiscard]] connection<Transport> accept(const accept_options& options, Prepare&& prepare,
-                                             Policy&& policy = {}) const {
-    auto request = next_request(options.request_timeout, std::forward<Policy>(policy));
+                                             on_failure policy = throwing{}) const {
+    auto request = next_request(options.request_timeout, policy);
     if (!request) return {};
-    auto ready =
-        request.create_queue_pair(options.queue_pair, options.domain, std::forward<Policy>(policy));
-    if (!ready ||
-        !detail::prepared(std::forward<Policy>(policy), "listener::accept", ready, prepare))
-      return {};
-    return ready.accept(options.connection, options.accept_timeout, std::forward<Policy>(policy));
+    auto ready = request.create_queue_pair(options.queue_pair, options.domain, policy);
+    if (!ready || !detail::prepared(policy, "listener::accept", ready, prepare)) return {};
+    return ready.accept(options.connection, options.accept_timeout, policy);
   }
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection<Transport> accept(const accept_options& options = {},
-                                             Policy&& policy = {}) const {
-    return accept(options, detail::no_preparation, std::forward<Policy>(policy));
+                                             on_failure policy = throwing{}) const {
+    return accept(options, detail::no_preparation, policy);
   }
 
  private:
@@ -133,40 +124,38 @@ class [[nodiscard]] listener {
 
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 
-  template <error_policy Policy>
   [[nodiscard]] static listener on_endpoint(const socket_address& address,
-                                            const listener_options& options, Policy&& policy) {
+                                            const listener_options& options, on_failure policy) {
     if (options.reuse_address) {
-      detail::refuse_to_reuse(std::forward<Policy>(policy), address);
+      detail::refuse_to_reuse(policy, address);
       return {};
     }
-    cm::identifier id =
-        detail::create_endpoint(std::forward<Policy>(policy), Transport, address, {});
+    cm::identifier id = detail::create_endpoint(policy, Transport, address, {});
     if (!id) return {};
-    listener made{detail::cm_session::of_request(std::move(id), std::forward<Policy>(policy))};
+    listener made{detail::cm_session::of_request(std::move(id), policy)};
     if (!made) return {};
-    made.session_.id.listen(options.backlog, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    made.session_.id.listen(options.backlog, policy);
+    if (policy.failed()) return {};
     return made;
   }
 
   /// An identifier for each family, on one channel: what listens on the IPv6 wildcard does not take
   /// IPv4 everywhere (see the guide). On a machine without IPv6 there is only the other.
-  template <error_policy Policy>
   [[nodiscard]] static listener on_both_families(std::uint16_t port,
-                                                 const listener_options& options, Policy&& policy) {
+                                                 const listener_options& options,
+                                                 on_failure policy) {
     failure why;
     for (int choices_left = port == 0 ? most_choices_of_port : 1; choices_left > 0;
          --choices_left) {
       listener made = on_both_families_once(port, options, why);
       if (made) {
-        detail::clear(policy);
+        policy.clear();
         return made;
       }
       if (why.code() != std::errc::address_in_use && why.code() != std::errc::address_not_available)
         break;
     }
-    detail::pass_on(std::forward<Policy>(policy), why);
+    policy.report(why);
     return {};
   }
   [[nodiscard]] static listener on_both_families_once(std::uint16_t port, listener_options options,
@@ -186,17 +175,16 @@ class [[nodiscard]] listener {
   }
 
   /// Binds and listens. False when that failed.
-  template <error_policy Policy>
   [[nodiscard]] static bool listens(const cm::identifier& id, const socket_address& address,
-                                    const listener_options& options, Policy&& policy) {
-    if (options.reuse_address) id.set_reuse_address(true, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return false;
-    if (options.address_family_only) id.set_address_family_only(true, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return false;
-    id.bind(address, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return false;
-    id.listen(options.backlog, std::forward<Policy>(policy));
-    return !detail::failed(policy);
+                                    const listener_options& options, on_failure policy) {
+    if (options.reuse_address) id.set_reuse_address(true, policy);
+    if (policy.failed()) return false;
+    if (options.address_family_only) id.set_address_family_only(true, policy);
+    if (policy.failed()) return false;
+    id.bind(address, policy);
+    if (policy.failed()) return false;
+    id.listen(options.backlog, policy);
+    return !policy.failed();
   }
 
   detail::cm_session session_;

@@ -40,14 +40,13 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   /// Takes over what `identifier::join_multicast` began and `joined`, the event, has told. Sends to
   /// the group come from pairs in the domain; without one it is that of librdmacm, or of the
   /// identifier's queue pair. When the address handle is not made, the group is left.
-  template <error_policy Policy = throwing>
   multicast_membership(adopt_t, identifier_ref id, const socket_address& group, event& joined,
-                       protection_domain_ref domain = {}, Policy&& policy = {})
+                       protection_domain_ref domain = {}, on_failure policy = throwing{})
       : multicast_membership{adopt, id, group} {
     const datagram_parameters there = joined.datagram_parameters();
     // Leaving waits for it.
     joined.acknowledge();
-    find_way(domain ? domain : domain_of(id), there, std::forward<Policy>(policy));
+    find_way(domain ? domain : domain_of(id), there, policy);
   }
 
   multicast_membership(multicast_membership&& other) noexcept
@@ -73,15 +72,14 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   /// Leaves now, and reports an error. It is empty afterwards, whatever happened: librdmacm forgets
   /// a membership that could not be left, which ends with the identifier then. Closing an empty one
   /// does nothing. Wraps: rdma_leave_multicast(3).
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    detail::clear(policy);
+  void close(on_failure policy = throwing{}) {
+    policy.clear();
     if (!id_) return;
     detail::lifetime_registry::instance().remove_child(id_.native_handle(),
                                                        object_kind::multicast_membership);
     const identifier_ref left = std::exchange(id_, {});
     datagram_way::operator=({});
-    left.leave_multicast(std::exchange(group_, {}), std::forward<Policy>(policy));
+    left.leave_multicast(std::exchange(group_, {}), policy);
   }
 
  private:
@@ -95,35 +93,30 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   }
 
   /// Joins, and waits until the group is joined.
-  template <error_policy Policy>
   [[nodiscard]] static multicast_membership join(const detail::cm_session& session,
                                                  const socket_address& group,
                                                  const multicast_options& options,
-                                                 Policy&& policy) {
+                                                 on_failure policy) {
     const identifier_ref id = session.id;
-    if (!detail::check_present(std::forward<Policy>(policy), "rdma_join_multicast",
-                               id.native_handle()))
-      return {};
+    if (!detail::check_present(policy, "rdma_join_multicast", id.native_handle())) return {};
     // Else it is the attachment of the queue pair that fails, of which librdmacm tells no reason.
     if (detail::is_single_address(group)) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EINVAL, "rdma_join_multicast",
-          [&](failure_description& description) {
-            description.detail(to_text(group));
-            detail::on_object<detail::identifier_traits>(id.native_handle())(description);
-            detail::explain_group(description, id.native_handle(), group);
-          });
+      policy.report(EINVAL, "rdma_join_multicast", [&](failure_description& description) {
+        description.detail(to_text(group));
+        detail::on_object<detail::identifier_traits>(id.native_handle())(description);
+        detail::explain_group(description, id.native_handle(), group);
+      });
       return {};
     }
-    id.join_multicast(group, options.role, nullptr, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    id.join_multicast(group, options.role, nullptr, policy);
+    if (policy.failed()) return {};
     multicast_membership joined{adopt, id, group};
     auto event = session.wait_for({event_type::multicast_join}, options.timeout,
-                                  "rdma_join_multicast", std::forward<Policy>(policy));
+                                  "rdma_join_multicast", policy);
     if (!event) return {};
     const datagram_parameters there = event->datagram_parameters();
     event.reset();
-    joined.find_way(domain_of(id), there, std::forward<Policy>(policy));
+    joined.find_way(domain_of(id), there, policy);
     return joined;
   }
 
@@ -132,10 +125,9 @@ class [[nodiscard]] multicast_membership : public datagram_way {
     return pair == nullptr ? id.protection_domain() : protection_domain_ref{pair->pd};
   }
 
-  template <error_policy Policy>
-  void find_way(protection_domain_ref domain, const datagram_parameters& there, Policy&& policy) {
-    datagram_way::operator=(datagram_way{domain, there, std::forward<Policy>(policy)});
-    if (detail::failed(policy)) close(detail::telling{});
+  void find_way(protection_domain_ref domain, const datagram_parameters& there, on_failure policy) {
+    datagram_way::operator=(datagram_way{domain, there, policy});
+    if (policy.failed()) close(detail::telling{});
   }
 
   identifier_ref id_;

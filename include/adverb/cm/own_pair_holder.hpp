@@ -27,11 +27,10 @@ class own_pair_holder {
 
   /// Gives the pair back, in RESET, for another connection. Receives that were posted are
   /// forgotten. Empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
-      Policy&& policy = {}) {
-    auto fresh = pair_.reset(std::forward<Policy>(policy));
-    if (!failed(policy)) session_ = {};
+      on_failure policy = throwing{}) {
+    auto fresh = pair_.reset(policy);
+    if (!policy.failed()) session_ = {};
     return fresh;
   }
 

@@ -6,7 +6,6 @@
 #include <concepts>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include <adverb/core/check.hpp>
 
@@ -28,18 +27,17 @@ namespace adverb::inline ADVERB_ABI::detail {
 inline constexpr auto no_preparation = [](const auto&) {};
 
 /// Calls what prepares. False when it gives up, which is reported (ECANCELED).
-template <error_policy Policy, class Ready, cm::preparation<Ready> Prepare>
-[[nodiscard]] bool prepared(Policy&& policy, std::string_view verb, Ready& ready,
+template <class Ready, cm::preparation<Ready> Prepare>
+[[nodiscard]] bool prepared(on_failure policy, std::string_view verb, Ready& ready,
                             Prepare& prepare) {
   if constexpr (std::is_void_v<std::invoke_result_t<Prepare&, Ready&>>) {
     prepare(ready);
     return true;
   } else {
     if (prepare(ready)) return true;
-    report_errno(std::forward<Policy>(policy), ECANCELED, verb,
-                 [&](failure_description& description) {
-                   description.explain("the program gave it up when it saw the queue pair");
-                 });
+    policy.report(ECANCELED, verb, [&](failure_description& description) {
+      description.explain("the program gave it up when it saw the queue pair");
+    });
     return false;
   }
 }

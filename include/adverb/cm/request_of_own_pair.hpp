@@ -28,18 +28,16 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
   /// only `take_queue_pair` is left. A peer that has disconnected meanwhile gives a connection that
   /// `has_ended`: what it sent is there. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3),
   /// rdma_accept(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] connection_of_own_pair<Transport> accept(const connection_options& options = {},
                                                          timeout limit = timeout::seconds(10),
-                                                         Policy&& policy = {}) {
-    if (!detail::check_present(std::forward<Policy>(policy), "rdma_accept", pair_.native_handle()))
-      return {};
+                                                         on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, "rdma_accept", pair_.native_handle())) return {};
     const auto event = session_.take_step(
         detail::accepted, limit, "rdma_accept",
         [&](auto&& start_policy) {
           answer(options, std::forward<decltype(start_policy)>(start_policy));
         },
-        std::forward<Policy>(policy));
+        policy);
     if (!event) return {};
     return {std::move(session_), private_data_, parameters_, std::move(pair_),
             event->type() == event_type::disconnected};
@@ -47,12 +45,11 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
 
   /// Rejects, with bytes for the program at the other side, and gives the pair back, in RESET.
   /// Empty afterwards, unless it fails. Wraps: rdma_reject(3), ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
   adverb::queue_pair<Transport, qp_state::reset> reject(const cm::private_data& data = {},
-                                                        Policy&& policy = {}) {
-    session_.id.reject(data, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    return this->take_queue_pair(std::forward<Policy>(policy));
+                                                        on_failure policy = throwing{}) {
+    session_.id.reject(data, policy);
+    if (policy.failed()) return {};
+    return this->take_queue_pair(policy);
   }
 
  private:
@@ -64,15 +61,11 @@ class [[nodiscard]] request_of_own_pair : public detail::own_pair_holder<Transpo
                       adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
       : base{std::move(session), std::move(pair)}, private_data_{data}, parameters_{parameters} {}
 
-  template <error_policy Policy>
-  void answer(const connection_options& options, Policy&& policy) {
-    const auto limits =
-        detail::granted_limits(options, parameters_, pair_.context(), std::forward<Policy>(policy));
-    if (!detail::failed(policy) &&
-        detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, limits,
-                                 std::forward<Policy>(policy)))
-      session_.id.accept(detail::options_for_own_pair(options, pair_.native_handle()),
-                         std::forward<Policy>(policy));
+  void answer(const connection_options& options, on_failure policy) {
+    const auto limits = detail::granted_limits(options, parameters_, pair_.context(), policy);
+    if (!policy.failed() &&
+        detail::connect_own_pair(session_.id, pair_.native_handle(), reached_, limits, policy))
+      session_.id.accept(detail::options_for_own_pair(options, pair_.native_handle()), policy);
   }
 
   cm::private_data private_data_;

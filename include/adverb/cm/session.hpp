@@ -47,120 +47,111 @@ struct cm_session {
   ~cm_session() = default;
 
   /// A channel that returns at once when it is empty. Wraps: rdma_create_event_channel(3).
-  template <error_policy Policy>
-  [[nodiscard]] static cm::event_channel own_channel(Policy&& policy) {
-    cm::event_channel channel = cm::event_channel::create(std::forward<Policy>(policy));
+  [[nodiscard]] static cm::event_channel own_channel(on_failure policy) {
+    cm::event_channel channel = cm::event_channel::create(policy);
     if (!channel) return {};
-    channel.set_non_blocking(true, std::forward<Policy>(policy));
-    if (failed(policy)) return {};
+    channel.set_non_blocking(true, policy);
+    if (policy.failed()) return {};
     return channel;
   }
 
-  template <error_policy Policy>
-  [[nodiscard]] static cm_session create(cm::port_space space, Policy&& policy) {
+  [[nodiscard]] static cm_session create(cm::port_space space, on_failure policy) {
     cm_session session;
-    session.channel = own_channel(std::forward<Policy>(policy));
+    session.channel = own_channel(policy);
     if (!session.channel) return {};
-    session.id =
-        cm::identifier::create(session.channel, space, nullptr, std::forward<Policy>(policy));
+    session.id = cm::identifier::create(session.channel, space, nullptr, policy);
     if (!session.id) return {};
     return session;
   }
 
   /// An identifier that came with a request, or that was synchronous, on a channel of its own.
-  template <error_policy Policy>
-  [[nodiscard]] static cm_session of_request(cm::identifier&& request, Policy&& policy) {
+  [[nodiscard]] static cm_session of_request(cm::identifier&& request, on_failure policy) {
     cm_session session;
-    session.channel = own_channel(std::forward<Policy>(policy));
+    session.channel = own_channel(policy);
     if (!session.channel) return {};
     session.id = std::move(request);
-    session.id.migrate(session.channel, std::forward<Policy>(policy));
-    if (failed(policy)) return {};
+    session.id.migrate(session.channel, policy);
+    if (policy.failed()) return {};
     return session;
   }
 
   /// Waits for any event. Nothing when the time is up (ETIMEDOUT), or a signal handler ran (EINTR):
   /// both are reported, as `verb` that failed.
-  template <error_policy Policy>
   [[nodiscard]] std::optional<cm::event> wait(const deadline& until, timeout limit,
-                                              std::string_view verb, Policy&& policy) const {
-    if (!check_present(std::forward<Policy>(policy), verb, id.native_handle())) return std::nullopt;
+                                              std::string_view verb, on_failure policy) const {
+    if (!check_present(policy, verb, id.native_handle())) return std::nullopt;
     while (true) {
       if (!until.wait_readable(channel.file_descriptor())) {
         const bool late = until.passed();
-        report_errno(std::forward<Policy>(policy), late ? ETIMEDOUT : EINTR, verb,
-                     [&](failure_description& description) {
-                       on_object<identifier_traits>(id.native_handle())(description);
-                       description.explain([&](text_writer& writer) {
-                         if (late)
-                           explain_silence(writer, verb, id.native_handle(), limit);
-                         else
-                           writer.put("a signal handler ran meanwhile");
-                       });
-                     });
+        policy.report(late ? ETIMEDOUT : EINTR, verb, [&](failure_description& description) {
+          on_object<identifier_traits>(id.native_handle())(description);
+          description.explain([&](text_writer& writer) {
+            if (late)
+              explain_silence(writer, verb, id.native_handle(), limit);
+            else
+              writer.put("a signal handler ran meanwhile");
+          });
+        });
         return std::nullopt;
       }
-      std::optional<cm::event> event = channel.next_event(std::forward<Policy>(policy));
-      if (event || failed(policy)) return event;
+      std::optional<cm::event> event = channel.next_event(policy);
+      if (event || policy.failed()) return event;
     }
   }
 
   /// Waits for the event that ends a step; any other that ends it is reported as the failure of
   /// `verb`, after `failed_event` has seen it.
-  template <error_policy Policy, class OnFailure>
+  template <class OnFailure>
   [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
-                                                  std::string_view verb, Policy&& policy,
+                                                  std::string_view verb, on_failure policy,
                                                   const OnFailure& failed_event) const {
     const deadline until{limit};
     while (true) {
-      std::optional<cm::event> event = wait(until, limit, verb, std::forward<Policy>(policy));
+      std::optional<cm::event> event = wait(until, limit, verb, policy);
       if (!event) return std::nullopt;
       if (wanted.include(*event)) return event;
       if (event->type() == cm::event_type::address_change ||
           event->type() == cm::event_type::timewait_exit)
         continue;
       failed_event(*event);
-      report_errno(
-          std::forward<Policy>(policy), errno_of(*event), verb,
-          [&](failure_description& description) {
-            on_object<identifier_traits>(id.native_handle())(description);
-            description.explain([&](text_writer& writer) { explain_event(writer, *event); });
-          });
+      policy.report(errno_of(*event), verb, [&](failure_description& description) {
+        on_object<identifier_traits>(id.native_handle())(description);
+        description.explain([&](text_writer& writer) { explain_event(writer, *event); });
+      });
       return std::nullopt;
     }
   }
-  template <error_policy Policy>
   [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
-                                                  std::string_view verb, Policy&& policy) const {
-    return wait_for(wanted, limit, verb, std::forward<Policy>(policy), [](const cm::event&) {});
+                                                  std::string_view verb, on_failure policy) const {
+    return wait_for(wanted, limit, verb, policy, [](const cm::event&) {});
   }
 
   /// Takes a step: `start` makes the call, with a policy, and its event is waited for. A step whose
   /// event did not come, because the time was up or a signal handler ran, is under way: taken again
   /// it is not started again, which the kernel would refuse, but waited for.
-  template <error_policy Policy, class Start, class OnFailure>
+  template <class Start, class OnFailure>
   [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
                                                    std::string_view verb, const Start& start,
-                                                   Policy&& policy, const OnFailure& failed_event) {
+                                                   on_failure policy,
+                                                   const OnFailure& failed_event) {
     if (!under_way) {
-      start(std::forward<Policy>(policy));
-      if (failed(policy)) return std::nullopt;
+      start(policy);
+      if (policy.failed()) return std::nullopt;
       under_way = true;
     }
-    std::optional<cm::event> event = wait_for(wanted, limit, verb, std::forward<Policy>(policy),
-                                              [&](const cm::event& failed_with) {
-                                                under_way = false;
-                                                failed_event(failed_with);
-                                              });
+    std::optional<cm::event> event =
+        wait_for(wanted, limit, verb, policy, [&](const cm::event& failed_with) {
+          under_way = false;
+          failed_event(failed_with);
+        });
     if (event) under_way = false;
     return event;
   }
-  template <error_policy Policy, class Start>
+  template <class Start>
   [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
                                                    std::string_view verb, const Start& start,
-                                                   Policy&& policy) {
-    return take_step(wanted, limit, verb, start, std::forward<Policy>(policy),
-                     [](const cm::event&) {});
+                                                   on_failure policy) {
+    return take_step(wanted, limit, verb, start, policy, [](const cm::event&) {});
   }
 };
 

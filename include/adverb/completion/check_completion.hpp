@@ -2,43 +2,40 @@
 // How a completion that is no success is reported.
 #pragma once
 
-#include <utility>
-
 #include <adverb/completion/status.hpp>
 #include <adverb/core/error.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-template <error_policy Policy, class Completion, class PutPair>
-[[gnu::cold, gnu::noinline]] void report_completion(Policy&& policy, const Completion& completion,
+template <class Completion, class PutPair>
+[[gnu::cold, gnu::noinline]] void report_completion(on_failure policy, const Completion& completion,
                                                     const PutPair& put_pair) {
   const completion_status status = completion.status();
-  report(std::forward<Policy>(policy), make_error_code(status), "work request",
-         [&](failure_description& description) {
-           description
-               .object([&](text_writer& writer) {
-                 put_pair(writer);
-                 writer.put("id ").decimal(completion.id());
-               })
-               .explain([&](text_writer& writer) {
-                 writer.put(hint_for(status));
-                 const std::uint32_t vendor_error = completion.vendor_error();
-                 if (vendor_error == 0) return;
-                 writer.put(hint_for(status).empty() ? "" : "; ");
-                 writer.put("vendor error 0x").hexadecimal(vendor_error);
-               });
-         });
+  policy.report(make_error_code(status), "work request", [&](failure_description& description) {
+    description
+        .object([&](text_writer& writer) {
+          put_pair(writer);
+          writer.put("id ").decimal(completion.id());
+        })
+        .explain([&](text_writer& writer) {
+          writer.put(hint_for(status));
+          const std::uint32_t vendor_error = completion.vendor_error();
+          if (vendor_error == 0) return;
+          writer.put(hint_for(status).empty() ? "" : "; ");
+          writer.put("vendor error 0x").hexadecimal(vendor_error);
+        });
+  });
 }
 
 /// Reports a completion of either engine that is no success. `put_pair` names its queue pair, where
 /// that is known.
-template <error_policy Policy, class Completion, class PutPair>
-[[gnu::always_inline]] inline void check_completion(Policy&& policy, const Completion& completion,
+template <class Completion, class PutPair>
+[[gnu::always_inline]] inline void check_completion(on_failure policy, const Completion& completion,
                                                     const PutPair& put_pair) {
   if (completion.status() == completion_status::success) [[likely]]
-    clear(policy);
+    policy.clear();
   else
-    report_completion(std::forward<Policy>(policy), completion, put_pair);
+    report_completion(policy, completion, put_pair);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

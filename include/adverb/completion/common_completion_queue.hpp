@@ -84,50 +84,40 @@ class common_completion_queue_operations : public Storage {
   /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
   /// next of a solicited message or error. A completion that is already there gives none: prefer
   /// `wait` and `arm_and_drain`, which get this right. Wraps: ibv_req_notify_cq(3).
-  template <error_policy Policy = throwing>
-  void request_notification(bool solicited_only = false, Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_req_notify_cq",
-                               this->native_handle()))
-      return;
+  void request_notification(bool solicited_only = false, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "ibv_req_notify_cq", this->native_handle())) return;
     const int result = ibv_req_notify_cq(plain(), solicited_only ? 1 : 0);
-    detail::check_returned(std::forward<Policy>(policy), "ibv_req_notify_cq", result, on_queue());
+    detail::check_returned(policy, "ibv_req_notify_cq", result, on_queue());
   }
 
   /// Gives it room for at least `capacity` completions, more or fewer than before; `capacity()`
   /// tells what it got. What is in it stays in it, so it cannot become smaller than that, and what
   /// is reserved stays reserved: fewer are refused (EBUSY). Not while another thread polls.
   /// Wraps: ibv_resize_cq(3).
-  template <error_policy Policy = throwing>
-  void resize(std::size_t capacity, Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_resize_cq",
-                               this->native_handle()))
-      return;
+  void resize(std::size_t capacity, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "ibv_resize_cq", this->native_handle())) return;
     const std::size_t needed = reserved();
     const int result =
         capacity < needed ? EBUSY : ibv_resize_cq(plain(), detail::entries_of(capacity));
-    detail::check_returned(std::forward<Policy>(policy), "ibv_resize_cq", result,
-                           [&](failure_description& description) {
-                             on_queue()(description);
-                             if (capacity < needed)
-                               return detail::explain_reserved(description, needed);
-                             if (description.code() != std::errc::invalid_argument) return;
-                             description.explain([&](text_writer& writer) {
-                               detail::explain_resize(writer, context(), this->capacity(),
-                                                      capacity);
-                             });
-                           });
+    detail::check_returned(policy, "ibv_resize_cq", result, [&](failure_description& description) {
+      on_queue()(description);
+      if (capacity < needed) return detail::explain_reserved(description, needed);
+      if (description.code() != std::errc::invalid_argument) return;
+      description.explain([&](text_writer& writer) {
+        detail::explain_resize(writer, context(), this->capacity(), capacity);
+      });
+    });
   }
 
   /// Lets an event wait until there are this many completions, or until this long after the first
   /// of them. The period is any duration, rounded up to microseconds. More than 65535 of either is
   /// refused (EINVAL). Wraps: ibv_modify_cq(3).
-  template <duration_like Duration, error_policy Policy = throwing>
-  void moderate(std::uint32_t completions, const Duration& period, Policy&& policy = {}) const {
+  template <duration_like Duration>
+  void moderate(std::uint32_t completions, const Duration& period,
+                on_failure policy = throwing{}) const {
     const std::uint32_t microseconds = detail::moderation_microseconds(period);
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_modify_cq",
-                               this->native_handle()) ||
-        !holds(std::forward<Policy>(policy), "ibv_modify_cq",
-               completions <= 0xffff && microseconds <= 0xffff,
+    if (!detail::check_present(policy, "ibv_modify_cq", this->native_handle()) ||
+        !holds(policy, "ibv_modify_cq", completions <= 0xffff && microseconds <= 0xffff,
                "completions are moderated by at most 65535 of them and 65535 microseconds"))
       return;
     ibv_modify_cq_attr attributes{};
@@ -135,14 +125,12 @@ class common_completion_queue_operations : public Storage {
     attributes.moderate.cq_count = static_cast<std::uint16_t>(completions);
     attributes.moderate.cq_period = static_cast<std::uint16_t>(microseconds);
     const int result = ibv_modify_cq(plain(), &attributes);
-    detail::check_returned(std::forward<Policy>(policy), "ibv_modify_cq", result,
-                           [&](failure_description& description) {
-                             on_queue()(description);
-                             description.explain([&](text_writer& writer) {
-                               detail::explain_moderation(writer, context(), completions,
-                                                          microseconds);
-                             });
-                           });
+    detail::check_returned(policy, "ibv_modify_cq", result, [&](failure_description& description) {
+      on_queue()(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_moderation(writer, context(), completions, microseconds);
+      });
+    });
   }
 
  protected:
@@ -150,87 +138,86 @@ class common_completion_queue_operations : public Storage {
   // and returns how many.
 
   /// Waits until `poll` takes something, or until the deadline.
-  template <class Poll, error_policy Policy>
-  std::size_t wait_with(const Poll& poll, const detail::deadline& deadline, Policy&& policy) const {
+  template <class Poll>
+  std::size_t wait_with(const Poll& poll, const detail::deadline& deadline,
+                        on_failure policy) const {
     constexpr std::string_view verb = "completion_queue::wait";
-    if (!holds(std::forward<Policy>(policy), verb, static_cast<bool>(channel()),
-               "the queue was made without a channel"))
+    if (!holds(policy, verb, static_cast<bool>(channel()), "the queue was made without a channel"))
       return 0;
     while (true) {
-      std::size_t count = poll(std::forward<Policy>(policy));
-      if (count != 0 || detail::failed(policy)) return count;
-      request_notification(false, std::forward<Policy>(policy));
-      if (detail::failed(policy)) return 0;
-      count = poll(std::forward<Policy>(policy));
-      if (detail::failed(policy)) return count;
+      std::size_t count = poll(policy);
+      if (count != 0 || policy.failed()) return count;
+      request_notification(false, policy);
+      if (policy.failed()) return 0;
+      count = poll(policy);
+      if (policy.failed()) return count;
       // What came in between may have left an event, which must not pile up with later ones.
       while (count != 0 && channel().has_event())
-        if (!take_event(std::forward<Policy>(policy), verb)) return count;
+        if (!take_event(policy, verb)) return count;
       if (count != 0 || !deadline.wait_readable(channel().file_descriptor())) return count;
-      if (!take_event(std::forward<Policy>(policy), verb)) return 0;
+      if (!take_event(policy, verb)) return 0;
     }
   }
 
   /// Polls until `poll` takes something, for at most this long. `fits` tells (and reports) whether
   /// anything can be taken at all. All that is done when nothing was there is apart, and there is
   /// one call of `poll`, so that it can be inlined.
-  template <class Poll, class Fits, class Timeout, error_policy Policy>
-  std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout, Policy&& policy) const {
+  template <class Poll, class Fits, class Timeout>
+  std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout,
+                             on_failure policy) const {
     std::optional<detail::spin_deadline> deadline;
     while (this->native_handle() != nullptr) {
-      const std::size_t count = poll(std::forward<Policy>(policy));
-      if (count != 0 || detail::failed(policy)) [[likely]]
+      const std::size_t count = poll(policy);
+      if (count != 0 || policy.failed()) [[likely]]
         return count;
-      if (!goes_on(deadline, fits, timeout, std::forward<Policy>(policy))) return 0;
+      if (!goes_on(deadline, fits, timeout, policy)) return 0;
     }
-    fits(std::forward<Policy>(policy));
+    fits(policy);
     return 0;
   }
 
   /// Polls without sleeping until `stop` says so, and returns how many completions there were.
-  template <class Poll, class Stop, error_policy Policy>
-  std::size_t poll_until_with(const Poll& poll, Stop& stop, Policy&& policy) const {
+  template <class Poll, class Stop>
+  std::size_t poll_until_with(const Poll& poll, Stop& stop, on_failure policy) const {
     return repeat_until(
-        [&](auto&& policy_of_step) {
-          const std::size_t count = poll(std::forward<decltype(policy_of_step)>(policy_of_step));
+        [&](on_failure policy_of_step) {
+          const std::size_t count = poll(policy_of_step);
           if (count == 0) detail::pause_processor();
           return count;
         },
-        stop, std::forward<Policy>(policy));
+        stop, policy);
   }
 
   /// The same asleep, for at most `interval` at a time.
-  template <class Poll, class Stop, class Interval, error_policy Policy>
+  template <class Poll, class Stop, class Interval>
   std::size_t wait_until_with(const Poll& poll, Stop& stop, const Interval& interval,
-                              Policy&& policy) const {
+                              on_failure policy) const {
     return repeat_until(
-        [&](auto&& policy_of_step) {
-          return wait_with(poll, detail::deadline{interval},
-                           std::forward<decltype(policy_of_step)>(policy_of_step));
+        [&](on_failure policy_of_step) {
+          return wait_with(poll, detail::deadline{interval}, policy_of_step);
         },
-        stop, std::forward<Policy>(policy));
+        stop, policy);
   }
 
   /// Empties the queue, arms it, and empties it again.
-  template <class Poll, error_policy Policy>
-  void arm_and_drain_with(const Poll& poll, Policy&& policy) const {
+  template <class Poll>
+  void arm_and_drain_with(const Poll& poll, on_failure policy) const {
     const auto drain = [&] {
-      while (poll(std::forward<Policy>(policy)) != 0)
-        if (detail::failed(policy)) return;
+      while (poll(policy) != 0)
+        if (policy.failed()) return;
     };
     drain();
-    if (detail::failed(policy)) return;
-    request_notification(false, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return;
+    if (policy.failed()) return;
+    request_notification(false, policy);
+    if (policy.failed()) return;
     drain();
   }
 
   /// Reports a queue that is empty (not there), or that there is no room for what it holds.
-  template <error_policy Policy>
-  bool has_room(Policy&& policy, std::string_view verb, std::size_t room,
+  bool has_room(on_failure policy, std::string_view verb, std::size_t room,
                 std::string_view otherwise) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) &&
-           holds(std::forward<Policy>(policy), verb, room != 0, otherwise);
+    return detail::check_present(policy, verb, this->native_handle()) &&
+           holds(policy, verb, room != 0, otherwise);
   }
 
   [[nodiscard]] auto on_queue() const noexcept {
@@ -243,11 +230,11 @@ class common_completion_queue_operations : public Storage {
   }
 
   /// The part of busy_poll_with that is done when nothing was there: false when it is to end.
-  template <class Fits, class Timeout, error_policy Policy>
+  template <class Fits, class Timeout>
   [[gnu::noinline]] static bool goes_on(std::optional<detail::spin_deadline>& deadline, Fits fits,
-                                        Timeout timeout, Policy&& policy) {
+                                        Timeout timeout, on_failure policy) {
     if (!deadline) {
-      if (!fits(std::forward<Policy>(policy))) return false;
+      if (!fits(policy)) return false;
       deadline.emplace(timeout);
     }
     if (deadline->passed()) return false;
@@ -256,30 +243,28 @@ class common_completion_queue_operations : public Storage {
   }
 
   /// Calls `take`, which returns how many completions it took, until `stop` says so or it fails.
-  template <class Take, class Stop, error_policy Policy>
-  static std::size_t repeat_until(const Take& take, Stop& stop, Policy&& policy) {
+  template <class Take, class Stop>
+  static std::size_t repeat_until(const Take& take, Stop& stop, on_failure policy) {
     std::size_t total = 0;
     while (!stop()) {
-      total += take(std::forward<Policy>(policy));
-      if (detail::failed(policy)) break;
+      total += take(policy);
+      if (policy.failed()) break;
     }
     return total;
   }
 
   /// Takes an event off the channel, which has to be one of this queue. False when there is none.
-  template <error_policy Policy>
-  bool take_event(Policy&& policy, std::string_view verb) const {
-    const auto event = channel().next_event(std::forward<Policy>(policy));
-    return event && holds(std::forward<Policy>(policy), verb, event->native_handle() == plain(),
+  bool take_event(on_failure policy, std::string_view verb) const {
+    const auto event = channel().next_event(policy);
+    return event && holds(policy, verb, event->native_handle() == plain(),
                           "an event of another queue came: a channel that several queues share "
                           "needs next_event and arm_and_drain");
   }
 
   /// Reports (EINVAL) a condition that does not hold.
-  template <error_policy Policy>
-  bool holds(Policy&& policy, std::string_view verb, bool condition,
+  bool holds(on_failure policy, std::string_view verb, bool condition,
              std::string_view otherwise) const {
-    return detail::check_returned(std::forward<Policy>(policy), verb, condition ? 0 : EINVAL,
+    return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
                                   [&](failure_description& description) {
                                     on_queue()(description);
                                     description.explain(otherwise);

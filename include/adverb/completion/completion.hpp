@@ -145,11 +145,9 @@ class completion {
   }
 
   /// Reports a completion that is no success, with its status as the error code.
-  template <error_policy Policy = throwing>
-  void check(Policy&& policy = {}) const {
-    detail::check_completion(std::forward<Policy>(policy), *this, [&](text_writer& writer) {
-      writer.put("qp ").put(queue_pair()).put(" ");
-    });
+  void check(on_failure policy = throwing{}) const {
+    detail::check_completion(
+        policy, *this, [&](text_writer& writer) { writer.put("qp ").put(queue_pair()).put(" "); });
   }
 
   [[nodiscard]] const ibv_wc& native() const noexcept { return native_; }

@@ -27,11 +27,9 @@ class completion_channel_operations : public Storage {
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
   /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
-  template <error_policy Policy = throwing>
-  void set_non_blocking(bool non_blocking, Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "fcntl", this->native_handle()))
-      return;
-    detail::set_non_blocking(std::forward<Policy>(policy), file_descriptor(), non_blocking,
+  void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "fcntl", this->native_handle())) return;
+    detail::set_non_blocking(policy, file_descriptor(), non_blocking,
                              detail::on_device(this->native_handle()->context));
   }
 
@@ -41,8 +39,8 @@ class completion_channel_operations : public Storage {
   /// An event only says that the queue was not empty when it was armed: see
   /// `completion_queue::arm_and_drain`. Defined in <adverb/completion/completion_queue.hpp>.
   /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<completion_queue_ref> next_event(Policy&& policy = {}) const;
+  [[nodiscard]] std::optional<completion_queue_ref> next_event(
+      on_failure policy = throwing{}) const;
 };
 
 namespace detail {
@@ -72,10 +70,9 @@ class [[nodiscard]] completion_channel
   using completion_channel_operations::completion_channel_operations;
 
   /// Wraps: ibv_create_comp_channel(3).
-  template <error_policy Policy = throwing>
-  explicit completion_channel(context_ref context, Policy&& policy = {})
+  explicit completion_channel(context_ref context, on_failure policy = throwing{})
       : completion_channel_operations{detail::make_handle<completion_channel>(
-            std::forward<Policy>(policy), "ibv_create_comp_channel",
+            policy, "ibv_create_comp_channel",
             [&] { return ibv_create_comp_channel(context.native_handle()); },
             detail::on_device(context.native_handle()), context)} {}
 };

@@ -30,15 +30,13 @@ class completion_queue_operations : public common_completion_queue_operations<St
 
   /// Takes completions off the queue, as many as are there and `out` has room for, and returns
   /// them. Thread safe. Wraps: ibv_poll_cq(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard, gnu::always_inline]] std::span<completion> poll(std::span<completion> out,
-                                                               Policy&& policy = {}) const {
+  [[nodiscard, gnu::always_inline]] std::span<completion> poll(
+      std::span<completion> out, on_failure policy = throwing{}) const {
     ibv_cq* const queue = this->native_handle();
     const int count =
         ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
     detail::after_poll_of(queue);
-    return out.first(
-        detail::check_polled(std::forward<Policy>(policy), "ibv_poll_cq", count, this->on_queue()));
+    return out.first(detail::check_polled(policy, "ibv_poll_cq", count, this->on_queue()));
   }
 
   /// Takes everything off the queue, asks for the next event, and takes off what came in between,
@@ -46,11 +44,12 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// completions inside `batch`. For event loops: call it once before the first wait, and then for
   /// each queue that the channel names. An exception from `consume` loses the completions of its
   /// span that it did not look at, and leaves the queue unarmed.
-  template <class Consume, error_policy Policy = throwing>
-  void arm_and_drain(std::span<completion> batch, Consume&& consume, Policy&& policy = {}) const {
+  template <class Consume>
+  void arm_and_drain(std::span<completion> batch, Consume&& consume,
+                     on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>())
-      if (fits(batch, "completion_queue::arm_and_drain", std::forward<Policy>(policy)))
-        this->arm_and_drain_with(hand_to(consume, batch), std::forward<Policy>(policy));
+      if (fits(batch, "completion_queue::arm_and_drain", policy))
+        this->arm_and_drain_with(hand_to(consume, batch), policy);
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
@@ -59,32 +58,32 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// with SA_RESTART, as std::signal does: with a timeout, any), and, when the channel is
   /// non-blocking, when there are none: the next one then gives an event on the channel. By one
   /// thread at a time.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::span<completion> wait(std::span<completion> out, Policy&& policy = {}) const {
-    return wait_for(out, detail::deadline{}, std::forward<Policy>(policy));
+  [[nodiscard]] std::span<completion> wait(std::span<completion> out,
+                                           on_failure policy = throwing{}) const {
+    return wait_for(out, detail::deadline{}, policy);
   }
 
   /// The same for at most this long, which is any duration: returns none, and leaves the queue
   /// armed, when none came in time.
-  template <class Timeout, error_policy Policy = throwing>
+  template <class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, const Timeout& timeout,
-                                           Policy&& policy = {}) const {
-    return wait_for(out, detail::deadline{timeout}, std::forward<Policy>(policy));
+                                           on_failure policy = throwing{}) const {
+    return wait_for(out, detail::deadline{timeout}, policy);
   }
 
   /// Polls without sleeping until there are completions, for at most this long, and returns them:
   /// for latencies below those of an event. Needs no channel. Completions that are there already
   /// cost what `poll` costs; otherwise it pauses the processor between polls, and returns late by
   /// at most about a microsecond, or by a poll where that takes longer.
-  template <class Timeout, error_policy Policy = throwing>
+  template <class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
-                                                Policy&& policy = {}) const {
-    const auto has_room = [this, out](auto&& policy_of_step) {
-      return this->fits(out, "completion_queue::busy_poll",
-                        std::forward<decltype(policy_of_step)>(policy_of_step));
+                                                on_failure policy = throwing{}) const {
+    const auto has_room = [this, out](on_failure policy_of_step) {
+      return this->fits(out, "completion_queue::busy_poll", policy_of_step);
     };
-    return out.first(
-        this->busy_poll_with(poll_into(out), has_room, timeout, std::forward<Policy>(policy)));
+    return out.first(this->busy_poll_with(poll_into(out), has_room, timeout, policy));
   }
 
   /// Polls without sleeping until `stop()` is true, and calls `consume` with spans of the
@@ -96,86 +95,83 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
   /// and is reported. An exception from `consume` or `stop` ends it: of the span that `consume` was
   /// given it loses what that did not look at.
-  template <class Consume, class Stop, error_policy Policy = throwing>
+  template <class Consume, class Stop>
   std::size_t poll_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
-                         Policy&& policy = {}) const {
+                         on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
-      if (fits(batch, "completion_queue::poll_until", std::forward<Policy>(policy)))
-        return this->poll_until_with(hand_to(consume, batch), stop, std::forward<Policy>(policy));
+      if (fits(batch, "completion_queue::poll_until", policy))
+        return this->poll_until_with(hand_to(consume, batch), stop, policy);
     return 0;
   }
 
   /// The same asleep while there are no completions. `stop` is asked after each span, after each
   /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
   /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
-  template <class Consume, class Stop, class Interval, error_policy Policy = throwing>
+  template <class Consume, class Stop, class Interval>
   std::size_t wait_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
-                         const Interval& interval, Policy&& policy = {}) const {
+                         const Interval& interval, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
-      if (fits(batch, "completion_queue::wait_until", std::forward<Policy>(policy)))
-        return this->wait_until_with(hand_to(consume, batch), stop, interval,
-                                     std::forward<Policy>(policy));
+      if (fits(batch, "completion_queue::wait_until", policy))
+        return this->wait_until_with(hand_to(consume, batch), stop, interval, policy);
     return 0;
   }
 
   // The same calls for code that takes either engine: at most so many completions at a time, each
   // handed over by itself. `poll`, `wait` and `busy_poll` return how many there were.
 
-  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
-  std::size_t poll(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+  template <std::size_t Limit, class Consume>
+  std::size_t poll(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return hand_over(poll(batch, std::forward<Policy>(policy)), consume);
+    return hand_over(poll(batch, policy), consume);
   }
-  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
-  std::size_t wait(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+  template <std::size_t Limit, class Consume>
+  std::size_t wait(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return hand_over(wait(batch, std::forward<Policy>(policy)), consume);
+    return hand_over(wait(batch, policy), consume);
   }
-  template <std::size_t Limit, class Consume, class Timeout, error_policy Policy = throwing>
+  template <std::size_t Limit, class Consume, class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   std::size_t wait(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
-                   Policy&& policy = {}) const {
+                   on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return hand_over(wait(batch, timeout, std::forward<Policy>(policy)), consume);
+    return hand_over(wait(batch, timeout, policy), consume);
   }
-  template <std::size_t Limit, class Consume, class Timeout, error_policy Policy = throwing>
+  template <std::size_t Limit, class Consume, class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   std::size_t busy_poll(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
-                        Policy&& policy = {}) const {
+                        on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return hand_over(busy_poll(batch, timeout, std::forward<Policy>(policy)), consume);
+    return hand_over(busy_poll(batch, timeout, policy), consume);
   }
-  template <std::size_t Limit, class Consume, error_policy Policy = throwing>
-  void arm_and_drain(up_to_t<Limit>, Consume&& consume, Policy&& policy = {}) const {
+  template <std::size_t Limit, class Consume>
+  void arm_and_drain(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    arm_and_drain(batch, handing_over_to(consume), std::forward<Policy>(policy));
+    arm_and_drain(batch, handing_over_to(consume), policy);
   }
-  template <std::size_t Limit, class Consume, class Stop, error_policy Policy = throwing>
+  template <std::size_t Limit, class Consume, class Stop>
   std::size_t poll_until(up_to_t<Limit>, Consume&& consume, Stop&& stop,
-                         Policy&& policy = {}) const {
+                         on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return poll_until(batch, handing_over_to(consume), stop, std::forward<Policy>(policy));
+    return poll_until(batch, handing_over_to(consume), stop, policy);
   }
-  template <std::size_t Limit, class Consume, class Stop, class Interval,
-            error_policy Policy = throwing>
+  template <std::size_t Limit, class Consume, class Stop, class Interval>
   std::size_t wait_until(up_to_t<Limit>, Consume&& consume, Stop&& stop, const Interval& interval,
-                         Policy&& policy = {}) const {
+                         on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return wait_until(batch, handing_over_to(consume), stop, interval,
-                      std::forward<Policy>(policy));
+    return wait_until(batch, handing_over_to(consume), stop, interval, policy);
   }
 
  private:
   /// How the loops of every queue poll this one.
   [[nodiscard]] auto poll_into(std::span<completion> out) const noexcept {
-    return [this, out](auto&& policy) {
-      return this->poll(out, std::forward<decltype(policy)>(policy)).size();
-    };
+    return [this, out](on_failure policy) { return this->poll(out, policy).size(); };
   }
 
   /// The same for those that hand the completions over.
   template <class Consume>
   [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
-    return [this, &consume, batch](auto&& policy) {
-      const std::span<completion> found = this->poll(batch, std::forward<decltype(policy)>(policy));
+    return [this, &consume, batch](on_failure policy) {
+      const std::span<completion> found = this->poll(batch, policy);
       if (!found.empty()) consume(found);
       return found.size();
     };
@@ -192,17 +188,15 @@ class completion_queue_operations : public common_completion_queue_operations<St
     return [&consume](std::span<const completion> found) { hand_over(found, consume); };
   }
 
-  template <error_policy Policy>
   [[nodiscard]] std::span<completion> wait_for(std::span<completion> out,
                                                const detail::deadline& deadline,
-                                               Policy&& policy) const {
-    if (!fits(out, "completion_queue::wait", std::forward<Policy>(policy))) return {};
-    return out.first(this->wait_with(poll_into(out), deadline, std::forward<Policy>(policy)));
+                                               on_failure policy) const {
+    if (!fits(out, "completion_queue::wait", policy)) return {};
+    return out.first(this->wait_with(poll_into(out), deadline, policy));
   }
 
-  template <error_policy Policy>
-  bool fits(std::span<completion> out, std::string_view verb, Policy&& policy) const {
-    return this->has_room(std::forward<Policy>(policy), verb, out.size(),
+  bool fits(std::span<completion> out, std::string_view verb, on_failure policy) const {
+    return this->has_room(policy, verb, out.size(),
                           "there is no room for completions: the span is empty");
   }
 };
@@ -216,19 +210,15 @@ class [[nodiscard]] completion_queue
   /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
   /// are in progress at once: one that overflows is lost with all its queue pairs.
   /// Wraps: ibv_create_cq(3), ibv_create_cq_ex(3).
-  template <error_policy Policy = throwing>
   completion_queue(context_ref context, std::size_t capacity, completion_queue_options options,
-                   Policy&& policy = {})
+                   on_failure policy = throwing{})
       : completion_queue_operations{detail::make_handle<completion_queue>(
-            std::forward<Policy>(policy),
-            detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
+            policy, detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
             [&] { return create(context, capacity, options); },
             detail::explaining_creation(context, capacity, options), context)} {}
 
-  template <error_policy Policy = throwing>
-  completion_queue(context_ref context, std::size_t capacity, Policy&& policy = {})
-      : completion_queue{context, capacity, completion_queue_options{},
-                         std::forward<Policy>(policy)} {}
+  completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
+      : completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
  private:
   static ibv_cq* create(context_ref context, std::size_t capacity,
@@ -244,17 +234,14 @@ class [[nodiscard]] completion_queue
 };
 
 template <class Storage>
-template <error_policy Policy>
 std::optional<completion_queue_ref> completion_channel_operations<Storage>::next_event(
-    Policy&& policy) const {
+    on_failure policy) const {
   ibv_comp_channel* const channel = this->native_handle();
-  if (!detail::check_present(std::forward<Policy>(policy), "ibv_get_cq_event", channel))
-    return std::nullopt;
+  if (!detail::check_present(policy, "ibv_get_cq_event", channel)) return std::nullopt;
   ibv_cq* queue = nullptr;
   void* user_context = nullptr;
   const bool found = detail::check_waited(
-      std::forward<Policy>(policy), "ibv_get_cq_event",
-      [&] { return ibv_get_cq_event(channel, &queue, &user_context); },
+      policy, "ibv_get_cq_event", [&] { return ibv_get_cq_event(channel, &queue, &user_context); },
       detail::on_device(channel->context));
   if (!found) return std::nullopt;
   ibv_ack_cq_events(queue, 1);

@@ -27,10 +27,9 @@ class [[nodiscard]] completion_reservation {
   completion_reservation() noexcept = default;
 
   /// Reports ENOBUFS when fewer entries are left of the capacity that the queue has now.
-  template <error_policy Policy = throwing>
-  completion_reservation(completion_queue_ref queue, std::size_t entries, Policy&& policy = {})
-      : completion_reservation{queue, entries, "completion_reservation",
-                               std::forward<Policy>(policy)} {}
+  completion_reservation(completion_queue_ref queue, std::size_t entries,
+                         on_failure policy = throwing{})
+      : completion_reservation{queue, entries, "completion_reservation", policy} {}
 
   completion_reservation(completion_reservation&& other) noexcept
       : queue_{std::exchange(other.queue_, nullptr)}, entries_{std::exchange(other.entries_, 0)} {}
@@ -52,10 +51,9 @@ class [[nodiscard]] completion_reservation {
   friend class send_window;
 
   /// For `verb`, in whose name a failure is reported.
-  template <error_policy Policy>
   completion_reservation(completion_queue_ref queue, std::size_t entries, std::string_view verb,
-                         Policy&& policy) {
-    if (!detail::check_present(std::forward<Policy>(policy), verb, queue.native_handle())) return;
+                         on_failure policy) {
+    if (!detail::check_present(policy, verb, queue.native_handle())) return;
     const std::size_t capacity = queue.capacity();
     const auto [fits, reserved] =
         detail::reserved_completions::instance().add(queue.native_handle(), entries, capacity);
@@ -67,8 +65,7 @@ class [[nodiscard]] completion_reservation {
         writer.put(" are reserved");
       });
     };
-    if (!detail::check_returned(std::forward<Policy>(policy), verb, fits ? 0 : ENOBUFS, explain))
-      return;
+    if (!detail::check_returned(policy, verb, fits ? 0 : ENOBUFS, explain)) return;
     queue_ = queue.native_handle();
     entries_ = entries;
     detail::lifetime_registry::instance().add_child(queue_, object_kind::completion_reservation);

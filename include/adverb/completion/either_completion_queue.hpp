@@ -4,7 +4,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -39,22 +38,19 @@ class [[nodiscard]] either_completion_queue {
   /// Makes an extended queue for at least `capacity` completions, or, when the device says that it
   /// has none with these fields (EOPNOTSUPP, ENOSYS), a classic one. Any other failure is reported.
   /// Wraps: ibv_create_cq_ex(3), ibv_create_cq(3).
-  template <error_policy Policy = throwing>
   either_completion_queue(context_ref context, std::size_t capacity,
-                          completion_queue_options options, Policy&& policy = {}) {
+                          completion_queue_options options, on_failure policy = throwing{}) {
     failure why;
     extended_ = extended_completion_queue<Fields>{context, capacity, options, why};
     if (!why)
-      detail::clear(policy);
+      policy.clear();
     else if (detail::is_unsupported(why.code()))
-      classic_ = completion_queue{context, capacity, options, std::forward<Policy>(policy)};
+      classic_ = completion_queue{context, capacity, options, policy};
     else
-      detail::pass_on(std::forward<Policy>(policy), why);
+      policy.report(why);
   }
-  template <error_policy Policy = throwing>
-  either_completion_queue(context_ref context, std::size_t capacity, Policy&& policy = {})
-      : either_completion_queue{context, capacity, completion_queue_options{},
-                                std::forward<Policy>(policy)} {}
+  either_completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
+      : either_completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
   /// False when it is empty: moved from, closed, or never made.
   [[nodiscard]] explicit operator bool() const noexcept { return is_extended() || classic_; }
@@ -88,12 +84,11 @@ class [[nodiscard]] either_completion_queue {
 
   /// Destroys the queue now and reports an error; a failed close leaves it as it was.
   /// Wraps: ibv_destroy_cq(3).
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
+  void close(on_failure policy = throwing{}) {
     if (is_extended())
-      extended_.close(std::forward<Policy>(policy));
+      extended_.close(policy);
     else
-      classic_.close(std::forward<Policy>(policy));
+      classic_.close(policy);
   }
 
  private:

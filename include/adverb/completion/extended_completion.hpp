@@ -222,9 +222,8 @@ class extended_completion {
   }
 
   /// Reports a completion that is no success, with its status as the error code.
-  template <error_policy Policy = throwing>
-  void check(Policy&& policy = {}) const {
-    detail::check_completion(std::forward<Policy>(policy), *this, [&](text_writer& writer) {
+  void check(on_failure policy = throwing{}) const {
+    detail::check_completion(policy, *this, [&](text_writer& writer) {
       if constexpr (Fields.contains(completion_field::queue_pair))
         writer.put("qp ").put(queue_pair()).put(" ");
     });

@@ -40,23 +40,23 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// empties the queue loses a completion on Soft-RoCE of rdma-core before 55; `poll(1)` does not
   /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
   /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] auto poll(std::size_t limit, Policy&& policy = {}) const {
-    return polled_completions<Fields, Policy, detail::completion_limit>{
-        this->native_handle(), detail::completion_limit{limit}, std::forward<Policy>(policy)};
+  [[nodiscard]] auto poll(std::size_t limit) const {
+    return round(detail::completion_limit{limit}, throwing{});
+  }
+  [[nodiscard]] auto poll(std::size_t limit, on_failure policy) const {
+    return round(detail::completion_limit{limit}, policy);
   }
   /// The same without a limit.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] auto poll(Policy&& policy = {}) const {
-    return polled_completions<Fields, Policy, detail::no_completion_limit>{
-        this->native_handle(), {}, std::forward<Policy>(policy)};
+  [[nodiscard]] auto poll() const { return round(detail::no_completion_limit{}, throwing{}); }
+  [[nodiscard]] auto poll(on_failure policy) const {
+    return round(detail::no_completion_limit{}, policy);
   }
   /// The same, handed to `consume` one by one; returns how many there were.
-  template <class Consume, error_policy Policy = throwing>
-    requires(!error_policy<Consume>)
-  std::size_t poll(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
+  template <class Consume>
+    requires(!detail::takes_failure<Consume>)
+  std::size_t poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      return hand_to(consume, limit)(std::forward<Policy>(policy));
+      return hand_to(consume, limit)(policy);
     else
       return 0;
   }
@@ -72,11 +72,11 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// `consume` is called with each completion. For event loops: call it once before the first wait,
   /// and then for each time that the channel names the queue. An exception from `consume` leaves
   /// the queue unarmed, and the completions after that one in it.
-  template <class Consume, error_policy Policy = throwing>
-  void arm_and_drain(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
+  template <class Consume>
+  void arm_and_drain(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      if (fits(limit, "completion_queue::arm_and_drain", std::forward<Policy>(policy)))
-        this->arm_and_drain_with(hand_to(consume, limit), std::forward<Policy>(policy));
+      if (fits(limit, "completion_queue::arm_and_drain", policy))
+        this->arm_and_drain_with(hand_to(consume, limit), policy);
   }
 
   /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
@@ -85,33 +85,33 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// a signal handler ran meanwhile (not one that was installed with SA_RESTART, as std::signal
   /// does: with a timeout, any), and, when the channel is non-blocking, when there are none: the
   /// next one then gives an event on the channel. By one thread at a time.
-  template <class Consume, error_policy Policy = throwing>
-  std::size_t wait(std::size_t limit, Consume&& consume, Policy&& policy = {}) const {
-    return wait_for(limit, consume, detail::deadline{}, std::forward<Policy>(policy));
+  template <class Consume>
+  std::size_t wait(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
+    return wait_for(limit, consume, detail::deadline{}, policy);
   }
 
   /// The same for at most this long, which is any duration: returns 0, and leaves the queue armed,
   /// when none came in time.
-  template <class Consume, class Timeout, error_policy Policy = throwing>
+  template <class Consume, class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   std::size_t wait(std::size_t limit, Consume&& consume, const Timeout& timeout,
-                   Policy&& policy = {}) const {
-    return wait_for(limit, consume, detail::deadline{timeout}, std::forward<Policy>(policy));
+                   on_failure policy = throwing{}) const {
+    return wait_for(limit, consume, detail::deadline{timeout}, policy);
   }
 
   /// Polls without sleeping until there are completions, for at most this long, calls `consume`
   /// with each, at most `limit`, and returns how many there were. Needs no channel. Completions
   /// that are there already cost what `poll` costs; otherwise it pauses the processor between
   /// polls, and returns late by at most about a microsecond, or by a poll where that takes longer.
-  template <class Consume, class Timeout, error_policy Policy = throwing>
+  template <class Consume, class Timeout>
+    requires(!detail::takes_failure<Timeout>)
   std::size_t busy_poll(std::size_t limit, Consume&& consume, const Timeout& timeout,
-                        Policy&& policy = {}) const {
-    const auto has_room = [this, limit](auto&& policy_of_step) {
-      return this->fits(limit, "completion_queue::busy_poll",
-                        std::forward<decltype(policy_of_step)>(policy_of_step));
+                        on_failure policy = throwing{}) const {
+    const auto has_room = [this, limit](on_failure policy_of_step) {
+      return this->fits(limit, "completion_queue::busy_poll", policy_of_step);
     };
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      return this->busy_poll_with(hand_to(consume, limit), has_room, timeout,
-                                  std::forward<Policy>(policy));
+      return this->busy_poll_with(hand_to(consume, limit), has_room, timeout, policy);
     else
       return 0;
   }
@@ -125,38 +125,41 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
   /// and is reported. An exception from `consume` or `stop` ends it, and leaves the completions
   /// after that one in the queue.
-  template <class Consume, class Stop, error_policy Policy = throwing>
+  template <class Consume, class Stop>
   std::size_t poll_until(std::size_t limit, Consume&& consume, Stop&& stop,
-                         Policy&& policy = {}) const {
+                         on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
                   detail::says_when_to_stop<Stop>())
-      if (fits(limit, "completion_queue::poll_until", std::forward<Policy>(policy)))
-        return this->poll_until_with(hand_to(consume, limit), stop, std::forward<Policy>(policy));
+      if (fits(limit, "completion_queue::poll_until", policy))
+        return this->poll_until_with(hand_to(consume, limit), stop, policy);
     return 0;
   }
 
   /// The same asleep while there are no completions. `stop` is asked after each round, after each
   /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
   /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
-  template <class Consume, class Stop, class Interval, error_policy Policy = throwing>
+  template <class Consume, class Stop, class Interval>
   std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop,
-                         const Interval& interval, Policy&& policy = {}) const {
+                         const Interval& interval, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
                   detail::says_when_to_stop<Stop>())
-      if (fits(limit, "completion_queue::wait_until", std::forward<Policy>(policy)))
-        return this->wait_until_with(hand_to(consume, limit), stop, interval,
-                                     std::forward<Policy>(policy));
+      if (fits(limit, "completion_queue::wait_until", policy))
+        return this->wait_until_with(hand_to(consume, limit), stop, interval, policy);
     return 0;
   }
 
  private:
+  template <class Limit, class Policy>
+  [[nodiscard]] polled_completions<Fields, Limit, Policy> round(Limit limit, Policy policy) const {
+    return {this->native_handle(), limit, policy};
+  }
+
   /// How the loops of every queue poll this one.
   template <class Consume>
   [[nodiscard]] auto hand_to(Consume& consume, std::size_t limit) const noexcept {
-    return [this, &consume, limit](auto&& policy) {
+    return [this, &consume, limit](on_failure policy) {
       std::size_t count = 0;
-      for (const extended_completion<Fields> each :
-           this->poll(limit, std::forward<decltype(policy)>(policy))) {
+      for (const extended_completion<Fields> each : this->poll(limit, policy)) {
         ++count;
         consume(each);
       }
@@ -164,19 +167,17 @@ class extended_completion_queue_operations : public common_completion_queue_oper
     };
   }
 
-  template <class Consume, error_policy Policy>
+  template <class Consume>
   std::size_t wait_for(std::size_t limit, Consume& consume, const detail::deadline& deadline,
-                       Policy&& policy) const {
+                       on_failure policy) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      if (fits(limit, "completion_queue::wait", std::forward<Policy>(policy)))
-        return this->wait_with(hand_to(consume, limit), deadline, std::forward<Policy>(policy));
+      if (fits(limit, "completion_queue::wait", policy))
+        return this->wait_with(hand_to(consume, limit), deadline, policy);
     return 0;
   }
 
-  template <error_policy Policy>
-  bool fits(std::size_t limit, std::string_view verb, Policy&& policy) const {
-    return this->has_room(std::forward<Policy>(policy), verb, limit,
-                          "no completion may be taken: the limit is 0");
+  bool fits(std::size_t limit, std::string_view verb, on_failure policy) const {
+    return this->has_room(policy, verb, limit, "no completion may be taken: the limit is 0");
   }
 };
 
@@ -250,18 +251,16 @@ class [[nodiscard]] extended_completion_queue
   /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
   /// are in progress at once: one that overflows is lost with all its queue pairs.
   /// Wraps: ibv_create_cq_ex(3).
-  template <error_policy Policy = throwing>
   extended_completion_queue(context_ref context, std::size_t capacity,
-                            completion_queue_options options, Policy&& policy = {})
+                            completion_queue_options options, on_failure policy = throwing{})
       : operations{detail::make_handle<extended_completion_queue>(
-            std::forward<Policy>(policy), "ibv_create_cq_ex",
+            policy, "ibv_create_cq_ex",
             [&] { return detail::create_extended(context, capacity, options, Fields); },
             detail::explaining_creation(context, capacity, options, Fields), context)} {}
 
-  template <error_policy Policy = throwing>
-  extended_completion_queue(context_ref context, std::size_t capacity, Policy&& policy = {})
-      : extended_completion_queue{context, capacity, completion_queue_options{},
-                                  std::forward<Policy>(policy)} {}
+  extended_completion_queue(context_ref context, std::size_t capacity,
+                            on_failure policy = throwing{})
+      : extended_completion_queue{context, capacity, completion_queue_options{}, policy} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

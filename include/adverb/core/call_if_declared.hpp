@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <concepts>
 #include <string_view>
-#include <utility>
 
 #include <adverb/core/check.hpp>
 
@@ -26,23 +25,22 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// requires clause:
 ///
 ///     call_if_declared<bool>(
-///         std::forward<Policy>(policy), "ibv_new_verb", on_object<queue_pair_traits>(pair),
+///         policy, "ibv_new_verb", on_object<queue_pair_traits>(pair),
 ///         [&](auto* native)
 ///           requires requires { ibv_new_verb(native, 0U); }
-///         { return check_returned(std::forward<Policy>(policy), "ibv_new_verb",
+///         { return check_returned(policy, "ibv_new_verb",
 ///                                 ibv_new_verb(native, 0U), …); },
 ///         pair);
-template <class Result, error_policy Policy, class Describe, class Use, class... Arguments>
-Result call_if_declared(Policy&& policy, std::string_view verb, const Describe& describe,
+template <class Result, class Describe, class Use, class... Arguments>
+Result call_if_declared(on_failure policy, std::string_view verb, const Describe& describe,
                         const Use& use, Arguments... arguments) {
   if constexpr (std::invocable<const Use&, Arguments...>) {
     return use(arguments...);
   } else {
-    report_errno(std::forward<Policy>(policy), EOPNOTSUPP, verb,
-                 [&](failure_description& description) {
-                   describe(description);
-                   description.explain(not_declared(verb));
-                 });
+    policy.report(EOPNOTSUPP, verb, [&](failure_description& description) {
+      describe(description);
+      description.explain(not_declared(verb));
+    });
     return Result();
   }
 }

@@ -7,92 +7,80 @@
 #include <cstddef>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <adverb/core/error.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The error code of an errno. A failed call that left none reports EIO.
-[[nodiscard]] inline std::error_code errno_code(int number) noexcept {
-  return {number == 0 ? EIO : number, std::generic_category()};
-}
-
-/// Reports an errno that the library itself found.
-template <error_policy Policy, class Describe>
-void report_errno(Policy&& policy, int number, std::string_view verb, const Describe& describe) {
-  report(std::forward<Policy>(policy), errno_code(number), verb, describe);
-}
-
 /// For calls that return 0 or an errno, which some providers negate. True on success.
-template <error_policy Policy, class Describe>
-bool check_returned(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+template <class Describe>
+bool check_returned(on_failure policy, std::string_view verb, int result,
+                    const Describe& describe) {
   if (result == 0) [[likely]] {
-    clear(policy);
+    policy.clear();
     return true;
   }
-  report_errno(std::forward<Policy>(policy), result < 0 ? -result : result, verb, describe);
+  policy.report(result < 0 ? -result : result, verb, describe);
   return false;
 }
 
 /// For calls that return a pointer, or null and set errno. Returns the pointer.
-template <error_policy Policy, class Call, class Describe>
-auto check_pointer(Policy&& policy, std::string_view verb, const Call& call,
+template <class Call, class Describe>
+auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
                    const Describe& describe) -> decltype(call()) {
   errno = 0;
   const auto result = call();
   if (result != nullptr) [[likely]]
-    clear(policy);
+    policy.clear();
   else
-    report_errno(std::forward<Policy>(policy), errno, verb, describe);
+    policy.report(errno, verb, describe);
   return result;
 }
 
 /// For calls that return -1 and (most of them) set errno; anything else is success. True on
 /// success.
-template <error_policy Policy, class Call, class Describe>
-bool check_minus_one(Policy&& policy, std::string_view verb, const Call& call,
+template <class Call, class Describe>
+bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
                      const Describe& describe) {
   errno = 0;
   if (call() != -1) [[likely]] {
-    clear(policy);
+    policy.clear();
     return true;
   }
-  report_errno(std::forward<Policy>(policy), errno, verb, describe);
+  policy.report(errno, verb, describe);
   return false;
 }
 
 /// For rdma_getaddrinfo, which returns 0; or -1 and an errno; or, where a name was not resolved,
 /// what getaddrinfo said, which is a negative number of the category `names`: in errno, with -1, or
 /// as the result. True on success.
-template <error_policy Policy, class Call, class Describe>
-bool check_looked_up(Policy&& policy, std::string_view verb, const std::error_category& names,
+template <class Call, class Describe>
+bool check_looked_up(on_failure policy, std::string_view verb, const std::error_category& names,
                      const Call& call, const Describe& describe) {
   errno = 0;
   const int result = call();
   if (result == 0) [[likely]] {
-    clear(policy);
+    policy.clear();
     return true;
   }
   const int number = result == -1 ? errno : result;
   // What failed for want of memory comes as a -1 that was taken for an answer of getaddrinfo.
   const bool no_memory = result == -1 && number == -1;
-  report(std::forward<Policy>(policy),
-         no_memory    ? errno_code(ENOMEM)
-         : number < 0 ? std::error_code{number, names}
-                      : errno_code(number),
-         verb, describe);
+  policy.report(no_memory    ? errno_code(ENOMEM)
+                : number < 0 ? std::error_code{number, names}
+                             : errno_code(number),
+                verb, describe);
   return false;
 }
 
 /// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
 /// is no failure. True when something came.
-template <error_policy Policy, class Call, class Describe>
-bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
+template <class Call, class Describe>
+bool check_waited(on_failure policy, std::string_view verb, const Call& call,
                   const Describe& describe) {
   bool nothing = false;
   const bool waited = check_minus_one(
-      std::forward<Policy>(policy), verb,
+      policy, verb,
       [&] {
         const int result = call();
         nothing = result == -1 && (errno == EAGAIN || errno == EINTR);
@@ -103,63 +91,63 @@ bool check_waited(Policy&& policy, std::string_view verb, const Call& call,
 }
 
 /// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
-template <error_policy Policy, class Describe>
-std::size_t check_count(Policy&& policy, std::string_view verb, long result,
+template <class Describe>
+std::size_t check_count(on_failure policy, std::string_view verb, long result,
                         const Describe& describe) {
   if (result >= 0) [[likely]] {
-    clear(policy);
+    policy.clear();
     return static_cast<std::size_t>(result);
   }
-  report_errno(std::forward<Policy>(policy), static_cast<int>(-result), verb, describe);
+  policy.report(static_cast<int>(-result), verb, describe);
   return 0;
 }
 
 /// For ibv_rereg_mr, which returns 0, or a negative number of its own that tells what is left of
 /// the region, and sets errno (mostly). Returns that number; `describe` is called with it too.
-template <error_policy Policy, class Call, class Describe>
-int check_reregistered(Policy&& policy, std::string_view verb, const Call& call,
+template <class Call, class Describe>
+int check_reregistered(on_failure policy, std::string_view verb, const Call& call,
                        const Describe& describe) {
   errno = 0;
   const int result = call();
   if (result == 0) [[likely]]
-    clear(policy);
+    policy.clear();
   else
-    report_errno(std::forward<Policy>(policy), errno, verb,
-                 [&](failure_description& description) { describe(description, result); });
+    policy.report(errno, verb,
+                  [&](failure_description& description) { describe(description, result); });
   return result;
 }
 
 /// For polling, which returns a count, or a negative number that means nothing else. Returns the
 /// count, 0 on failure (EIO).
-template <error_policy Policy, class Describe>
-std::size_t check_polled(Policy&& policy, std::string_view verb, int result,
+template <class Describe>
+std::size_t check_polled(on_failure policy, std::string_view verb, int result,
                          const Describe& describe) {
   // None and a failure are asked for at once: whoever looks at the completions need not ask again
   // whether there are any.
   if (result <= 0) {
     if (result < 0) [[unlikely]]
-      report_errno(std::forward<Policy>(policy), EIO, verb, describe);
+      policy.report(EIO, verb, describe);
     else
-      clear(policy);
+      policy.clear();
     return 0;
   }
-  clear(policy);
+  policy.clear();
   return static_cast<std::size_t>(result);
 }
 
 /// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
 /// and otherwise an errno or a negative number that means nothing else (mlx5's is -2, which is no
 /// ENOENT). True when there is an entry.
-template <error_policy Policy, class Describe>
-bool check_entry(Policy&& policy, std::string_view verb, int result, const Describe& describe) {
+template <class Describe>
+bool check_entry(on_failure policy, std::string_view verb, int result, const Describe& describe) {
   if (result == 0) [[likely]] {
-    clear(policy);
+    policy.clear();
     return true;
   }
   if (result == ENOENT)
-    clear(policy);
+    policy.clear();
   else
-    report_errno(std::forward<Policy>(policy), result < 0 ? EIO : result, verb, describe);
+    policy.report(result < 0 ? EIO : result, verb, describe);
   return false;
 }
 

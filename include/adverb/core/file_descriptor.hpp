@@ -16,11 +16,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 }
 
 /// Makes reads return at once when there is nothing, or wait.
-template <error_policy Policy, class Describe>
-void set_non_blocking(Policy&& policy, int file_descriptor, bool non_blocking,
+template <class Describe>
+void set_non_blocking(on_failure policy, int file_descriptor, bool non_blocking,
                       const Describe& describe) {
   check_minus_one(
-      std::forward<Policy>(policy), "fcntl",
+      policy, "fcntl",
       [&] {
         const int flags = ::fcntl(file_descriptor, F_GETFL);
         if (flags == -1) return -1;

@@ -56,11 +56,10 @@ template <handle_traits Traits>
 }
 
 /// Reports an object that cannot be destroyed, because others that were made from it live still.
-template <error_policy Policy>
-[[gnu::cold]] void report_children(Policy&& policy, std::string_view verb,
-                                   const child_counts& children,
-                                   callable_ref<failure_description&> describe) {
-  report_errno(std::forward<Policy>(policy), EBUSY, verb, [&](failure_description& description) {
+[[gnu::cold]] inline void report_children(on_failure policy, std::string_view verb,
+                                          const child_counts& children,
+                                          callable_ref<failure_description&> describe) {
+  policy.report(EBUSY, verb, [&](failure_description& description) {
     describe(description);
     description.explain([&](text_writer& writer) {
       writer.put("still in use by ");
@@ -91,15 +90,14 @@ template <class Parts>
 }
 
 /// Reports that it cannot be destroyed with the others.
-template <error_policy Policy, class Parts>
-[[gnu::cold]] void report_part_in_use(Policy&& policy, std::string_view verb,
+template <class Parts>
+[[gnu::cold]] void report_part_in_use(on_failure policy, std::string_view verb,
                                       const part_in_use& found, const Parts& for_each_part) {
-  report_children(std::forward<Policy>(policy), verb, found.children,
-                  [&](failure_description& description) {
-                    for_each_part([&](auto traits, const auto* part) {
-                      if (part == found.part) on_object<decltype(traits)>(part)(description);
-                    });
-                  });
+  report_children(policy, verb, found.children, [&](failure_description& description) {
+    for_each_part([&](auto traits, const auto* part) {
+      if (part == found.part) on_object<decltype(traits)>(part)(description);
+    });
+  });
 }
 
 /// Counts an object as the child of what it stands on, or no longer.
@@ -176,14 +174,13 @@ class [[nodiscard]] unique_handle {
 
   /// Destroys the object now and reports an error. A failed close leaves the handle as it was: it
   /// can be closed again once the reason is gone. Closing an empty handle does nothing.
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    detail::clear(policy);
+  void close(on_failure policy = throwing{}) {
+    policy.clear();
     if (object_ == nullptr) return;
     const detail::child_counts children =
         detail::lifetime_registry::instance().children_of(object_);
     if (!children.none()) {
-      detail::report_children(std::forward<Policy>(policy), Traits::destroy_verb, children,
+      detail::report_children(policy, Traits::destroy_verb, children,
                               detail::on_object<Traits>(object_));
       return;
     }
@@ -193,8 +190,7 @@ class [[nodiscard]] unique_handle {
       const auto parts = [this](const auto& function) { Traits::for_each_part(object_, function); };
       if (const detail::part_in_use found = detail::find_part_in_use(parts)) {
         detail::register_with_parents<Traits>(object_);
-        detail::report_part_in_use(std::forward<Policy>(policy), Traits::destroy_verb, found,
-                                   parts);
+        detail::report_part_in_use(policy, Traits::destroy_verb, found, parts);
         return;
       }
     }
@@ -207,7 +203,7 @@ class [[nodiscard]] unique_handle {
     }
     detail::lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
     detail::register_with_parents<Traits>(object_);
-    detail::check_returned(std::forward<Policy>(policy), Traits::destroy_verb, result,
+    detail::check_returned(policy, Traits::destroy_verb, result,
                            [&](failure_description& description) {
                              detail::on_object<Traits>(object_)(description);
                              if constexpr (requires { Traits::explain_destroy(description); })
@@ -263,11 +259,11 @@ namespace detail {
 
 /// Reports an object that is needed and is not there, instead of handing null to a C call. True
 /// when it is there.
-template <error_policy Policy, class Native>
-bool check_present(Policy&& policy, std::string_view verb, const Native* object) {
+template <class Native>
+bool check_present(on_failure policy, std::string_view verb, const Native* object) {
   if (object != nullptr) [[likely]]
     return true;
-  report_errno(std::forward<Policy>(policy), EINVAL, verb, [&](failure_description& description) {
+  policy.report(EINVAL, verb, [&](failure_description& description) {
     description.explain([&](text_writer& writer) {
       writer.put("the ").put(name_of(kind_of<Native>));
       writer.put(" is empty: moved from, closed, or never made");
@@ -278,12 +274,11 @@ bool check_present(Policy&& policy, std::string_view verb, const Native* object)
 
 /// Makes an object with a C call and owns it from its first moment. `parents` are the references
 /// that the call needs.
-template <class Handle, error_policy Policy, class Create, class Describe, class... Parent>
-[[nodiscard]] Handle make_handle(Policy&& policy, std::string_view verb, const Create& create,
+template <class Handle, class Create, class Describe, class... Parent>
+[[nodiscard]] Handle make_handle(on_failure policy, std::string_view verb, const Create& create,
                                  const Describe& describe, reference<Parent>... parents) {
-  if (!(check_present(std::forward<Policy>(policy), verb, parents.native_handle()) && ...))
-    return Handle{};
-  return Handle{adopt, check_pointer(std::forward<Policy>(policy), verb, create, describe)};
+  if (!(check_present(policy, verb, parents.native_handle()) && ...)) return Handle{};
+  return Handle{adopt, check_pointer(policy, verb, create, describe)};
 }
 
 }  // namespace detail

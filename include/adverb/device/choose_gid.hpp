@@ -27,11 +27,10 @@ namespace detail {
 /// The entry of a port's GID table to send from unless something speaks for another: RoCE v2 over
 /// IPv4, then v2 over IPv6, then v1, never a link-local one if another serves; on InfiniBand the
 /// first. Nothing when the port has no GID.
-template <error_policy Policy = throwing>
-[[nodiscard]] std::optional<gid_entry> choose_gid(context_ref context, port_number port,
-                                                  Policy&& policy = {}) {
+[[nodiscard]] inline std::optional<gid_entry> choose_gid(context_ref context, port_number port,
+                                                         on_failure policy = throwing{}) {
   std::optional<gid_entry> best;
-  for (const gid_entry& entry : context.gid_table(std::forward<Policy>(policy))) {
+  for (const gid_entry& entry : context.gid_table(policy)) {
     if (entry.port() != port || detail::gid_preference(entry) == 0) continue;
     if (!best || detail::gid_preference(entry) > detail::gid_preference(*best)) best = entry;
   }

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <string_view>
-#include <utility>
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -54,28 +53,25 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
   using context_operations::context_operations;
 
   /// Opens a device of a device_list. Wraps: ibv_open_device(3).
-  template <error_policy Policy = throwing>
-  explicit context(device_ref device, Policy&& policy = {})
-      : context_operations{adopt, open(device, std::forward<Policy>(policy))} {}
+  explicit context(device_ref device, on_failure policy = throwing{})
+      : context_operations{adopt, open(device, policy)} {}
 
   /// Another context on what a process has open: `command_file_descriptor()` of its context, sent
   /// over a socket (SCM_RIGHTS) or inherited. What was made there can be imported into it. Takes a
   /// copy of the descriptor. Wraps: ibv_import_device(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] static context import(int command_file_descriptor, Policy&& policy = {}) {
-    const int copy = copy_descriptor(command_file_descriptor, std::forward<Policy>(policy));
+  [[nodiscard]] static context import(int command_file_descriptor, on_failure policy = throwing{}) {
+    const int copy = copy_descriptor(command_file_descriptor, policy);
     if (copy == -1) return {};
-    return context{adopt, import_copy(copy, std::forward<Policy>(policy))};
+    return context{adopt, import_copy(copy, policy)};
   }
 
  private:
   /// A copy that belongs to the C library; -1 when the descriptor is none of a device. This is
   /// looked at here, because afterwards a failure would not tell whose the copy is.
-  template <error_policy Policy>
-  static int copy_descriptor(int command_file_descriptor, Policy&& policy) {
+  static int copy_descriptor(int command_file_descriptor, on_failure policy) {
     int copy = -1;
     detail::check_minus_one(
-        std::forward<Policy>(policy), "ibv_import_device",
+        policy, "ibv_import_device",
         [&] {
           struct stat status{};
           if (::fstat(command_file_descriptor, &status) == -1) return -1;
@@ -94,10 +90,9 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
     return copy;
   }
 
-  template <error_policy Policy>
-  static ibv_context* import_copy(int copy, Policy&& policy) {
+  static ibv_context* import_copy(int copy, on_failure policy) {
     return detail::check_pointer(
-        std::forward<Policy>(policy), "ibv_import_device",
+        policy, "ibv_import_device",
         [&] {
           ibv_context* const imported = ibv_import_device(copy);
           // With these the C library has not handed the descriptor on; whoever it hands it to
@@ -113,8 +108,7 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
         });
   }
 
-  template <error_policy Policy>
-  static ibv_context* open(device_ref device, Policy&& policy) {
+  static ibv_context* open(device_ref device, on_failure policy) {
     const auto describe = [&](failure_description& description) {
       if (!device) {
         description.explain("the device is empty: it was not found");
@@ -125,34 +119,30 @@ class [[nodiscard]] context : public context_operations<unique_handle<detail::co
         description.explain("no access to its device file in /dev/infiniband");
     };
     if (!device) {
-      detail::report_errno(std::forward<Policy>(policy), ENODEV, "ibv_open_device", describe);
+      policy.report(ENODEV, "ibv_open_device", describe);
       return nullptr;
     }
     return detail::check_pointer(
-        std::forward<Policy>(policy), "ibv_open_device",
-        [&] { return ibv_open_device(device.native_handle()); }, describe);
+        policy, "ibv_open_device", [&] { return ibv_open_device(device.native_handle()); },
+        describe);
   }
 };
 
 /// Opens the device of that name; an empty name opens the first one of the machine. When there is
 /// no such device, the error (ENODEV) lists those that there are.
-template <error_policy Policy = throwing>
-[[nodiscard]] context open_device(std::string_view name = {}, Policy&& policy = {}) {
-  const device_list devices{std::forward<Policy>(policy)};
-  if (detail::failed(policy)) return {};
+[[nodiscard]] inline context open_device(std::string_view name = {},
+                                         on_failure policy = throwing{}) {
+  const device_list devices{policy};
+  if (policy.failed()) return {};
   const device_ref found = name.empty() && !devices.empty() ? devices[0] : devices.find(name);
   if (!found) {
-    detail::report_errno(std::forward<Policy>(policy), ENODEV, "ibv_open_device",
-                         [&](failure_description& description) {
-                           if (!name.empty())
-                             description.object([&](text_writer& writer) { writer.put(name); });
-                           description.explain([&](text_writer& writer) {
-                             detail::put_device_names(writer, devices);
-                           });
-                         });
+    policy.report(ENODEV, "ibv_open_device", [&](failure_description& description) {
+      if (!name.empty()) description.object([&](text_writer& writer) { writer.put(name); });
+      description.explain([&](text_writer& writer) { detail::put_device_names(writer, devices); });
+    });
     return {};
   }
-  return context{found, std::forward<Policy>(policy)};
+  return context{found, policy};
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -2,7 +2,6 @@
 // What an open device can be asked.
 #pragma once
 
-#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +9,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <endian.h>
@@ -38,16 +36,16 @@ template <class Index>
 }
 
 /// What `port_megabits` of a context does. `ibv_query_port_speed` came with rdma-core 62.
-template <class Context, class Describe, error_policy Policy>
+template <class Context, class Describe>
 [[nodiscard]] std::uint64_t port_megabits(Context* context, std::uint32_t port,
-                                          const Describe& describe, Policy&& policy) {
+                                          const Describe& describe, on_failure policy) {
   return call_if_declared<std::uint64_t>(
-      std::forward<Policy>(policy), "ibv_query_port_speed", describe,
+      policy, "ibv_query_port_speed", describe,
       [&](auto* native, std::uint32_t number)
         requires requires(std::uint64_t speed) { ibv_query_port_speed(native, number, &speed); }
       {
         std::uint64_t speed = 0;
-        const bool known = check_returned(std::forward<Policy>(policy), "ibv_query_port_speed",
+        const bool known = check_returned(policy, "ibv_query_port_speed",
                                           ibv_query_port_speed(native, number, &speed), describe);
         return known ? speed * 100 : std::uint64_t{0};
       },
@@ -83,10 +81,9 @@ class context_operations : public Storage {
     return detail::is_readable(async_file_descriptor());
   }
   /// Makes `next_async_event` return at once when there is none, or wait again. Wraps: fcntl(2).
-  template <error_policy Policy = throwing>
-  void set_async_non_blocking(bool non_blocking, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "fcntl")) return;
-    detail::set_non_blocking(std::forward<Policy>(policy), async_file_descriptor(), non_blocking,
+  void set_async_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
+    if (!present(policy, "fcntl")) return;
+    detail::set_non_blocking(policy, async_file_descriptor(), non_blocking,
                              detail::on_device(this->native_handle()));
   }
   /// Waits for the next asynchronous event; of several threads that wait, each event wakes one.
@@ -94,12 +91,11 @@ class context_operations : public Storage {
   /// ran meanwhile. The object that an event is about is not destroyed while the event lives: see
   /// `async_event`.
   /// Wraps: ibv_get_async_event(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::optional<async_event> next_async_event(Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_get_async_event")) return std::nullopt;
+  [[nodiscard]] std::optional<async_event> next_async_event(on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_get_async_event")) return std::nullopt;
     ibv_async_event event{};
     const bool found = detail::check_waited(
-        std::forward<Policy>(policy), "ibv_get_async_event",
+        policy, "ibv_get_async_event",
         [&] { return ibv_get_async_event(this->native_handle(), &event); },
         detail::on_device(this->native_handle()));
     if (!found) return std::nullopt;
@@ -107,25 +103,23 @@ class context_operations : public Storage {
   }
 
   /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] device_attributes query_device(Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_device_ex")) return {};
+  [[nodiscard]] device_attributes query_device(on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_device_ex")) return {};
     ibv_device_attr_ex attributes{};
     const int result = ibv_query_device_ex(this->native_handle(), nullptr, &attributes);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_device_ex", result,
+    if (!detail::check_returned(policy, "ibv_query_device_ex", result,
                                 detail::on_device(this->native_handle())))
       return {};
     return device_attributes{attributes};
   }
 
   /// The state of a port. Wraps: ibv_query_port(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] port_attributes query_port(port_number port, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_port")) return {};
+  [[nodiscard]] port_attributes query_port(port_number port, on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_port")) return {};
     ibv_port_attr attributes{};
     const int result =
         ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_port", result,
+    if (!detail::check_returned(policy, "ibv_query_port", result,
                                 [&](failure_description& description) {
                                   detail::on_port(this->native_handle(), port)(description);
                                   explain_port(description, port);
@@ -136,12 +130,12 @@ class context_operations : public Storage {
 
   /// The address at an index of a port's GID table; the empty GID where nothing is.
   /// Wraps: ibv_query_gid(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::gid gid(port_number port, gid_index index, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid")) return {};
+  [[nodiscard]] adverb::gid gid(port_number port, gid_index index,
+                                on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_gid")) return {};
     ibv_gid native{};
     const bool found = detail::check_minus_one(
-        std::forward<Policy>(policy), "ibv_query_gid",
+        policy, "ibv_query_gid",
         [&] {
           return ibv_query_gid(this->native_handle(), static_cast<std::uint8_t>(port),
                                detail::to_int(index), &native);
@@ -152,16 +146,15 @@ class context_operations : public Storage {
 
   /// The entry at an index of a port's GID table, or nothing where nothing is.
   /// Wraps: ibv_query_gid_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] std::optional<adverb::gid_entry> gid_entry(port_number port, gid_index index,
-                                                           Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid_ex")) return std::nullopt;
+                                                           on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_gid_ex")) return std::nullopt;
     ibv_gid_entry native{};
     const int result = ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
                                         static_cast<std::uint32_t>(index), &native, 0);
     const bool empty = result == ENODATA || result == -ENODATA;
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_gid_ex",
-                                empty ? 0 : result, detail::on_port(this->native_handle(), port)) ||
+    if (!detail::check_returned(policy, "ibv_query_gid_ex", empty ? 0 : result,
+                                detail::on_port(this->native_handle(), port)) ||
         empty)
       return std::nullopt;
     return adverb::gid_entry{native};
@@ -169,40 +162,37 @@ class context_operations : public Storage {
 
   /// All entries of the GID tables of all ports, without those of ports beyond 255, which no queue
   /// pair can use. Wraps: ibv_query_gid_table(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::vector<adverb::gid_entry> gid_table(Policy&& policy = {}) const {
+  [[nodiscard]] std::vector<adverb::gid_entry> gid_table(on_failure policy = throwing{}) const {
     std::size_t capacity = 0;
     std::size_t length = 0;
-    const std::uint32_t ports = query_device(std::forward<Policy>(policy)).physical_ports();
-    if (detail::failed(policy)) return {};
+    const std::uint32_t ports = query_device(policy).physical_ports();
+    if (policy.failed()) return {};
     // A number of 8 bits names a port. What cannot be asked is taken to have as many as the last.
     for (std::uint32_t port = 1; port <= ports; ++port) {
       if (port <= last_port)
-        length = query_port(static_cast<port_number>(port), std::forward<Policy>(policy))
-                     .gid_table_length();
-      if (detail::failed(policy)) return {};
+        length = query_port(static_cast<port_number>(port), policy).gid_table_length();
+      if (policy.failed()) return {};
       capacity += length;
     }
     std::vector<adverb::gid_entry> entries(capacity);
-    entries.resize(read_gid_table(entries.data(), capacity, std::forward<Policy>(policy)));
+    entries.resize(read_gid_table(entries.data(), capacity, policy));
     return entries;
   }
 
   /// The same into memory of the caller, of which the part that was filled is returned. Too little
   /// room is an error (EINVAL). Wraps: ibv_query_gid_table(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
-                                                       Policy&& policy = {}) const {
-    return room.first(read_gid_table(room.data(), room.size(), std::forward<Policy>(policy)));
+                                                       on_failure policy = throwing{}) const {
+    return room.first(read_gid_table(room.data(), room.size(), policy));
   }
 
   /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_pkey")) return {};
+  [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index,
+                                  on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_pkey")) return {};
     __be16 native = 0;
     const bool found = detail::check_minus_one(
-        std::forward<Policy>(policy), "ibv_query_pkey",
+        policy, "ibv_query_pkey",
         [&] {
           return ibv_query_pkey(this->native_handle(), static_cast<std::uint8_t>(port),
                                 detail::to_int(index), &native);
@@ -213,32 +203,30 @@ class context_operations : public Storage {
 
   /// The index of a partition key in a port's table, or nothing where it is not there. The
   /// membership bit counts. Wraps: ibv_get_pkey_index(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] std::optional<pkey_index> find_pkey(port_number port, adverb::pkey key,
-                                                    Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_get_pkey_index")) return std::nullopt;
+                                                    on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_get_pkey_index")) return std::nullopt;
     const int index = ibv_get_pkey_index(this->native_handle(), static_cast<std::uint8_t>(port),
                                          htobe16(static_cast<std::uint16_t>(key)));
     if (index >= 0) {
-      detail::clear(policy);
+      policy.clear();
       return static_cast<pkey_index>(index);
     }
     // The call cannot tell a key that is not there from a port that is not there.
-    (void)query_port(port, std::forward<Policy>(policy));
+    (void)query_port(port, policy);
     return std::nullopt;
   }
 
   /// Reads the clock of the device now. `device_attributes::clock()` tells how fast it runs.
   /// Wraps: ibv_query_rt_values_ex(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] device_ticks device_time(Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_rt_values_ex")) return {};
+  [[nodiscard]] device_ticks device_time(on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_rt_values_ex")) return {};
     ibv_values_ex values{};
     values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
     int result = ibv_query_rt_values_ex(this->native_handle(), &values);
     // A provider without a clock may answer without an error.
     if (result == 0 && (values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK) == 0) result = EOPNOTSUPP;
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_rt_values_ex", result,
+    if (!detail::check_returned(policy, "ibv_query_rt_values_ex", result,
                                 detail::on_device(this->native_handle())))
       return {};
     // Ticks in the guise of a time: providers leave the seconds 0.
@@ -249,12 +237,11 @@ class context_operations : public Storage {
 
   /// The bandwidth that a port really has, in Mbit/s: for a function of a shared device that of all
   /// links behind it. EOPNOTSUPP with headers before rdma-core 62. Wraps: ibv_query_port_speed(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] std::uint64_t port_megabits(port_number port, Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_port_speed")) return 0;
+  [[nodiscard]] std::uint64_t port_megabits(port_number port,
+                                            on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_port_speed")) return 0;
     return detail::port_megabits(this->native_handle(), static_cast<std::uint32_t>(port),
-                                 detail::on_port(this->native_handle(), port),
-                                 std::forward<Policy>(policy));
+                                 detail::on_port(this->native_handle(), port), policy);
   }
 
  private:
@@ -262,11 +249,11 @@ class context_operations : public Storage {
   static constexpr std::uint32_t last_port = std::numeric_limits<std::uint8_t>::max();
 
   /// Returns how many entries were filled. Those of ports beyond the last are left out.
-  template <error_policy Policy>
-  std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room, Policy&& policy) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_gid_table")) return 0;
+  std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room,
+                             on_failure policy) const {
+    if (!present(policy, "ibv_query_gid_table")) return 0;
     const std::size_t count = detail::check_count(
-        std::forward<Policy>(policy), "ibv_query_gid_table",
+        policy, "ibv_query_gid_table",
         ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(entries), room, 0),
         [&](failure_description& description) {
           detail::on_device(this->native_handle())(description);
@@ -276,15 +263,14 @@ class context_operations : public Storage {
             writer.put(" that there is room for");
           });
         });
-    const auto end = std::remove_if(entries, entries + count, [](const adverb::gid_entry& entry) {
-      return entry.native().port_num > last_port;
-    });
-    return static_cast<std::size_t>(end - entries);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      if (entries[i].native().port_num <= last_port) entries[kept++] = entries[i];
+    return kept;
   }
 
-  template <error_policy Policy>
-  bool present(Policy&& policy, std::string_view verb) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  bool present(on_failure policy, std::string_view verb) const {
+    return detail::check_present(policy, verb, this->native_handle());
   }
 
   void explain_port(failure_description& description, port_number port) const {

@@ -125,12 +125,10 @@ class [[nodiscard]] device_list {
     ibv_device* const* position_ = nullptr;
   };
 
-  template <error_policy Policy = throwing>
-  explicit device_list(Policy&& policy = {}) {
+  explicit device_list(on_failure policy = throwing{}) {
     int count = 0;
     devices_ = detail::check_pointer(
-        std::forward<Policy>(policy), "ibv_get_device_list",
-        [&] { return ibv_get_device_list(&count); },
+        policy, "ibv_get_device_list", [&] { return ibv_get_device_list(&count); },
         [](failure_description& description) {
           if (description.code() == std::errc::function_not_supported)
             description.explain(

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -39,9 +38,8 @@ enum class fork_support_status : std::uint32_t {
 /// registered; every registration takes a little longer then, and its pages are missing in
 /// children. Call it before the first registration: later it fails with EINVAL, even if fork
 /// support is unneeded. A repeated call succeeds. Wraps: ibv_fork_init(3).
-template <error_policy Policy = throwing>
-void initialize_fork_support(Policy&& policy = {}) {
-  detail::check_returned(std::forward<Policy>(policy), "ibv_fork_init", ibv_fork_init(),
+inline void initialize_fork_support(on_failure policy = throwing{}) {
+  detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {
                            if (description.code() == std::errc::invalid_argument)
                              description.explain("memory was registered before");

@@ -39,15 +39,15 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
   }
 }
 
-template <class List, error_policy Policy>
-void advise(Policy&& policy, protection_domain_ref domain, ibv_advise_mr_advice advice,
+template <class List>
+void advise(on_failure policy, protection_domain_ref domain, ibv_advise_mr_advice advice,
             const List& buffers, advice_options options) {
   constexpr std::string_view verb = "ibv_advise_mr";
-  if (!check_present(std::forward<Policy>(policy), verb, domain.native_handle())) return;
+  if (!check_present(policy, verb, domain.native_handle())) return;
   const int result = ibv_advise_mr(
       domain.native_handle(), advice, options.flush ? IBV_ADVISE_MR_FLAG_FLUSH : 0,
       native_elements(std::data(buffers)), static_cast<std::uint32_t>(std::size(buffers)));
-  check_returned(std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+  check_returned(policy, verb, result, [&](failure_description& description) {
     description.object([&](text_writer& writer) { put_domain(writer, domain.native_handle()); });
     description.explain(explain_advice(description.code().value()));
   });
@@ -66,30 +66,27 @@ concept buffer_list = requires(const List& list) {
 /// Brings memory of on-demand regions in for the device to read, so that the first request that
 /// needs it does not wait for pages. Best effort: pages may leave again. Reports EFAULT for what is
 /// not there or not on_demand. Wraps: ibv_advise_mr(3).
-template <buffer_list List, error_policy Policy = throwing>
+template <buffer_list List>
 void prefetch(protection_domain_ref domain, const List& buffers, advice_options options = {},
-              Policy&& policy = {}) {
-  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH, buffers,
-                 options);
+              on_failure policy = throwing{}) {
+  detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH, buffers, options);
 }
 
 /// The same for the device to write: the buffers are mutable ones. Wraps: ibv_advise_mr(3).
-template <buffer_list List, error_policy Policy = throwing>
+template <buffer_list List>
 void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
-                          advice_options options = {}, Policy&& policy = {}) {
+                          advice_options options = {}, on_failure policy = throwing{}) {
   static_assert(std::same_as<detail::buffer_in<List>, mutable_buffer>,
                 "memory is prefetched for writing through mutable buffers");
-  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, buffers,
-                 options);
+  detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, buffers, options);
 }
 
 /// Shows the device the pages that the processor has, and brings no others in.
 /// Wraps: ibv_advise_mr(3).
-template <buffer_list List, error_policy Policy = throwing>
+template <buffer_list List>
 void prefetch_without_faulting(protection_domain_ref domain, const List& buffers,
-                               advice_options options = {}, Policy&& policy = {}) {
-  detail::advise(std::forward<Policy>(policy), domain, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT,
-                 buffers, options);
+                               advice_options options = {}, on_failure policy = throwing{}) {
+  detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, buffers, options);
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -7,7 +7,6 @@
 #include <limits>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -26,12 +25,10 @@ namespace detail {
 }
 
 /// A part of an element, or an empty one. Reports ERANGE when it is not inside.
-template <error_policy Policy>
 [[nodiscard]] constexpr ibv_sge checked_part(const ibv_sge& whole, std::size_t offset,
                                              std::size_t length, std::string_view verb,
-                                             Policy&& policy) {
-  if (!check_slice(std::forward<Policy>(policy), verb, offset, length, whole.length, "bytes"))
-    return {};
+                                             on_failure policy) {
+  if (!check_slice(policy, verb, offset, length, whole.length, "bytes")) return {};
   return unchecked_part(whole, offset, static_cast<std::uint32_t>(length));
 }
 
@@ -55,11 +52,9 @@ class const_buffer {
   }
 
   /// `length` bytes from `offset`. Reports ERANGE when they are not all inside.
-  template <error_policy Policy = throwing>
   [[nodiscard]] constexpr const_buffer slice(std::size_t offset, std::size_t length,
-                                             Policy&& policy = {}) const {
-    return {adopt, detail::checked_part(element_, offset, length, "const_buffer::slice",
-                                        std::forward<Policy>(policy))};
+                                             on_failure policy = throwing{}) const {
+    return {adopt, detail::checked_part(element_, offset, length, "const_buffer::slice", policy)};
   }
   /// A slice that nothing checks, for hot paths that have checked already.
   [[nodiscard]] constexpr const_buffer unchecked_slice(std::size_t offset,
@@ -88,11 +83,9 @@ class mutable_buffer {
   }
 
   // The same as those of const_buffer.
-  template <error_policy Policy = throwing>
   [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
-                                               Policy&& policy = {}) const {
-    return {adopt, detail::checked_part(element_, offset, length, "mutable_buffer::slice",
-                                        std::forward<Policy>(policy))};
+                                               on_failure policy = throwing{}) const {
+    return {adopt, detail::checked_part(element_, offset, length, "mutable_buffer::slice", policy)};
   }
   [[nodiscard]] constexpr mutable_buffer unchecked_slice(std::size_t offset,
                                                          std::uint32_t length) const noexcept {

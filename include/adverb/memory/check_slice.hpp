@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 #include <adverb/core/check.hpp>
 
@@ -13,12 +12,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Reports ERANGE when `count` from `offset` are not inside `size`, each in these units. True when
 /// they are.
-template <error_policy Policy>
-[[nodiscard]] constexpr bool check_slice(Policy&& policy, std::string_view verb, std::size_t offset,
-                                         std::size_t count, std::size_t size,
+[[nodiscard]] constexpr bool check_slice(on_failure policy, std::string_view verb,
+                                         std::size_t offset, std::size_t count, std::size_t size,
                                          std::string_view units) {
   if (offset > size || count > size - offset) [[unlikely]] {
-    report_errno(std::forward<Policy>(policy), ERANGE, verb, [&](failure_description& description) {
+    policy.report(ERANGE, verb, [&](failure_description& description) {
       description.explain([&](text_writer& writer) {
         writer.decimal(count).put(" ").put(units).put(" from ").decimal(offset);
         writer.put(" are not inside ").decimal(size);
@@ -26,7 +24,7 @@ template <error_policy Policy>
     });
     return false;
   }
-  clear(policy);
+  policy.clear();
   return true;
 }
 

@@ -44,15 +44,12 @@ class device_memory_operations : public Storage {
 
   /// What another process imports the memory by. Reports EOPNOTSUPP when the provider tells no such
   /// number.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] device_memory_handle handle(Policy&& policy = {}) const {
+  [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "device_memory::handle";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()))
-      return {};
+    if (!detail::check_present(policy, verb, this->native_handle())) return {};
     const bool told = (this->native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
     const bool usable = detail::check_returned(
-        std::forward<Policy>(policy), verb, told ? 0 : EOPNOTSUPP,
-        [&](failure_description& description) {
+        policy, verb, told ? 0 : EOPNOTSUPP, [&](failure_description& description) {
           on_memory()(description);
           description.explain("the provider does not tell by what the memory can be imported");
         });
@@ -62,28 +59,28 @@ class device_memory_operations : public Storage {
   /// Copies values into the memory, from the byte at `offset` on: an array, a container or a span
   /// of trivially copyable values. Reports ERANGE when they do not fit. Some devices copy whole
   /// words of 4 bytes only (EINVAL). Wraps: ibv_memcpy_to_dm(3).
-  template <class Range, error_policy Policy = throwing>
-  void store(std::uint64_t offset, const Range& values, Policy&& policy = {}) const {
+  template <class Range>
+  void store(std::uint64_t offset, const Range& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
     static_assert(std::is_trivially_copyable_v<value>,
                   "the device copies bytes: its memory holds trivially copyable types");
-    copy(std::forward<Policy>(policy), "ibv_memcpy_to_dm",
-         {offset, std::size(values) * sizeof(value)}, [&](std::size_t length) {
+    copy(policy, "ibv_memcpy_to_dm", {offset, std::size(values) * sizeof(value)},
+         [&](std::size_t length) {
            return ibv_memcpy_to_dm(this->native_handle(), offset, std::data(values), length);
          });
   }
 
   /// Copies values out of the memory, from the byte at `offset` on, into all of `values`. Reports
   /// what `store` reports. Wraps: ibv_memcpy_from_dm(3).
-  template <class Range, error_policy Policy = throwing>
-  void load(std::uint64_t offset, Range&& values, Policy&& policy = {}) const {
+  template <class Range>
+  void load(std::uint64_t offset, Range&& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
     static_assert(std::is_trivially_copyable_v<value>,
                   "the device copies bytes: its memory holds trivially copyable types");
     static_assert(!std::is_const_v<value>, "device memory cannot be loaded into what is const");
     if constexpr (!std::is_const_v<value>)
-      copy(std::forward<Policy>(policy), "ibv_memcpy_from_dm",
-           {offset, std::size(values) * sizeof(value)}, [&](std::size_t length) {
+      copy(policy, "ibv_memcpy_from_dm", {offset, std::size(values) * sizeof(value)},
+           [&](std::size_t length) {
              return ibv_memcpy_from_dm(std::data(values), this->native_handle(), offset, length);
            });
   }
@@ -99,13 +96,12 @@ class device_memory_operations : public Storage {
     };
   }
 
-  template <error_policy Policy, std::invocable<std::size_t> Copy>
-  void copy(Policy&& policy, std::string_view verb, detail::byte_extent extent,
+  template <std::invocable<std::size_t> Copy>
+  void copy(on_failure policy, std::string_view verb, detail::byte_extent extent,
             const Copy& call) const {
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
+    if (!detail::check_present(policy, verb, this->native_handle())) return;
     const bool inside = extent.is_inside(size_);
-    detail::check_returned(std::forward<Policy>(policy), verb,
-                           inside ? call(extent.length) : ERANGE,
+    detail::check_returned(policy, verb, inside ? call(extent.length) : ERANGE,
                            [&](failure_description& description) {
                              on_memory()(description);
                              description.explain([&](text_writer& writer) {
@@ -177,25 +173,21 @@ class [[nodiscard]] device_memory
 
   /// Allocates `size` bytes: at most what the device has (`max_dm_size`) and others left.
   /// Wraps: ibv_alloc_dm(3).
-  template <error_policy Policy = throwing>
   device_memory(context_ref context, std::size_t size, const device_memory_options& options = {},
-                Policy&& policy = {})
-      : device_memory_operations{make(context, size, options, std::forward<Policy>(policy)), size} {
-  }
+                on_failure policy = throwing{})
+      : device_memory_operations{make(context, size, options, policy), size} {}
 
   /// The same with the default options and a policy.
-  template <error_policy Policy>
-  device_memory(context_ref context, std::size_t size, Policy&& policy)
-      : device_memory{context, size, {}, std::forward<Policy>(policy)} {}
+  device_memory(context_ref context, std::size_t size, on_failure policy)
+      : device_memory{context, size, {}, policy} {}
 
   /// Takes over memory of the C API, whose size has to be told.
   device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
       : device_memory_operations{handle_type{adopt, memory}, size} {}
 
  private:
-  template <error_policy Policy>
   static handle_type make(context_ref context, std::size_t size,
-                          const device_memory_options& options, Policy&& policy) {
+                          const device_memory_options& options, on_failure policy) {
     constexpr std::string_view verb = "ibv_alloc_dm";
     const bool aligned = std::has_single_bit(options.alignment);
     const auto describe = [&](failure_description& description) {
@@ -219,11 +211,11 @@ class [[nodiscard]] device_memory
       });
     };
     if (context && !aligned) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe);
+      policy.report(EINVAL, verb, describe);
       return {};
     }
     return detail::make_handle<handle_type>(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] {
           ibv_alloc_dm_attr attributes{};
           attributes.length = size;

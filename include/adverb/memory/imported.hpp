@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -54,11 +53,10 @@ class [[nodiscard]] imported_protection_domain
 
   /// Imports the domain that is known by `handle` in a context that was imported from the process
   /// which made it. Wraps: ibv_import_pd(3).
-  template <error_policy Policy = throwing>
   imported_protection_domain(context_ref context, protection_domain_handle handle,
-                             Policy&& policy = {})
+                             on_failure policy = throwing{})
       : protection_domain_operations{detail::make_handle<imported_protection_domain>(
-            std::forward<Policy>(policy), "ibv_import_pd",
+            policy, "ibv_import_pd",
             [&] {
               return ibv_import_pd(context.native_handle(), static_cast<std::uint32_t>(handle));
             },
@@ -77,12 +75,12 @@ class [[nodiscard]] imported_memory_region
   /// Imports the region that is known by `handle` in the domain that was imported. The kernel tells
   /// its keys and its size; its rights and device address the other process has to tell.
   /// Wraps: ibv_import_mr(3).
-  template <error_policy Policy = throwing>
   imported_memory_region(protection_domain_ref domain, memory_region_handle handle,
-                         access_rights rights, std::uint64_t device_address, Policy&& policy = {})
+                         access_rights rights, std::uint64_t device_address,
+                         on_failure policy = throwing{})
       : memory_region_operations{
             detail::make_handle<handle_type>(
-                std::forward<Policy>(policy), "ibv_import_mr",
+                policy, "ibv_import_mr",
                 [&] {
                   return ibv_import_mr(domain.native_handle(), static_cast<std::uint32_t>(handle));
                 },
@@ -108,11 +106,10 @@ class [[nodiscard]] imported_device_memory
 
   /// Imports the memory that is known by `handle` in a context that was imported; its size the
   /// other process has to tell. Wraps: ibv_import_dm(3).
-  template <error_policy Policy = throwing>
   imported_device_memory(context_ref context, device_memory_handle handle, std::size_t size,
-                         Policy&& policy = {})
+                         on_failure policy = throwing{})
       : device_memory_operations{detail::make_handle<handle_type>(
-                                     std::forward<Policy>(policy), "ibv_import_dm",
+                                     policy, "ibv_import_dm",
                                      [&] {
                                        return ibv_import_dm(context.native_handle(),
                                                             static_cast<std::uint32_t>(handle));

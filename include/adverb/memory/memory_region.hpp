@@ -68,45 +68,41 @@ class [[nodiscard]] memory_region
   /// a right to write. Rights of peers to write need local_write too. With the right zero_based the
   /// device sees the memory from address 0 on, and it has to begin at a page.
   /// Wraps: ibv_reg_mr(3).
-  template <registrable_memory Range, error_policy Policy = throwing>
+  template <registrable_memory Range>
   memory_region(protection_domain_ref domain, Range&& memory,
-                access_rights rights = detail::default_rights<Range>(), Policy&& policy = {})
-      : memory_region{
-            registered(domain, detail::bytes_of(memory), rights, std::forward<Policy>(policy))} {}
+                access_rights rights = detail::default_rights<Range>(),
+                on_failure policy = throwing{})
+      : memory_region{registered(domain, detail::bytes_of(memory), rights, policy)} {}
 
   /// The same with the default rights and a policy.
-  template <registrable_memory Range, error_policy Policy>
-  memory_region(protection_domain_ref domain, Range&& memory, Policy&& policy)
-      : memory_region{domain, memory, detail::default_rights<Range>(),
-                      std::forward<Policy>(policy)} {}
+  template <registrable_memory Range>
+  memory_region(protection_domain_ref domain, Range&& memory, on_failure policy)
+      : memory_region{domain, memory, detail::default_rights<Range>(), policy} {}
 
   /// Registers memory that the device, and so every buffer and peer, addresses from
   /// `device_address` on. Both have to lie equally far into a page. Wraps: ibv_reg_mr_iova(3).
-  template <registrable_memory Range, error_policy Policy = throwing>
+  template <registrable_memory Range>
   [[nodiscard]] static memory_region with_device_address(
       protection_domain_ref domain, Range&& memory, std::uint64_t device_address,
-      access_rights rights = detail::default_rights<Range>(), Policy&& policy = {}) {
-    return registered_at(domain, detail::bytes_of(memory), device_address, rights,
-                         std::forward<Policy>(policy));
+      access_rights rights = detail::default_rights<Range>(), on_failure policy = throwing{}) {
+    return registered_at(domain, detail::bytes_of(memory), device_address, rights, policy);
   }
 
   /// Registers all memory that the process has or will have, without pinning any (implicit
   /// on-demand paging): the addresses of its buffers are those of the process. `buffer_of` makes
   /// them. The device has to have on-demand paging. Wraps: ibv_reg_mr(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static memory_region of_whole_address_space(
       protection_domain_ref domain, access_rights rights = access_right::local_write,
-      Policy&& policy = {}) {
+      on_failure policy = throwing{}) {
     return registered(domain, {nullptr, std::numeric_limits<std::size_t>::max(), false},
-                      rights | access_right::on_demand, std::forward<Policy>(policy));
+                      rights | access_right::on_demand, policy);
   }
 
   /// Registers memory of a dma-buf. Wraps: ibv_reg_dmabuf_mr(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static memory_region of_dmabuf(protection_domain_ref domain,
                                                const dmabuf_range& range,
                                                access_rights rights = access_right::local_write,
-                                               Policy&& policy = {}) {
+                                               on_failure policy = throwing{}) {
     return made(
         {.domain = domain,
          .address = range.offset,
@@ -119,28 +115,26 @@ class [[nodiscard]] memory_region
                                    range.device_address, range.file_descriptor,
                                    native_rights(rights));
         },
-        std::forward<Policy>(policy));
+        policy);
   }
 
   /// Registers `length` bytes of device memory from `offset` on. The region is zero-based: peers
   /// address it from 0 on. It has to be destroyed before the device memory. Reports ERANGE when the
   /// bytes are not all inside. Wraps: ibv_reg_dm_mr(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static memory_region of_device_memory(
       protection_domain_ref domain, device_memory_ref memory, std::uint64_t offset,
-      std::size_t length, access_rights rights = access_right::local_write, Policy&& policy = {}) {
+      std::size_t length, access_rights rights = access_right::local_write,
+      on_failure policy = throwing{}) {
     constexpr std::string_view verb = "ibv_reg_dm_mr";
     const access_rights all_rights = rights | access_right::zero_based;
-    if (!detail::check_present(std::forward<Policy>(policy), verb, memory.native_handle()))
-      return {};
+    if (!detail::check_present(policy, verb, memory.native_handle())) return {};
     if (const detail::byte_extent extent{offset, length}; !extent.is_inside(memory.size())) {
-      detail::report_errno(std::forward<Policy>(policy), ERANGE, verb,
-                           [&](failure_description& description) {
-                             detail::on_device(memory.context().native_handle())(description);
-                             description.explain([&](text_writer& writer) {
-                               extent.put_outside(writer, memory.size(), "device memory");
-                             });
-                           });
+      policy.report(ERANGE, verb, [&](failure_description& description) {
+        detail::on_device(memory.context().native_handle())(description);
+        description.explain([&](text_writer& writer) {
+          extent.put_outside(writer, memory.size(), "device memory");
+        });
+      });
       return {};
     }
     return made(
@@ -149,25 +143,23 @@ class [[nodiscard]] memory_region
           return ibv_reg_dm_mr(domain.native_handle(), memory.native_handle(), offset, length,
                                all_rights.bits());
         },
-        std::forward<Policy>(policy));
+        policy);
   }
   /// Registers all of the device memory.
-  template <error_policy Policy = throwing>
   [[nodiscard]] static memory_region of_device_memory(
       protection_domain_ref domain, device_memory_ref memory,
-      access_rights rights = access_right::local_write, Policy&& policy = {}) {
-    return of_device_memory(domain, memory, 0, memory.size(), rights, std::forward<Policy>(policy));
+      access_rights rights = access_right::local_write, on_failure policy = throwing{}) {
+    return of_device_memory(domain, memory, 0, memory.size(), rights, policy);
   }
 
   /// A region without memory: what is received into it is dropped, and what is sent from it is
   /// zeros. It is as large as can be, and nothing can be handed out to peers.
   /// Wraps: ibv_alloc_null_mr(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] static memory_region null(protection_domain_ref domain, Policy&& policy = {}) {
+  [[nodiscard]] static memory_region null(protection_domain_ref domain,
+                                          on_failure policy = throwing{}) {
     constexpr std::string_view verb = "ibv_alloc_null_mr";
     return {detail::make_handle<handle_type>(
-                std::forward<Policy>(policy), verb,
-                [&] { return ibv_alloc_null_mr(domain.native_handle()); },
+                policy, verb, [&] { return ibv_alloc_null_mr(domain.native_handle()); },
                 [&](failure_description& description) {
                   detail::on_device(domain.context().native_handle())(description);
                 },
@@ -191,22 +183,22 @@ class [[nodiscard]] memory_region
   /// wrong: nobody may use it meanwhile, nor what was made of it before. When it fails, the
   /// explanation tells whether the region is as it was; where it must not be used any more, it has
   /// lost its rights, and only closing and destroying it makes sense. Wraps: ibv_rereg_mr(3).
-  template <error_policy Policy = throwing>
-  void reregister(const reregistration& changes, Policy&& policy = {}) {
-    change(nullptr, changes, std::forward<Policy>(policy));
+  void reregister(const reregistration& changes, on_failure policy = throwing{}) {
+    change(nullptr, changes, policy);
   }
   /// Changes the memory, and what else is named. The device sees the new memory at the address that
   /// the process has it at. The old one may go when this succeeds.
-  template <registrable_memory Range, error_policy Policy = throwing>
-  void reregister(Range&& memory, const reregistration& changes = {}, Policy&& policy = {}) {
+  template <registrable_memory Range>
+  void reregister(Range&& memory, const reregistration& changes = {},
+                  on_failure policy = throwing{}) {
     const detail::byte_range moved = detail::bytes_of(memory);
-    change(&moved, changes, std::forward<Policy>(policy));
+    change(&moved, changes, policy);
   }
   /// The same with nothing else and a policy.
-  template <registrable_memory Range, error_policy Policy>
-  void reregister(Range&& memory, Policy&& policy) {
+  template <registrable_memory Range>
+  void reregister(Range&& memory, on_failure policy) {
     const detail::byte_range moved = detail::bytes_of(memory);
-    change(&moved, {}, std::forward<Policy>(policy));
+    change(&moved, {}, policy);
   }
 
  private:
@@ -219,35 +211,33 @@ class [[nodiscard]] memory_region
       : memory_region_operations{std::move(region), device_address, rights},
         constant_memory_{constant_memory} {}
 
-  template <error_policy Policy>
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,
-                                                Policy&& policy) {
+                                                on_failure policy) {
     // Not every provider looks at IBV_ACCESS_ZERO_BASED (rxe, for one, does not); the device
     // address 0 means the same to all.
     if (rights.contains(access_right::zero_based))
-      return registered_at(domain, memory, 0, rights, std::forward<Policy>(policy));
+      return registered_at(domain, memory, 0, rights, policy);
     return made(
         attempt(domain, memory, memory.address(), rights), "ibv_reg_mr",
         [&] {
           return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
                             native_rights(rights));
         },
-        std::forward<Policy>(policy));
+        policy);
   }
 
-  template <error_policy Policy>
   [[nodiscard]] static memory_region registered_at(protection_domain_ref domain,
                                                    detail::byte_range memory,
                                                    std::uint64_t device_address,
-                                                   access_rights rights, Policy&& policy) {
+                                                   access_rights rights, on_failure policy) {
     return made(
         attempt(domain, memory, device_address, rights), "ibv_reg_mr_iova",
         [&] {
           return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length,
                                  device_address, native_rights(rights));
         },
-        std::forward<Policy>(policy));
+        policy);
   }
 
   [[nodiscard]] static detail::registration_attempt attempt(protection_domain_ref domain,
@@ -262,10 +252,10 @@ class [[nodiscard]] memory_region
             .constant = memory.constant};
   }
 
-  template <std::invocable Create, error_policy Policy>
+  template <std::invocable Create>
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
                                           std::string_view verb, const Create& create,
-                                          Policy&& policy) {
+                                          on_failure policy) {
     const text<128> writes_const{[&](text_writer& writer) {
       detail::explain_constant(writer, attempt.constant, attempt.rights);
     }};
@@ -278,19 +268,18 @@ class [[nodiscard]] memory_region
       });
     };
     if (attempt.domain && !writes_const.view().empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb, describe);
+      policy.report(EINVAL, verb, describe);
       return {};
     }
-    handle_type region = detail::make_handle<handle_type>(std::forward<Policy>(policy), verb,
-                                                          create, describe, attempt.domain);
+    handle_type region =
+        detail::make_handle<handle_type>(policy, verb, create, describe, attempt.domain);
     if (!region) return {};
     return {std::move(region), attempt.device_address, attempt.rights, attempt.constant};
   }
 
-  template <error_policy Policy>
-  void change(const detail::byte_range* memory, const reregistration& changes, Policy&& policy) {
+  void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy) {
     constexpr std::string_view verb = "ibv_rereg_mr";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle())) return;
+    if (!detail::check_present(policy, verb, this->native_handle())) return;
     const detail::reregistration_attempt attempt{
         .region = this->native_handle(),
         .memory = memory,
@@ -300,15 +289,14 @@ class [[nodiscard]] memory_region
         .zero_based = this->rights().contains(access_right::zero_based)};
     if (const text<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
         !impossible.view().empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
-                           [&](failure_description& description) {
-                             this->on_region()(description);
-                             description.explain(impossible);
-                           });
+      policy.report(EINVAL, verb, [&](failure_description& description) {
+        this->on_region()(description);
+        description.explain(impossible);
+      });
       return;
     }
     detail::check_reregistered(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] {
           const int result = this->with_new_parents([&] { return attempt.run(); });
           remember(attempt, detail::outcome_of_reregistration(result, errno));

@@ -87,42 +87,39 @@ class memory_region_operations : public Storage {
 
   /// `length` bytes from `offset`, to receive into or send from. Reports ERANGE when they are not
   /// inside the region or are more than 32 bits can count, EACCES when they may not be written.
-  template <error_policy Policy = throwing>
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
-                                     Policy&& policy = {}) const {
+                                     on_failure policy = throwing{}) const {
     return checked<mutable_buffer>(offset, length, rights_.contains(access_right::local_write),
-                                   std::forward<Policy>(policy));
+                                   policy);
   }
   /// The same, only to send from.
-  template <error_policy Policy = throwing>
   [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
-                                                 Policy&& policy = {}) const {
-    return checked<adverb::const_buffer>(offset, length, true, std::forward<Policy>(policy));
+                                                 on_failure policy = throwing{}) const {
+    return checked<adverb::const_buffer>(offset, length, true, policy);
   }
 
   /// The whole region as one buffer.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] mutable_buffer buffer(Policy&& policy = {}) const {
-    return slice(0, size_or_zero(), std::forward<Policy>(policy));
+  [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const {
+    return slice(0, size_or_zero(), policy);
   }
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::const_buffer const_buffer(Policy&& policy = {}) const {
-    return const_slice(0, size_or_zero(), std::forward<Policy>(policy));
+  [[nodiscard]] adverb::const_buffer const_buffer(on_failure policy = throwing{}) const {
+    return const_slice(0, size_or_zero(), policy);
   }
 
   /// Memory of the process that lies inside the region, to receive into or send from. Reports what
   /// `slice` reports. The region has to be one of the process's memory.
-  template <class T, std::size_t Extent, error_policy Policy = throwing>
-  [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory, Policy&& policy = {}) const {
+  template <class T, std::size_t Extent>
+  [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory,
+                                         on_failure policy = throwing{}) const {
     static_assert(!std::is_const_v<T>,
                   "nothing is received into const memory: const_buffer_of sends from it");
-    return slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
+    return slice(offset_of(memory.data()), memory.size_bytes(), policy);
   }
   /// The same, only to send from.
-  template <class T, std::size_t Extent, error_policy Policy = throwing>
+  template <class T, std::size_t Extent>
   [[nodiscard]] adverb::const_buffer const_buffer_of(std::span<T, Extent> memory,
-                                                     Policy&& policy = {}) const {
-    return const_slice(offset_of(memory.data()), memory.size_bytes(), std::forward<Policy>(policy));
+                                                     on_failure policy = throwing{}) const {
+    return const_slice(offset_of(memory.data()), memory.size_bytes(), policy);
   }
 
   /// A slice that nothing checks, for hot paths that have checked already.
@@ -133,48 +130,40 @@ class memory_region_operations : public Storage {
 
   /// The region cut into blocks of `block_size` bytes; a shorter rest is left out. Reports what
   /// `slice` reports for a block, and EINVAL for blocks of no bytes.
-  template <error_policy Policy = throwing>
   [[nodiscard]] buffer_blocks<mutable_buffer> blocks(std::size_t block_size,
-                                                     Policy&& policy = {}) const {
-    return cut(slice(0, block_size, std::forward<Policy>(policy)), std::forward<Policy>(policy));
+                                                     on_failure policy = throwing{}) const {
+    return cut(slice(0, block_size, policy), policy);
   }
   /// The same, only to send from.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] buffer_blocks<adverb::const_buffer> const_blocks(std::size_t block_size,
-                                                                 Policy&& policy = {}) const {
-    return cut(const_slice(0, block_size, std::forward<Policy>(policy)),
-               std::forward<Policy>(policy));
+  [[nodiscard]] buffer_blocks<adverb::const_buffer> const_blocks(
+      std::size_t block_size, on_failure policy = throwing{}) const {
+    return cut(const_slice(0, block_size, policy), policy);
   }
 
   /// The whole region as a peer may use it. Reports EACCES when the region was not registered with
   /// these rights, EINVAL when it is not aligned for atomic operations that it grants.
   template <class T = std::byte,
-            access_rights Rights = access_right::remote_read | access_right::remote_write,
-            error_policy Policy = throwing>
-  [[nodiscard]] remote_buffer<T, Rights> remote(Policy&& policy = {}) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::remote",
-                               this->native_handle()))
-      return {};
+            access_rights Rights = access_right::remote_read | access_right::remote_write>
+  [[nodiscard]] remote_buffer<T, Rights> remote(on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "memory_region::remote", this->native_handle())) return {};
     if (!rights_.contains(Rights)) {
-      detail::report_errno(std::forward<Policy>(policy), EACCES, "memory_region::remote",
-                           [&](failure_description& description) {
-                             on_region()(description);
-                             description.explain([&](text_writer& writer) {
-                               writer.put("the region was registered with ").put(rights_);
-                               writer.put(", which does not grant ").put(Rights - rights_);
-                             });
-                           });
+      policy.report(EACCES, "memory_region::remote", [&](failure_description& description) {
+        on_region()(description);
+        description.explain([&](text_writer& writer) {
+          writer.put("the region was registered with ").put(rights_);
+          writer.put(", which does not grant ").put(Rights - rights_);
+        });
+      });
       return {};
     }
     if (!detail::is_aligned_for(Rights, device_address_)) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, "memory_region::remote",
-                           [&](failure_description& description) {
-                             on_region()(description);
-                             description.explain(detail::unaligned_for_atomics);
-                           });
+      policy.report(EINVAL, "memory_region::remote", [&](failure_description& description) {
+        on_region()(description);
+        description.explain(detail::unaligned_for_atomics);
+      });
       return {};
     }
-    detail::clear(policy);
+    policy.clear();
     return {adopt, device_address_, size() / sizeof(T), rkey()};
   }
 
@@ -213,35 +202,33 @@ class memory_region_operations : public Storage {
   [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
 
   /// The region as blocks like the first one, unless that could not be cut.
-  template <class Buffer, error_policy Policy>
-  [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, Policy&& policy) const {
-    if (detail::failed(policy)) return {};
-    const bool usable = detail::check_returned(
-        std::forward<Policy>(policy), "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
-        [&](failure_description& description) {
-          on_region()(description);
-          description.explain("blocks need at least one byte");
-        });
+  template <class Buffer>
+  [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, on_failure policy) const {
+    if (policy.failed()) return {};
+    const bool usable =
+        detail::check_returned(policy, "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
+                               [&](failure_description& description) {
+                                 on_region()(description);
+                                 description.explain("blocks need at least one byte");
+                               });
     if (!usable) return {};
     return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
   }
 
-  template <class Buffer, error_policy Policy>
+  template <class Buffer>
   [[nodiscard]] Buffer checked(std::size_t offset, std::size_t length, bool writable,
-                               Policy&& policy) const {
-    if (!detail::check_present(std::forward<Policy>(policy), "memory_region::slice",
-                               this->native_handle()))
-      return {};
+                               on_failure policy) const {
+    if (!detail::check_present(policy, "memory_region::slice", this->native_handle())) return {};
     const detail::slice_request request{{offset, length}, size(), writable};
     if (!request.valid()) [[unlikely]] {
-      detail::report_errno(std::forward<Policy>(policy), writable ? ERANGE : EACCES,
-                           "memory_region::slice", [&](failure_description& description) {
-                             on_region()(description);
-                             request.explain(description);
-                           });
+      policy.report(writable ? ERANGE : EACCES, "memory_region::slice",
+                    [&](failure_description& description) {
+                      on_region()(description);
+                      request.explain(description);
+                    });
       return {};
     }
-    detail::clear(policy);
+    policy.clear();
     return Buffer{adopt, element(offset, static_cast<std::uint32_t>(length))};
   }
 

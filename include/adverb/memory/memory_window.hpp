@@ -32,16 +32,14 @@ struct memory_window_traits {
 };
 
 /// Reports (through the policy) why a window cannot be bound so. True when it can.
-template <error_policy Policy>
-bool check_window(Policy&& policy, std::string_view verb, const window_request& request) {
-  if (!check_present(std::forward<Policy>(policy), verb, request.window) ||
-      !check_present(std::forward<Policy>(policy), verb, request.region.native_handle()))
+inline bool check_window(on_failure policy, std::string_view verb, const window_request& request) {
+  if (!check_present(policy, verb, request.window) ||
+      !check_present(policy, verb, request.region.native_handle()))
     return false;
-  return check_returned(
-      std::forward<Policy>(policy), verb, request.error(), [&](failure_description& description) {
-        on_object<memory_window_traits>(request.window)(description);
-        description.explain([&](text_writer& writer) { request.put_problems(writer); });
-      });
+  return check_returned(policy, verb, request.error(), [&](failure_description& description) {
+    on_object<memory_window_traits>(request.window)(description);
+    description.explain([&](text_writer& writer) { request.put_problems(writer); });
+  });
 }
 
 /// Says why a window could not be allocated.
@@ -63,12 +61,11 @@ inline void explain_allocation(failure_description& description, context_ref con
 }
 
 /// Refuses (EINVAL) a window of the C API that is of another type. True when it fits.
-template <error_policy Policy>
-bool check_type(Policy&& policy, const ibv_mw* window, window_type type) {
+inline bool check_type(on_failure policy, const ibv_mw* window, window_type type) {
   constexpr std::string_view verb = "memory window adoption";
-  if (!check_present(std::forward<Policy>(policy), verb, window)) return false;
+  if (!check_present(policy, verb, window)) return false;
   const auto found = static_cast<window_type>(window->type);
-  return check_returned(std::forward<Policy>(policy), verb, found == type ? 0 : EINVAL,
+  return check_returned(policy, verb, found == type ? 0 : EINVAL,
                         [&](failure_description& description) {
                           on_object<memory_window_traits>(window)(description);
                           description.explain([&](text_writer& writer) {
@@ -110,16 +107,15 @@ class memory_window_operations : public Storage {
   /// bytes outside the region; EINVAL for no bytes, for a zero_based region, and for an address
   /// that atomics cannot use. Not thread safe. Wraps: ibv_inc_rkey(3).
   template <class T = std::byte,
-            access_rights Rights = access_right::remote_read | access_right::remote_write,
-            error_policy Policy = throwing>
+            access_rights Rights = access_right::remote_read | access_right::remote_write>
   window_binding<Type, T, Rights> prepare(memory_region_ref region, std::size_t offset,
-                                          std::size_t length, Policy&& policy = {}) const {
+                                          std::size_t length,
+                                          on_failure policy = throwing{}) const {
     static_assert(Type == window_type::two,
                   "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
     ibv_mw* const window = this->native_handle();
     const detail::window_request request{window, region, offset, length, Rights};
-    if (!detail::check_window(std::forward<Policy>(policy), "memory_window::prepare", request))
-      return {};
+    if (!detail::check_window(policy, "memory_window::prepare", request)) return {};
     return {adopt, window, request.native(), static_cast<rkey>(ibv_inc_rkey(window->rkey)), key()};
   }
 
@@ -148,10 +144,9 @@ class memory_window_ref : public memory_window_operations<reference<ibv_mw>, Typ
   memory_window_ref(const memory_window<Type>&&) = delete;
 
   /// Views a window of the C API. Refuses (EINVAL) one of the other type.
-  template <error_policy Policy = throwing>
-  memory_window_ref(adopt_t, ibv_mw* window, Policy&& policy = {})
-      : operations{reference<ibv_mw>{
-            detail::check_type(std::forward<Policy>(policy), window, Type) ? window : nullptr}} {}
+  memory_window_ref(adopt_t, ibv_mw* window, on_failure policy = throwing{})
+      : operations{reference<ibv_mw>{detail::check_type(policy, window, Type) ? window : nullptr}} {
+  }
 };
 
 /// A memory window: it gives peers access to a part of a region, through a key of its own, and
@@ -176,10 +171,9 @@ class [[nodiscard]] memory_window
   memory_window() noexcept = default;
 
   /// Wraps: ibv_alloc_mw(3), ibv_dealloc_mw(3).
-  template <error_policy Policy = throwing>
-  explicit memory_window(protection_domain_ref domain, Policy&& policy = {})
+  explicit memory_window(protection_domain_ref domain, on_failure policy = throwing{})
       : operations{detail::make_handle<handle>(
-            std::forward<Policy>(policy), "ibv_alloc_mw",
+            policy, "ibv_alloc_mw",
             [&] { return ibv_alloc_mw(domain.native_handle(), static_cast<ibv_mw_type>(Type)); },
             [&](failure_description& description) {
               detail::on_device(domain.native_handle()->context)(description);
@@ -189,11 +183,9 @@ class [[nodiscard]] memory_window
 
   /// Takes over a window of the C API. Refuses (EINVAL) one of the other type, which then stays the
   /// caller's.
-  template <error_policy Policy = throwing>
-  memory_window(adopt_t, ibv_mw* window, Policy&& policy = {})
-      : operations{detail::check_type(std::forward<Policy>(policy), window, Type)
-                       ? handle{adverb::adopt, window}
-                       : handle{}} {}
+  memory_window(adopt_t, ibv_mw* window, on_failure policy = throwing{})
+      : operations{detail::check_type(policy, window, Type) ? handle{adverb::adopt, window}
+                                                            : handle{}} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

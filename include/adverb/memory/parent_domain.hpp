@@ -44,24 +44,21 @@ class [[nodiscard]] parent_domain
   using protection_domain_operations::protection_domain_operations;
 
   /// Wraps: ibv_alloc_parent_domain(3).
-  template <error_policy Policy = throwing>
   parent_domain(protection_domain_ref domain, const parent_domain_options& options,
-                Policy&& policy = {})
-      : protection_domain_operations{adopt, make(domain, options, std::forward<Policy>(policy))} {}
+                on_failure policy = throwing{})
+      : protection_domain_operations{adopt, make(domain, options, policy)} {}
 
  private:
-  template <error_policy Policy>
   static ibv_pd* make(protection_domain_ref domain, const parent_domain_options& options,
-                      Policy&& policy) {
+                      on_failure policy) {
     constexpr std::string_view verb = "ibv_alloc_parent_domain";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, domain.native_handle()))
-      return nullptr;
+    if (!detail::check_present(policy, verb, domain.native_handle())) return nullptr;
     ibv_parent_domain_init_attr attributes{};
     attributes.pd = domain.native_handle();
     attributes.td = options.thread_domain.native_handle();
     options.allocator.install(attributes);
     return detail::check_pointer(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] {
           return detail::with_parents(
               ibv_alloc_parent_domain(domain.context().native_handle(), &attributes),

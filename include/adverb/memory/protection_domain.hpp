@@ -51,11 +51,9 @@ class [[nodiscard]] protection_domain
   using protection_domain_operations::protection_domain_operations;
 
   /// Wraps: ibv_alloc_pd(3).
-  template <error_policy Policy = throwing>
-  explicit protection_domain(context_ref context, Policy&& policy = {})
+  explicit protection_domain(context_ref context, on_failure policy = throwing{})
       : protection_domain_operations{detail::make_handle<protection_domain>(
-            std::forward<Policy>(policy), "ibv_alloc_pd",
-            [&] { return ibv_alloc_pd(context.native_handle()); },
+            policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
             detail::on_device(context.native_handle()), context)} {}
 };
 

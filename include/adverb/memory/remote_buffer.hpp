@@ -9,7 +9,6 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 
 #include <adverb/core/byte_order.hpp>
 #include <adverb/core/check.hpp>
@@ -74,11 +73,9 @@ class remote_buffer {
   [[nodiscard]] constexpr adverb::rkey key() const noexcept { return key_; }
 
   /// `count` elements from `offset`. Reports ERANGE when they are not all inside.
-  template <error_policy Policy = throwing>
   [[nodiscard]] constexpr remote_buffer slice(std::size_t offset, std::size_t count,
-                                              Policy&& policy = {}) const {
-    if (!detail::check_slice(std::forward<Policy>(policy), "remote_buffer::slice", offset, count,
-                             size_, "elements"))
+                                              on_failure policy = throwing{}) const {
+    if (!detail::check_slice(policy, "remote_buffer::slice", offset, count, size_, "elements"))
       return {};
     return unchecked_slice(offset, count);
   }
@@ -90,23 +87,22 @@ class remote_buffer {
   }
 
   /// One element. Reports ERANGE when it is not inside.
-  template <error_policy Policy = throwing>
-  [[nodiscard]] constexpr remote_buffer at(std::size_t index, Policy&& policy = {}) const {
-    return slice(index, 1, std::forward<Policy>(policy));
+  [[nodiscard]] constexpr remote_buffer at(std::size_t index,
+                                           on_failure policy = throwing{}) const {
+    return slice(index, 1, policy);
   }
 
   /// The same memory as elements of another type: as many as fit. Reports EINVAL when it grants
   /// atomic operations and its address is not a multiple of 8, which these need.
-  template <class Other, error_policy Policy = throwing>
-  [[nodiscard]] constexpr remote_buffer<Other, Rights> as(Policy&& policy = {}) const {
+  template <class Other>
+  [[nodiscard]] constexpr remote_buffer<Other, Rights> as(on_failure policy = throwing{}) const {
     if (!detail::is_aligned_for(Rights, address_)) [[unlikely]] {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, "remote_buffer::as",
-                           [](failure_description& description) {
-                             description.explain(detail::unaligned_for_atomics);
-                           });
+      policy.report(EINVAL, "remote_buffer::as", [](failure_description& description) {
+        description.explain(detail::unaligned_for_atomics);
+      });
       return {};
     }
-    detail::clear(policy);
+    policy.clear();
     return {adopt, address_, size_bytes() / sizeof(Other), key_};
   }
 
@@ -123,9 +119,8 @@ class remote_buffer {
   /// From the bytes that a peer sent. Refuses (EACCES) a buffer that does not grant `Rights`, and
   /// (EPROTO) one that does not hold whole elements, that wraps around the address space, or whose
   /// elements are not aligned where atomics need it.
-  template <error_policy Policy = throwing>
   [[nodiscard]] static constexpr remote_buffer decode(
-      std::span<const std::byte, encoded_size> bytes, Policy&& policy = {}) {
+      std::span<const std::byte, encoded_size> bytes, on_failure policy = throwing{}) {
     const auto address = detail::load_little_endian<0, std::uint64_t>(bytes);
     const auto length = detail::load_little_endian<8, std::uint64_t>(bytes);
     const auto key = detail::load_little_endian<16, std::uint32_t>(bytes);
@@ -133,13 +128,12 @@ class remote_buffer {
         access_rights::from_bits(detail::load_little_endian<20, std::uint32_t>(bytes));
 
     if (!granted.contains(Rights)) {
-      detail::report_errno(std::forward<Policy>(policy), EACCES, "remote_buffer::decode",
-                           [&](failure_description& description) {
-                             description.explain([&](text_writer& writer) {
-                               writer.put("the peer grants ").put(granted);
-                               writer.put(", but ").put(Rights).put(" is needed");
-                             });
-                           });
+      policy.report(EACCES, "remote_buffer::decode", [&](failure_description& description) {
+        description.explain([&](text_writer& writer) {
+          writer.put("the peer grants ").put(granted);
+          writer.put(", but ").put(Rights).put(" is needed");
+        });
+      });
       return {};
     }
     const std::string_view defect =
@@ -148,11 +142,11 @@ class remote_buffer {
         : !detail::is_aligned_for(Rights, address) ? detail::unaligned_for_atomics
                                                    : "";
     if (!defect.empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EPROTO, "remote_buffer::decode",
-                           [&](failure_description& description) { description.explain(defect); });
+      policy.report(EPROTO, "remote_buffer::decode",
+                    [&](failure_description& description) { description.explain(defect); });
       return {};
     }
-    detail::clear(policy);
+    policy.clear();
     return {adopt, address, static_cast<std::size_t>(length / sizeof(T)),
             static_cast<adverb::rkey>(key)};
   }

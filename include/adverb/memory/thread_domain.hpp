@@ -42,10 +42,9 @@ class [[nodiscard]] thread_domain
   using thread_domain_operations::thread_domain_operations;
 
   /// Wraps: ibv_alloc_td(3).
-  template <error_policy Policy = throwing>
-  explicit thread_domain(context_ref context, Policy&& policy = {})
+  explicit thread_domain(context_ref context, on_failure policy = throwing{})
       : thread_domain_operations{detail::make_handle<thread_domain>(
-            std::forward<Policy>(policy), "ibv_alloc_td",
+            policy, "ibv_alloc_td",
             [&] {
               ibv_td_init_attr attributes{};
               return ibv_alloc_td(context.native_handle(), &attributes);

@@ -45,24 +45,19 @@ class [[nodiscard]] address_handle
   using address_handle_operations::address_handle_operations;
 
   /// Wraps: ibv_create_ah(3).
-  template <error_policy Policy = throwing>
-  address_handle(protection_domain_ref domain, const address& destination, Policy&& policy = {})
-      : address_handle_operations{
-            make(domain, destination.native(), std::forward<Policy>(policy))} {}
+  address_handle(protection_domain_ref domain, const address& destination,
+                 on_failure policy = throwing{})
+      : address_handle_operations{make(domain, destination.native(), policy)} {}
 
   /// The way back to who sent a datagram: see `address_of_sender`. Wraps: ibv_create_ah_from_wc(3).
-  template <error_policy Policy = throwing>
   address_handle(protection_domain_ref domain, port_number port, const completion& received,
-                 const global_route_header& header, Policy&& policy = {})
-      : address_handle_operations{
-            make(domain, port, received, header, std::forward<Policy>(policy))} {}
+                 const global_route_header& header, on_failure policy = throwing{})
+      : address_handle_operations{make(domain, port, received, header, policy)} {}
 
  private:
-  template <error_policy Policy>
-  static address_handle make(protection_domain_ref domain, ibv_ah_attr native, Policy&& policy) {
+  static address_handle make(protection_domain_ref domain, ibv_ah_attr native, on_failure policy) {
     return detail::make_handle<address_handle>(
-        std::forward<Policy>(policy), "ibv_create_ah",
-        [&] { return ibv_create_ah(domain.native_handle(), &native); },
+        policy, "ibv_create_ah", [&] { return ibv_create_ah(domain.native_handle(), &native); },
         [&](failure_description& description) {
           detail::on_port(domain.native_handle()->context,
                           port_number{native.port_num})(description);
@@ -77,12 +72,11 @@ class [[nodiscard]] address_handle
         domain);
   }
 
-  template <error_policy Policy>
   static address_handle make(protection_domain_ref domain, port_number port,
                              const completion& received, const global_route_header& header,
-                             Policy&& policy) {
+                             on_failure policy) {
     return detail::make_handle<address_handle>(
-        std::forward<Policy>(policy), "ibv_create_ah_from_wc",
+        policy, "ibv_create_ah_from_wc",
         [&] {
           ibv_wc native = received.native();
           ibv_grh grh = detail::header_to_answer(domain.context(), port, header);

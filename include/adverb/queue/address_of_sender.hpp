@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstring>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -80,18 +79,17 @@ inline void explain_sender(failure_description& description, context_ref context
 /// goes out from the GID that the datagram was sent to; when that was a multicast group, from the
 /// best own GID of the same address family. The queue pair to answer to is
 /// `received.success().receive().source_queue_pair()`. Wraps: ibv_init_ah_from_wc(3).
-template <error_policy Policy = throwing>
-[[nodiscard]] address address_of_sender(context_ref context, port_number port,
-                                        const completion& received,
-                                        const global_route_header& header, Policy&& policy = {}) {
+[[nodiscard]] inline address address_of_sender(context_ref context, port_number port,
+                                               const completion& received,
+                                               const global_route_header& header,
+                                               on_failure policy = throwing{}) {
   constexpr std::string_view verb = "ibv_init_ah_from_wc";
-  if (!detail::check_present(std::forward<Policy>(policy), verb, context.native_handle()))
-    return {};
+  if (!detail::check_present(policy, verb, context.native_handle())) return {};
   ibv_wc native = received.native();
   ibv_grh grh = detail::header_to_answer(context, port, header);
   ibv_ah_attr found{};
   const bool known = detail::check_minus_one(
-      std::forward<Policy>(policy), verb,
+      policy, verb,
       [&] {
         return ibv_init_ah_from_wc(context.native_handle(), static_cast<std::uint8_t>(port),
                                    &native, &grh, &found);

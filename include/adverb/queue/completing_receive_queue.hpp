@@ -13,12 +13,12 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Makes one, as `native` says, and notes the parents that its C struct does not name. `explain`
 /// adds why it could not be made to a problem_list.
-template <class Queue, error_policy Policy, class Explain, class... Parents>
-[[nodiscard]] Queue make_completing(Policy&& policy, ibv_srq_init_attr_ex native,
+template <class Queue, class Explain, class... Parents>
+[[nodiscard]] Queue make_completing(on_failure policy, ibv_srq_init_attr_ex native,
                                     const Explain& explain, protection_domain_ref domain,
                                     const Parents&... parents) {
   return make_handle<Queue>(
-      std::forward<Policy>(policy), "ibv_create_srq_ex",
+      policy, "ibv_create_srq_ex",
       [&] {
         return with_parents(ibv_create_srq_ex(native.pd->context, &native),
                             {native.cq, native.xrcd});

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -71,31 +70,27 @@ inline void explain_creation(text_writer& writer, const std::error_code& code, c
 }
 
 /// Reports (EINVAL) a completion queue that is not there, by its name in the options.
-template <error_policy Policy>
-bool check_queue(Policy&& policy, std::string_view verb, std::string_view name,
-                 completion_queue_ref queue) {
-  return check_returned(std::forward<Policy>(policy), verb, queue ? 0 : EINVAL,
-                        [&](failure_description& description) {
-                          description.explain([&](text_writer& writer) {
-                            writer.put(name).put(" is empty: moved from, closed, or never given");
-                          });
-                        });
+inline bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
+                        completion_queue_ref queue) {
+  return check_returned(policy, verb, queue ? 0 : EINVAL, [&](failure_description& description) {
+    description.explain([&](text_writer& writer) {
+      writer.put(name).put(" is empty: moved from, closed, or never given");
+    });
+  });
 }
 
 /// Makes a pair in a protection domain. The extended call is used only where it is needed: not
 /// every provider has it.
-template <error_policy Policy>
-[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair_as_asked(
+[[nodiscard]] inline unique_handle<queue_pair_traits> create_queue_pair_as_asked(
     transport service, protection_domain_ref domain, const queue_pair_options& options,
-    Policy&& policy) {
+    on_failure policy) {
   const bool extended = options.needs_extended_creation();
   const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
-  if (!check_queue(std::forward<Policy>(policy), verb, "send_cq", options.send_cq) ||
-      (receives(service) &&
-       !check_queue(std::forward<Policy>(policy), verb, "recv_cq", options.recv_cq)))
+  if (!check_queue(policy, verb, "send_cq", options.send_cq) ||
+      (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
     return {};
   return make_handle<unique_handle<queue_pair_traits>>(
-      std::forward<Policy>(policy), verb,
+      policy, verb,
       [&] {
         if (extended) {
           ibv_qp_init_attr_ex native = options.native_extended(service, domain.native_handle());
@@ -127,24 +122,22 @@ template <error_policy Policy>
 }
 
 /// The same, without extended calls where these are only preferred and the device lacks them.
-template <error_policy Policy>
-[[nodiscard]] unique_handle<queue_pair_traits> create_queue_pair(transport service,
-                                                                 protection_domain_ref domain,
-                                                                 const queue_pair_options& options,
-                                                                 Policy&& policy) {
+[[nodiscard]] inline unique_handle<queue_pair_traits> create_queue_pair(
+    transport service, protection_domain_ref domain, const queue_pair_options& options,
+    on_failure policy) {
   if (!prefers_extended(options))
-    return create_queue_pair_as_asked(service, domain, options, std::forward<Policy>(policy));
+    return create_queue_pair_as_asked(service, domain, options, policy);
   failure why;
   unique_handle<queue_pair_traits> made = create_queue_pair_as_asked(service, domain, options, why);
   if (lacks_extended(service, options, why)) {
     queue_pair_options classic = options;
     classic.send_operations = {};
-    return create_queue_pair_as_asked(service, domain, classic, std::forward<Policy>(policy));
+    return create_queue_pair_as_asked(service, domain, classic, policy);
   }
   if (why)
-    pass_on(std::forward<Policy>(policy), why);
+    policy.report(why);
   else
-    clear(policy);
+    policy.clear();
   return made;
 }
 

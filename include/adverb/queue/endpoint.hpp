@@ -71,9 +71,8 @@ struct endpoint {
   }
 
   /// From the bytes that a peer sent. Reports EPROTO when they are no endpoint.
-  template <error_policy Policy = throwing>
   [[nodiscard]] static endpoint decode(std::span<const std::byte, encoded_size> bytes,
-                                       Policy&& policy = {}) {
+                                       on_failure policy = throwing{}) {
     using detail::load_little_endian;
     const auto size = static_cast<adverb::mtu>(bytes[1]);
     const auto number = load_little_endian<4, std::uint32_t>(bytes);
@@ -85,11 +84,11 @@ struct endpoint {
         : sequence > 0xff'ffff     ? "the packet sequence number has more than 24 bits"
                                    : "";
     if (!defect.empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EPROTO, "endpoint::decode",
-                           [&](failure_description& description) { description.explain(defect); });
+      policy.report(EPROTO, "endpoint::decode",
+                    [&](failure_description& description) { description.explain(defect); });
       return {};
     }
-    detail::clear(policy);
+    policy.clear();
     std::array<std::uint8_t, 16> address{};
     for (std::size_t index = 0; index < 16; ++index)
       address[index] = std::to_integer<std::uint8_t>(bytes[16 + index]);

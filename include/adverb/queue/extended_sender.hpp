@@ -185,17 +185,16 @@ class extended_sender {
 
   /// The sender of a pair. Reports EOPNOTSUPP when the pair was not made for these operations.
   /// Wraps: ibv_qp_to_qp_ex(3).
-  template <error_policy Policy = throwing>
-  extended_sender(adopt_t, ibv_qp* pair, Policy&& policy = {}) {
+  extended_sender(adopt_t, ibv_qp* pair, on_failure policy = throwing{}) {
     detail::check_all_carried<Transport, Operations>();
     constexpr std::string_view verb = "ibv_qp_to_qp_ex";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, pair)) return;
+    if (!detail::check_present(policy, verb, pair)) return;
     ibv_qp_ex* const sender = ibv_qp_to_qp_ex(pair);
     const send_operations missing =
         sender == nullptr ? Operations : Operations - detail::all_operations_of(*sender);
     const int result = sender == nullptr || !missing.empty() ? EOPNOTSUPP : 0;
-    const bool usable = detail::check_returned(
-        std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+    const bool usable =
+        detail::check_returned(policy, verb, result, [&](failure_description& description) {
           detail::on_object<detail::queue_pair_traits>(pair)(description);
           description.explain([&](text_writer& writer) {
             writer.put("the queue pair was not made for ").put(missing);

@@ -9,7 +9,6 @@
 #include <span>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -87,33 +86,31 @@ class [[nodiscard]] indirection_table
   /// Makes a table of these work queues, in this order. Their number has to be a power of two
   /// (EINVAL otherwise); a queue may stand in several entries, and so get more of the packets.
   /// Wraps: ibv_create_rwq_ind_table(3).
-  template <error_policy Policy = throwing>
-  explicit indirection_table(std::span<const reference<ibv_wq>> queues, Policy&& policy = {})
-      : indirection_table_operations{make(queues, std::forward<Policy>(policy))} {}
+  explicit indirection_table(std::span<const reference<ibv_wq>> queues,
+                             on_failure policy = throwing{})
+      : indirection_table_operations{make(queues, policy)} {}
 
  private:
-  template <error_policy Policy>
   [[nodiscard]] static indirection_table make(std::span<const reference<ibv_wq>> queues,
-                                              Policy&& policy) {
+                                              on_failure policy) {
     constexpr std::string_view verb = "ibv_create_rwq_ind_table";
     if (const std::string_view problem = detail::table_problem(queues); !problem.empty()) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
-                           [&](failure_description& description) { description.explain(problem); });
+      policy.report(EINVAL, verb,
+                    [&](failure_description& description) { description.explain(problem); });
       return {};
     }
     const context_ref context = queues[0].native_handle()->context;
     if (!std::has_single_bit(queues.size())) {
-      detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
-                           [&](failure_description& description) {
-                             detail::on_device(context.native_handle())(description);
-                             description.explain([&](text_writer& writer) {
-                               writer.put("a table of ").decimal(queues.size());
-                               writer.put(" entries was asked for, it has to be a power of two: ");
-                               writer.decimal(std::bit_floor(queues.size())).put(" or ");
-                               writer.decimal(std::bit_ceil(queues.size()));
-                               writer.put("; queues may stand in it more than once");
-                             });
-                           });
+      policy.report(EINVAL, verb, [&](failure_description& description) {
+        detail::on_device(context.native_handle())(description);
+        description.explain([&](text_writer& writer) {
+          writer.put("a table of ").decimal(queues.size());
+          writer.put(" entries was asked for, it has to be a power of two: ");
+          writer.decimal(std::bit_floor(queues.size())).put(" or ");
+          writer.decimal(std::bit_ceil(queues.size()));
+          writer.put("; queues may stand in it more than once");
+        });
+      });
       return {};
     }
     std::vector<ibv_wq*> entries;
@@ -121,7 +118,7 @@ class [[nodiscard]] indirection_table
     for (const reference<ibv_wq> queue : queues) entries.push_back(queue.native_handle());
     const std::vector<const void*> parents = distinct(entries);
     return detail::make_handle<indirection_table>(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] {
           ibv_rwq_ind_table_init_attr native{
               .log_ind_tbl_size = static_cast<std::uint32_t>(std::countr_zero(entries.size())),

@@ -77,18 +77,19 @@ class [[nodiscard]] multicast_attachment {
   /// Attaches a datagram (UD) or raw packet pair to a group. `group_lid` is that of the group on
   /// InfiniBand, and 0 on Ethernet. Attaching twice is no error on Linux, and then one detach ends
   /// both. Wraps: ibv_attach_mcast(3), ibv_detach_mcast(3).
-  template <class Pair, error_policy Policy = throwing>
+  template <class Pair>
     requires requires { std::remove_cvref_t<Pair>::transport_of; }
-  multicast_attachment(Pair&& pair, const gid& group, lid group_lid = {}, Policy&& policy = {}) {
+  multicast_attachment(Pair&& pair, const gid& group, lid group_lid = {},
+                       on_failure policy = throwing{}) {
     static_assert(detail::can_join_multicast(std::remove_cvref_t<Pair>::transport_of),
                   "only datagram (UD) and raw packet queue pairs can be attached to a multicast "
                   "group");
     ibv_qp* const native = pair.native_handle();
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_attach_mcast", native)) return;
+    if (!detail::check_present(policy, "ibv_attach_mcast", native)) return;
     const ibv_gid native_group = group.native();
     const int result =
         ibv_attach_mcast(native, &native_group, static_cast<std::uint16_t>(group_lid));
-    if (detail::check_returned(std::forward<Policy>(policy), "ibv_attach_mcast", result,
+    if (detail::check_returned(policy, "ibv_attach_mcast", result,
                                [&](failure_description& description) {
                                  detail::on_attachment(native, group, group_lid)(description);
                                  detail::explain_attachment(description, native, group);
@@ -126,9 +127,8 @@ class [[nodiscard]] multicast_attachment {
 
   /// Detaches now and reports an error. A failed close leaves it as it was. Closing an empty one
   /// does nothing. Wraps: ibv_detach_mcast(3).
-  template <error_policy Policy = throwing>
-  void close(Policy&& policy = {}) {
-    detail::clear(policy);
+  void close(on_failure policy = throwing{}) {
+    policy.clear();
     if (pair_ == nullptr) return;
     const ibv_gid native_group = group_.native();
     const int result =
@@ -137,7 +137,7 @@ class [[nodiscard]] multicast_attachment {
       release();
       return;
     }
-    detail::check_returned(std::forward<Policy>(policy), "ibv_detach_mcast", result,
+    detail::check_returned(policy, "ibv_detach_mcast", result,
                            detail::on_attachment(pair_, group_, group_lid_));
   }
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <optional>
 #include <system_error>
-#include <utility>
 
 #include <adverb/core/check.hpp>
 #include <adverb/queue/explain_post.hpp>
@@ -48,12 +47,11 @@ class [[nodiscard]] post_result {
   }
 
   /// Reports a post that was not accepted whole.
-  template <error_policy Policy = throwing>
-  [[gnu::always_inline]] void check(Policy&& policy = {}) const {
+  [[gnu::always_inline]] void check(on_failure policy = throwing{}) const {
     if (error_ == 0) [[likely]]
-      detail::clear(policy);
+      policy.clear();
     else
-      report(*this, std::forward<Policy>(policy));
+      report(*this, policy);
   }
 
   /// The number of accepted requests when it is unknown.
@@ -73,11 +71,9 @@ class [[nodiscard]] post_result {
   }
 
   // By value: so that the result never has to be in memory.
-  template <error_policy Policy>
-  [[gnu::cold, gnu::noinline]] static void report(post_result result, Policy&& policy) {
-    detail::report_errno(std::forward<Policy>(policy), result.error_,
-                         detail::verb_of(result.queue()),
-                         [&](failure_description& description) { result.describe(description); });
+  [[gnu::cold, gnu::noinline]] static void report(post_result result, on_failure policy) {
+    policy.report(result.error_, detail::verb_of(result.queue()),
+                  [&](failure_description& description) { result.describe(description); });
   }
 
   void describe(failure_description& description) const noexcept {

@@ -62,50 +62,44 @@ class [[nodiscard]] queue_pair
   queue_pair() noexcept = default;
 
   /// Makes a queue pair in RESET. Wraps: ibv_create_qp(3), ibv_create_qp_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
-      protection_domain_ref domain, const queue_pair_options& options, Policy&& policy = {}) {
+      protection_domain_ref domain, const queue_pair_options& options,
+      on_failure policy = throwing{}) {
     static_assert(Transport != transport::xrc_recv,
                   "an XRC target is made in an XRC domain: create(xrc_domain)");
     static_assert(Transport != transport::driver,
                   "queue pairs of the driver are made by its own calls: adopt them");
-    return {detail::create_queue_pair(Transport, domain, options, std::forward<Policy>(policy)),
-            announcement{}};
+    return {detail::create_queue_pair(Transport, domain, options, policy), announcement{}};
   }
 
   /// Makes the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
-      xrc_domain_ref domain, const xrc_target_options& options = {}, Policy&& policy = {}) {
+      xrc_domain_ref domain, const xrc_target_options& options = {},
+      on_failure policy = throwing{}) {
     static_assert(Transport == transport::xrc_recv,
                   "only XRC targets are made in an XRC domain: create(protection_domain, options)");
-    return {detail::create_xrc_target(domain, options, std::forward<Policy>(policy)),
-            announcement{}};
+    return {detail::create_xrc_target(domain, options, policy), announcement{}};
   }
 
   /// Opens a target that was made in this XRC domain, maybe by another process: it then lives until
   /// both have destroyed it. Its state is what its maker put it in: see `query`, `as` and `assume`.
   /// Wraps: ibv_open_qp(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static queue_pair<Transport, qp_state::any> open(
       xrc_domain_ref domain, qp_number number, const xrc_target_options& options = {},
-      Policy&& policy = {}) {
+      on_failure policy = throwing{}) {
     static_assert(Transport == transport::xrc_recv,
                   "only XRC targets can be opened by another process than the one that made them");
-    return {detail::open_xrc_target(domain, number, options, std::forward<Policy>(policy)),
-            announcement{}};
+    return {detail::open_xrc_target(domain, number, options, policy), announcement{}};
   }
 
   /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state, which then stays the caller's. In INIT and RTR, say what was announced.
-  template <error_policy Policy = throwing>
-  queue_pair(adopt_t, ibv_qp* pair, Policy&& policy = {})
+  queue_pair(adopt_t, ibv_qp* pair, on_failure policy = throwing{})
     requires(State != qp_state::init && State != qp_state::rtr && State != qp_state::any)
-      : queue_pair{adopted(pair, std::forward<Policy>(policy)), announcement{}} {}
-  template <error_policy Policy = throwing>
-  queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, Policy&& policy = {})
+      : queue_pair{adopted(pair, policy), announcement{}} {}
+  queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, on_failure policy = throwing{})
     requires(detail::carries_announcement(Transport, State))
-      : queue_pair{adopted(pair, std::forward<Policy>(policy)), announced} {}
+      : queue_pair{adopted(pair, policy), announced} {}
 
   /// A pair whose state is no longer in its type: for a member that lives through several.
   template <qp_state From>
@@ -167,49 +161,42 @@ class [[nodiscard]] queue_pair
   }
   /// Puts the pair into ERR: everything posted is flushed. From every state; Linux refuses it
   /// (EINVAL) from RESET, where nothing is posted. Wraps: ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair<Transport, qp_state::error> error(Policy&& policy = {}) {
-    return move_to<qp_state::error>(std::forward<Policy>(policy));
+  [[nodiscard]] queue_pair<Transport, qp_state::error> error(on_failure policy = throwing{}) {
+    return move_to<qp_state::error>(policy);
   }
   /// Puts the pair back into RESET: everything posted is forgotten. From every state.
   /// Wraps: ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair<Transport, qp_state::reset> reset(Policy&& policy = {}) {
-    return move_to<qp_state::reset>(std::forward<Policy>(policy));
+  [[nodiscard]] queue_pair<Transport, qp_state::reset> reset(on_failure policy = throwing{}) {
+    return move_to<qp_state::reset>(policy);
   }
 
   /// What the peer has to know of this side. Reports a port or GID that cannot be read, and, on
   /// Ethernet, where no peer could answer to it, an empty GID (EADDRNOTAVAIL).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] adverb::endpoint endpoint(Policy&& policy = {}) const {
+  [[nodiscard]] adverb::endpoint endpoint(on_failure policy = throwing{}) const {
     static_assert(detail::announces(Transport), "this transport has no peer to announce itself to");
     static_assert(detail::carries_announcement(Transport, State) && State != qp_state::any,
                   "a queue pair has an endpoint to announce from INIT to RTR, and a UD one in RTS");
-    const port_attributes port =
-        announced_port(std::forward<Policy>(policy), "queue_pair::endpoint");
-    if (detail::failed(policy)) return {};
+    const port_attributes port = announced_port(policy, "queue_pair::endpoint");
+    if (policy.failed()) return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    const device_attributes device = context.query_device(std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
-    const adverb::gid gid =
-        context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
-    if (detail::failed(policy)) return {};
+    const device_attributes device = context.query_device(policy);
+    if (policy.failed()) return {};
+    const adverb::gid gid = context.gid(announced.port, announced.source_gid, policy);
+    if (policy.failed()) return {};
     if (port.needs_global_route() && gid.is_empty()) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EADDRNOTAVAIL, "queue_pair::endpoint",
-          [&](failure_description& description) {
-            detail::on_port(this->native_handle()->context, announced.port)(description);
-            description.explain([&](text_writer& writer) {
-              detail::put_empty_gid(writer, context, announced.port, announced.source_gid);
-            });
-          });
+      policy.report(EADDRNOTAVAIL, "queue_pair::endpoint", [&](failure_description& description) {
+        detail::on_port(this->native_handle()->context, announced.port)(description);
+        description.explain([&](text_writer& writer) {
+          detail::put_empty_gid(writer, context, announced.port, announced.source_gid);
+        });
+      });
       return {};
     }
     queue_key key{};
     if constexpr (Transport == transport::ud) {
-      key = this->query(std::forward<Policy>(policy)).queue_key();
-      if (detail::failed(policy)) return {};
+      key = this->query(policy).queue_key();
+      if (policy.failed()) return {};
     }
     return {
         .number = this->number(),
@@ -225,21 +212,18 @@ class [[nodiscard]] queue_pair
   /// The way to a peer that announced itself, from the port and GID that this side announced: for
   /// the address handle that datagrams (UD) are sent with. Reports a port or GID that cannot be
   /// read.
-  template <error_policy Policy = throwing>
   [[nodiscard]] adverb::address address_of(const adverb::endpoint& peer,
                                            const path_options& path = {},
-                                           Policy&& policy = {}) const {
+                                           on_failure policy = throwing{}) const {
     static_assert(
         detail::carries_announcement(Transport, State) && State != qp_state::any,
         "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR, and a UD "
         "one in RTS");
-    const port_attributes port =
-        announced_port(std::forward<Policy>(policy), "queue_pair::address_of");
-    if (detail::failed(policy)) return {};
+    const port_attributes port = announced_port(policy, "queue_pair::address_of");
+    if (policy.failed()) return {};
     const announcement& announced = storage::announced;
     const context_ref context = this->context();
-    return detail::address_of_peer(peer, path, announced, context, port,
-                                   std::forward<Policy>(policy));
+    return detail::address_of_peer(peer, path, announced, context, port, policy);
   }
 
   /// What was announced in INIT.
@@ -252,10 +236,9 @@ class [[nodiscard]] queue_pair
   /// From INIT to RTS in one call. When it fails the pair is in INIT again, with its announcement,
   /// and can be connected to another peer. If it had got as far as RTR, receives that were posted
   /// before are forgotten: post them again. Wraps: ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
       const adverb::endpoint& peer, const connection_attributes<Transport>& options = {},
-      Policy&& policy = {});
+      on_failure policy = throwing{});
 
  private:
   template <adverb::transport, qp_state>
@@ -269,11 +252,9 @@ class [[nodiscard]] queue_pair
       : operations{std::move(pair)}, storage{announced} {}
 
   /// What the port says that was announced. Reports an empty pair, and a port that cannot be read.
-  template <error_policy Policy>
-  [[nodiscard]] port_attributes announced_port(Policy&& policy, std::string_view verb) const {
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()))
-      return {};
-    return this->context().query_port(storage::announced.port, std::forward<Policy>(policy));
+  [[nodiscard]] port_attributes announced_port(on_failure policy, std::string_view verb) const {
+    if (!detail::check_present(policy, verb, this->native_handle())) return {};
+    return this->context().query_port(storage::announced.port, policy);
   }
 
   /// The same pair as one in another state. Moves from this one.
@@ -304,27 +285,24 @@ class [[nodiscard]] queue_pair
     return transition<Transport, State, To>{*this, plan()};
   }
 
-  template <qp_state To, error_policy Policy>
-  [[nodiscard]] queue_pair<Transport, To> move_to(Policy&& policy) {
+  template <qp_state To>
+  [[nodiscard]] queue_pair<Transport, To> move_to(on_failure policy) {
     static constexpr detail::transition_step step{Transport, State, To};
     detail::transition_plan nothing = plan();
-    if (!detail::carry_out(nothing, this->native_handle(), step, std::forward<Policy>(policy)))
-      return {};
+    if (!detail::carry_out(nothing, this->native_handle(), step, policy)) return {};
     return become<To>(announcement{});
   }
 
-  template <error_policy Policy>
-  [[nodiscard]] static handle adopted(ibv_qp* pair, Policy&& policy) {
-    const bool is_one = detail::check_kind(std::forward<Policy>(policy), pair, Transport, State);
+  [[nodiscard]] static handle adopted(ibv_qp* pair, on_failure policy) {
+    const bool is_one = detail::check_kind(policy, pair, Transport, State);
     return is_one ? handle{adverb::adopt, pair} : handle{};
   }
 };
 
 template <transport Transport, qp_state State>
-template <error_policy Policy>
 queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
     const adverb::endpoint& peer, const connection_attributes<Transport>& options,
-    Policy&& policy) {
+    on_failure policy) {
   static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
   static_assert(Transport != transport::ud && detail::announces(Transport),
                 "datagrams (UD) and raw packets have no connection: call rtr().apply() and "
@@ -336,12 +314,12 @@ queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
   if (detail::carry_out(receiving, this->native_handle(), to_rtr, why)) {
     detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
     if (detail::carry_out(sending, this->native_handle(), to_rts, why)) {
-      detail::clear(policy);
+      policy.clear();
       return become<qp_state::rts>(announcement{});
     }
     detail::return_to_init(this->native_handle(), Transport, storage::announced);
   }
-  detail::pass_on(std::forward<Policy>(policy), why);
+  policy.report(why);
   return {};
 }
 

@@ -57,42 +57,36 @@ class queue_pair_operations : public Storage {
   [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->qp_context; }
 
   /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] queue_pair_attributes query(Policy&& policy = {}) const {
+  [[nodiscard]] queue_pair_attributes query(on_failure policy = throwing{}) const {
     constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
     ibv_qp_attr attributes{};
     ibv_qp_init_attr initial{};
-    if (!call(std::forward<Policy>(policy), "ibv_query_qp",
+    if (!call(policy, "ibv_query_qp",
               [&](ibv_qp* pair) { return ibv_query_qp(pair, &attributes, everything, &initial); }))
       return {};
     return queue_pair_attributes{attributes, initial};
   }
 
   /// How fast the pair may send. Wraps: ibv_modify_qp_rate_limit(3).
-  template <error_policy Policy = throwing>
-  void limit_rate(const rate_limit& limit, Policy&& policy = {}) const {
+  void limit_rate(const rate_limit& limit, on_failure policy = throwing{}) const {
     ibv_qp_rate_limit_attr native = limit.native();
-    call(std::forward<Policy>(policy), "ibv_modify_qp_rate_limit",
+    call(policy, "ibv_modify_qp_rate_limit",
          [&](ibv_qp* pair) { return ibv_modify_qp_rate_limit(pair, &native); });
   }
 
   /// The enhancements that this side supports, or, once set, uses. Wraps: ibv_query_ece(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] connection_enhancements enhancements(Policy&& policy = {}) const {
+  [[nodiscard]] connection_enhancements enhancements(on_failure policy = throwing{}) const {
     ibv_ece native{};
-    if (!call(std::forward<Policy>(policy), "ibv_query_ece",
-              [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
+    if (!call(policy, "ibv_query_ece", [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
       return {};
     return {native.vendor_id, native.options};
   }
   /// Says which enhancements to use, and returns those of them that the provider accepted. Before
   /// RTR. Wraps: ibv_set_ece(3).
-  template <error_policy Policy = throwing>
   connection_enhancements set_enhancements(const connection_enhancements& chosen,
-                                           Policy&& policy = {}) const {
+                                           on_failure policy = throwing{}) const {
     ibv_ece native{chosen.vendor_id, chosen.options, 0};
-    if (!call(std::forward<Policy>(policy), "ibv_set_ece",
-              [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
+    if (!call(policy, "ibv_set_ece", [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
       return {};
     return {native.vendor_id, native.options};
   }
@@ -128,47 +122,46 @@ class queue_pair_operations : public Storage {
   /// instance. Wraps: ibv_bind_mw(3).
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write,
-            class Window, window_type Type, error_policy Policy = throwing>
+            class Window, window_type Type>
   window_binding<Type, T, Rights> bind(const memory_window_operations<Window, Type>& window,
                                        memory_region_ref region, std::size_t offset,
                                        std::size_t length, const bind_options& options = {},
-                                       Policy&& policy = {}) const {
+                                       on_failure policy = throwing{}) const {
     static_assert(Type == window_type::one,
                   "a window of type 2 is bound by a work request: "
                   "post(bind_window(window.prepare(region, ...)))");
     detail::check_can_bind<Transport, State>();
     ibv_qp* const pair = this->native_handle();
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return {};
+    if (!detail::check_present(policy, "ibv_bind_mw", pair)) return {};
     return detail::bind_by_call<window_binding<Type, T, Rights>>(
         pair, {window.native_handle(), region, offset, length, Rights, pair->pd},
-        window.native_handle(), options, std::forward<Policy>(policy));
+        window.native_handle(), options, policy);
   }
 
   /// Posts the unbinding of a window of type 1: when it has completed, peers have no more access
   /// through it. The region of the binding has to be there still. Wraps: ibv_bind_mw(3).
-  template <window_type Type, class T, access_rights Rights, error_policy Policy = throwing>
+  template <window_type Type, class T, access_rights Rights>
   void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
-              Policy&& policy = {}) const {
+              on_failure policy = throwing{}) const {
     static_assert(Type == window_type::one,
                   "a window of type 2 is taken back by a work request: "
                   "post(local_invalidate(binding))");
     detail::check_can_bind<Transport, State>();
     ibv_qp* const pair = this->native_handle();
-    if (!detail::check_present(std::forward<Policy>(policy), "ibv_bind_mw", pair)) return;
-    detail::unbind_by_call(pair, binding.native_window(), binding.native(), options,
-                           std::forward<Policy>(policy));
+    if (!detail::check_present(policy, "ibv_bind_mw", pair)) return;
+    detail::unbind_by_call(pair, binding.native_window(), binding.native(), options, policy);
   }
 
   /// The extended way to send, for a pair that was made with these operations. Reports EOPNOTSUPP
   /// for one that was not: `post` is always there.
-  template <send_operations Operations = basic_operations(Transport),
-            error_policy Policy = throwing>
-  [[nodiscard]] extended_sender<Transport, Operations> extended(Policy&& policy = {}) const {
+  template <send_operations Operations = basic_operations(Transport)>
+  [[nodiscard]] extended_sender<Transport, Operations> extended(
+      on_failure policy = throwing{}) const {
     if constexpr (detail::check_known<State>())
       static_assert(detail::can_send_in(State),
                     "requests can be sent when the queue pair is ready to send: finish rts() or "
                     "connect() first");
-    return {adopt, this->native_handle(), std::forward<Policy>(policy)};
+    return {adopt, this->native_handle(), policy};
   }
 
   /// Calls the function with the extended sender, if the pair was made with these operations, and
@@ -193,11 +186,11 @@ class queue_pair_operations : public Storage {
 
  private:
   /// Calls what returns 0 or an errno. True on success.
-  template <error_policy Policy, std::invocable<ibv_qp*> Call>
-  bool call(Policy&& policy, std::string_view verb, const Call& function) const {
+  template <std::invocable<ibv_qp*> Call>
+  bool call(on_failure policy, std::string_view verb, const Call& function) const {
     ibv_qp* const pair = this->native_handle();
-    return detail::check_present(std::forward<Policy>(policy), verb, pair) &&
-           detail::check_returned(std::forward<Policy>(policy), verb, function(pair),
+    return detail::check_present(policy, verb, pair) &&
+           detail::check_returned(policy, verb, function(pair),
                                   detail::on_object<detail::queue_pair_traits>(pair));
   }
 };

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -16,22 +15,20 @@ namespace detail {
 
 /// Refuses (EINVAL) a pair of the C API that is of another transport or in another state than a
 /// type says. True when it fits.
-template <error_policy Policy>
-bool check_kind(Policy&& policy, const ibv_qp* pair, transport service, qp_state state) {
+inline bool check_kind(on_failure policy, const ibv_qp* pair, transport service, qp_state state) {
   constexpr std::string_view verb = "queue pair adoption";
-  if (!check_present(std::forward<Policy>(policy), verb, pair)) return false;
+  if (!check_present(policy, verb, pair)) return false;
   const bool fits = pair->qp_type == static_cast<ibv_qp_type>(service) &&
                     (state == qp_state::any || pair->state == static_cast<ibv_qp_state>(state));
   const int result = fits ? 0 : EINVAL;
-  return check_returned(std::forward<Policy>(policy), verb, result,
-                        [&](failure_description& description) {
-                          on_object<queue_pair_traits>(pair)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("it is ").put(static_cast<transport>(pair->qp_type));
-                            writer.put(" in ").put(static_cast<qp_state>(pair->state));
-                            writer.put(", the type says ").put(service).put(" in ").put(state);
-                          });
-                        });
+  return check_returned(policy, verb, result, [&](failure_description& description) {
+    on_object<queue_pair_traits>(pair)(description);
+    description.explain([&](text_writer& writer) {
+      writer.put("it is ").put(static_cast<transport>(pair->qp_type));
+      writer.put(" in ").put(static_cast<qp_state>(pair->state));
+      writer.put(", the type says ").put(service).put(" in ").put(state);
+    });
+  });
 }
 
 }  // namespace detail
@@ -67,11 +64,8 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
 
   /// Views a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state.
-  template <error_policy Policy = throwing>
-  queue_pair_ref(adopt_t, ibv_qp* pair, Policy&& policy = {})
-      : queue_pair_ref{detail::check_kind(std::forward<Policy>(policy), pair, Transport, State)
-                           ? pair
-                           : nullptr} {}
+  queue_pair_ref(adopt_t, ibv_qp* pair, on_failure policy = throwing{})
+      : queue_pair_ref{detail::check_kind(policy, pair, Transport, State) ? pair : nullptr} {}
 
   /// A reference to the pair in a state that the program knows it to be in. Unchecked.
   template <qp_state Known>

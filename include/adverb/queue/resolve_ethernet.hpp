@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -41,13 +40,11 @@ struct ethernet_destination {
 /// Finds out the MAC address and VLAN of an address on a RoCE port, as a queue pair that is
 /// connected to it does: by the routes and neighbours of the kernel, so it may wait for an answer
 /// from the network. The address needs a route. Wraps: ibv_resolve_eth_l2_from_gid(3).
-template <error_policy Policy = throwing>
-[[nodiscard]] ethernet_destination resolve_ethernet(context_ref context, const address& way,
-                                                    Policy&& policy = {}) {
+[[nodiscard]] inline ethernet_destination resolve_ethernet(context_ref context, const address& way,
+                                                           on_failure policy = throwing{}) {
   constexpr std::uint16_t untagged = 0xffff;
   constexpr std::string_view verb = "ibv_resolve_eth_l2_from_gid";
-  if (!detail::check_present(std::forward<Policy>(policy), verb, context.native_handle()))
-    return {};
+  if (!detail::check_present(policy, verb, context.native_handle())) return {};
   ibv_ah_attr attributes = way.native();
   ethernet_destination found;
   std::uint16_t vlan = untagged;
@@ -56,8 +53,8 @@ template <error_policy Policy = throwing>
       ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
   // Where a query fails on the way, rdma-core returns -1, and not an errno.
   if (result == -1 && errno != 0) result = errno;
-  const bool resolved = detail::check_returned(
-      std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
+  const bool resolved =
+      detail::check_returned(policy, verb, result, [&](failure_description& description) {
         detail::on_port(context.native_handle(), way.port)(description);
         failure no_port;
         (void)context.query_port(way.port, no_port);

@@ -89,31 +89,27 @@ class [[nodiscard]] send_window {
   /// Reports EINVAL for a size that is zero or more than the send queue holds, and for every zeroth
   /// request; ENOBUFS when the completion queue has not that many entries left to reserve; and what
   /// keeps the pair from being queried. Wraps: ibv_query_qp(3).
-  template <error_policy Policy = throwing>
   explicit send_window(const Engine& engine, const send_window_options& options = {},
-                       Policy&& policy = {}) {
+                       on_failure policy = throwing{}) {
     detail::check_window_engine<Engine>();
     ibv_qp* const pair = detail::posting_pair(engine);
-    if (!detail::check_present(std::forward<Policy>(policy), verb, pair)) return;
-    const queue_pair_ref<Engine::transport_of, qp_state::any> any{adopt, pair,
-                                                                  std::forward<Policy>(policy)};
-    if (detail::failed(policy)) return;
-    const queue_pair_attributes attributes = any.query(std::forward<Policy>(policy));
-    if (detail::failed(policy)) return;
+    if (!detail::check_present(policy, verb, pair)) return;
+    const queue_pair_ref<Engine::transport_of, qp_state::any> any{adopt, pair, policy};
+    if (policy.failed()) return;
+    const queue_pair_attributes attributes = any.query(policy);
+    if (policy.failed()) return;
     const std::uint32_t size = options.size.value_or(attributes.max_send_wr());
     const std::uint32_t every = options.signal_every.value_or(size < 4 ? 1 : size / 4);
-    if (!check_numbers(std::forward<Policy>(policy), pair, size, every, attributes.max_send_wr()))
-      return;
-    reservation_ = {any.send_completion_queue(), size, verb, std::forward<Policy>(policy)};
-    if (detail::failed(policy)) return;
+    if (!check_numbers(policy, pair, size, every, attributes.max_send_wr())) return;
+    reservation_ = {any.send_completion_queue(), size, verb, policy};
+    if (policy.failed()) return;
     const bool all_complete = attributes.signals_all_sends();
     credits_ = {size, all_complete ? 1 : every < size ? every : size, all_complete};
     engine_ = engine;
     number_ = any.number();
   }
-  template <error_policy Policy>
-  send_window(const Engine& engine, Policy&& policy)
-      : send_window{engine, send_window_options{}, std::forward<Policy>(policy)} {}
+  send_window(const Engine& engine, on_failure policy)
+      : send_window{engine, send_window_options{}, policy} {}
 
   send_window(send_window&& other) noexcept
       : credits_{std::exchange(other.credits_, {})},
@@ -208,20 +204,19 @@ class [[nodiscard]] send_window {
   /// Reports EINVAL for one of another pair, one of a receive that succeeded, and one when no
   /// request that completes is in progress. A receive that failed looks like a send that failed:
   /// the program tells them apart by their ids.
-  template <error_policy Policy = throwing>
-  void completed(const completion& each, Policy&& policy = {}) {
+  void completed(const completion& each, on_failure policy = throwing{}) {
     const bool is_success = each.status() == completion_status::success;
     const bool is_other = each.queue_pair() != number_;
     const bool is_receive = is_success && each.success().receive();
     if (is_other || is_receive) [[unlikely]]
-      return report_foreign(std::forward<Policy>(policy), each.queue_pair(), is_other);
-    retire(is_success, std::forward<Policy>(policy));
+      return report_foreign(policy, each.queue_pair(), is_other);
+    retire(is_success, policy);
   }
   /// The same for the extended engine, where it is not checked whose completion it is: to read that
   /// would be two calls of the provider.
-  template <completion_fields Fields, error_policy Policy = throwing>
-  void completed(const extended_completion<Fields>& each, Policy&& policy = {}) {
-    retire(each.status() == completion_status::success, std::forward<Policy>(policy));
+  template <completion_fields Fields>
+  void completed(const extended_completion<Fields>& each, on_failure policy = throwing{}) {
+    retire(each.status() == completion_status::success, policy);
   }
 
   /// Starts anew, with all credits. For a pair that was brought to RESET, which forgets what is in
@@ -309,43 +304,38 @@ class [[nodiscard]] send_window {
     return send_window_result::of_full(pair, outstanding(), size());
   }
 
-  template <error_policy Policy>
-  void retire(bool is_success, Policy&& policy) {
+  void retire(bool is_success, on_failure policy) {
     const bool known = is_success ? credits_.succeeded() : credits_.failed();
     if (known) [[likely]]
-      return detail::clear(policy);
-    report_completion(std::forward<Policy>(policy), [](text_writer& writer) {
+      return policy.clear();
+    report_completion(policy, [](text_writer& writer) {
       writer.put("no request that completes is in progress");
     });
   }
 
-  template <error_policy Policy>
-  [[gnu::cold, gnu::noinline]] void report_foreign(Policy&& policy, qp_number pair,
+  [[gnu::cold, gnu::noinline]] void report_foreign(on_failure policy, qp_number pair,
                                                    bool is_other) const {
-    report_completion(std::forward<Policy>(policy), [&](text_writer& writer) {
+    report_completion(policy, [&](text_writer& writer) {
       if (is_other)
         writer.put("the completion is of qp ").put(pair);
       else
         writer.put("the completion is of a receive");
     });
   }
-  template <error_policy Policy, class Explain>
-  void report_completion(Policy&& policy, const Explain& explain) const {
-    detail::report_errno(std::forward<Policy>(policy), EINVAL, "send_window::completed",
-                         [&](failure_description& description) {
-                           on_pair(description);
-                           description.explain(explain);
-                         });
+  template <class Explain>
+  void report_completion(on_failure policy, const Explain& explain) const {
+    policy.report(EINVAL, "send_window::completed", [&](failure_description& description) {
+      on_pair(description);
+      description.explain(explain);
+    });
   }
 
   /// Reports a window that cannot be.
-  template <error_policy Policy>
-  static bool check_numbers(Policy&& policy, const ibv_qp* pair, std::uint32_t size,
+  static bool check_numbers(on_failure policy, const ibv_qp* pair, std::uint32_t size,
                             std::uint32_t every, std::uint32_t room) {
     const bool possible = size != 0 && size <= room && every != 0;
     return detail::check_returned(
-        std::forward<Policy>(policy), verb, possible ? 0 : EINVAL,
-        [&](failure_description& description) {
+        policy, verb, possible ? 0 : EINVAL, [&](failure_description& description) {
           detail::on_object<detail::queue_pair_traits>(pair)(description);
           description.explain([&](text_writer& writer) {
             if (size > room)
@@ -369,11 +359,11 @@ class [[nodiscard]] send_window {
   completion_reservation reservation_;
 };
 
-template <transport Transport, qp_state State, error_policy Policy = throwing>
-send_window(const queue_pair<Transport, State>&, const send_window_options& = {}, Policy&& = {})
-    -> send_window<queue_pair_ref<Transport, State>>;
-template <transport Transport, qp_state State, error_policy Policy>
-send_window(const queue_pair<Transport, State>&, Policy&&)
+template <transport Transport, qp_state State>
+send_window(const queue_pair<Transport, State>&, const send_window_options& = {},
+            on_failure = throwing{}) -> send_window<queue_pair_ref<Transport, State>>;
+template <transport Transport, qp_state State>
+send_window(const queue_pair<Transport, State>&, on_failure)
     -> send_window<queue_pair_ref<Transport, State>>;
 
 }  // namespace adverb::inline ADVERB_ABI

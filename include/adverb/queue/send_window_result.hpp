@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <optional>
 #include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -42,11 +41,10 @@ class [[nodiscard]] send_window_result {
   }
 
   /// Reports a post that was not accepted whole; a full window as EAGAIN.
-  template <error_policy Policy = throwing>
-  void check(Policy&& policy = {}) const {
+  void check(on_failure policy = throwing{}) const {
     if (posted_) [[likely]]
-      return detail::clear(policy);
-    report(*this, std::forward<Policy>(policy));
+      return policy.clear();
+    report(*this, policy);
   }
 
  private:
@@ -60,12 +58,10 @@ class [[nodiscard]] send_window_result {
   }
 
   // By value: so that the result never has to be in memory.
-  template <error_policy Policy>
-  [[gnu::cold, gnu::noinline]] static void report(send_window_result result, Policy&& policy) {
-    if (!result.full()) return result.posted_.check(std::forward<Policy>(policy));
-    detail::report_errno(
-        std::forward<Policy>(policy), EAGAIN, detail::verb_of(result.posted_.queue()),
-        [&](failure_description& description) { result.describe_full(description); });
+  [[gnu::cold, gnu::noinline]] static void report(send_window_result result, on_failure policy) {
+    if (!result.full()) return result.posted_.check(policy);
+    policy.report(EAGAIN, detail::verb_of(result.posted_.queue()),
+                  [&](failure_description& description) { result.describe_full(description); });
   }
 
   void describe_full(failure_description& description) const noexcept {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -57,53 +56,43 @@ class shared_receive_queue_operations : public Storage {
   }
 
   /// How large it is, and at how many receives it warns. Wraps: ibv_query_srq(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] shared_receive_queue_attributes query(Policy&& policy = {}) const {
-    if (!present(std::forward<Policy>(policy), "ibv_query_srq")) return {};
+  [[nodiscard]] shared_receive_queue_attributes query(on_failure policy = throwing{}) const {
+    if (!present(policy, "ibv_query_srq")) return {};
     ibv_srq_attr attributes{};
     const int result = ibv_query_srq(this->native_handle(), &attributes);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_query_srq", result, on_queue()))
-      return {};
+    if (!detail::check_returned(policy, "ibv_query_srq", result, on_queue())) return {};
     return shared_receive_queue_attributes{attributes};
   }
 
   /// Makes room for at least `max_wr` receives, which must be no less than the limit. What is
   /// posted stays. Not every device can (device_capability::resize_shared_receive_queue).
   /// Wraps: ibv_modify_srq(3).
-  template <error_policy Policy = throwing>
-  void resize(std::uint32_t max_wr, Policy&& policy = {}) const {
-    modify({.max_wr = max_wr, .max_sge = 0, .srq_limit = 0}, IBV_SRQ_MAX_WR,
-           std::forward<Policy>(policy));
+  void resize(std::uint32_t max_wr, on_failure policy = throwing{}) const {
+    modify({.max_wr = max_wr, .max_sge = 0, .srq_limit = 0}, IBV_SRQ_MAX_WR, policy);
   }
 
   /// Asks for one asynchronous event (IBV_EVENT_SRQ_LIMIT_REACHED) when fewer than `limit` receives
   /// are posted: post more, and set the limit again. 0 asks for none. Wraps: ibv_modify_srq(3).
-  template <error_policy Policy = throwing>
-  void set_limit(std::uint32_t limit, Policy&& policy = {}) const {
-    modify({.max_wr = 0, .max_sge = 0, .srq_limit = limit}, IBV_SRQ_LIMIT,
-           std::forward<Policy>(policy));
+  void set_limit(std::uint32_t limit, on_failure policy = throwing{}) const {
+    modify({.max_wr = 0, .max_sge = 0, .srq_limit = limit}, IBV_SRQ_LIMIT, policy);
   }
 
  protected:
-  template <error_policy Policy>
-  [[nodiscard]] bool present(Policy&& policy, std::string_view verb) const {
-    return detail::check_present(std::forward<Policy>(policy), verb, this->native_handle());
+  [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
+    return detail::check_present(policy, verb, this->native_handle());
   }
   [[nodiscard]] auto on_queue() const noexcept {
     return detail::on_object<detail::shared_receive_queue_traits>(this->native_handle());
   }
 
  private:
-  template <error_policy Policy>
-  void modify(ibv_srq_attr attributes, int mask, Policy&& policy) const {
-    if (!present(std::forward<Policy>(policy), "ibv_modify_srq")) return;
+  void modify(ibv_srq_attr attributes, int mask, on_failure policy) const {
+    if (!present(policy, "ibv_modify_srq")) return;
     const int result = ibv_modify_srq(this->native_handle(), &attributes, mask);
-    detail::check_returned(std::forward<Policy>(policy), "ibv_modify_srq", result,
-                           [&](failure_description& description) {
-                             on_queue()(description);
-                             detail::explain_modification(description, this->native_handle(),
-                                                          attributes, mask);
-                           });
+    detail::check_returned(policy, "ibv_modify_srq", result, [&](failure_description& description) {
+      on_queue()(description);
+      detail::explain_modification(description, this->native_handle(), attributes, mask);
+    });
   }
 };
 
@@ -115,11 +104,10 @@ class [[nodiscard]] shared_receive_queue
   using shared_receive_queue_operations::shared_receive_queue_operations;
 
   /// Wraps: ibv_create_srq(3).
-  template <error_policy Policy = throwing>
   shared_receive_queue(protection_domain_ref domain, const shared_receive_queue_options& options,
-                       Policy&& policy = {})
+                       on_failure policy = throwing{})
       : shared_receive_queue_operations{detail::make_handle<shared_receive_queue>(
-            std::forward<Policy>(policy), "ibv_create_srq",
+            policy, "ibv_create_srq",
             [&] {
               ibv_srq_init_attr native{options.user_context, options.native()};
               return ibv_create_srq(domain.native_handle(), &native);

@@ -107,11 +107,10 @@ class [[nodiscard]] tag_matching_queue
   using tag_matching_queue_operations::tag_matching_queue_operations;
 
   /// Makes one whose receives and operations complete on `queue`. Wraps: ibv_create_srq_ex(3).
-  template <error_policy Policy = throwing>
   tag_matching_queue(protection_domain_ref domain, completion_queue_ref queue,
-                     const tag_matching_queue_options& options, Policy&& policy = {})
+                     const tag_matching_queue_options& options, on_failure policy = throwing{})
       : tag_matching_queue_operations{detail::make_completing<tag_matching_queue>(
-            std::forward<Policy>(policy),
+            policy,
             {.srq_context = options.user_context,
              .attr = options.unexpected().native(),
              .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |

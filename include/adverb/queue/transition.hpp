@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include <adverb/core/durations.hpp>
 #include <adverb/memory/access.hpp>
@@ -171,24 +170,23 @@ class [[nodiscard]] transition {
   /// Puts the queue pair into the state, and returns it as what it is then. Moves from the pair
   /// only on success: after a failure it is what it was, and the transition can be tried again.
   /// Wraps: ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
+  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) const
     requires(From != To)
-  [[nodiscard]] queue_pair<Transport, To> apply(Policy&& policy = {}) const {
+  {
     check_complete();
     detail::transition_plan plan = plan_;
-    if (!detail::carry_out(plan, pair_->native_handle(), step, std::forward<Policy>(policy)))
-      return {};
+    if (!detail::carry_out(plan, pair_->native_handle(), step, policy)) return {};
     return pair_->template become<To>(plan.announced);
   }
 
   /// Changes the attributes, and nothing when it fails. What the pair announces changes with them:
   /// a new port also chooses the GID anew, unless that is given. Wraps: ibv_modify_qp(3).
-  template <error_policy Policy = throwing>
+  void apply(on_failure policy = throwing{}) const
     requires(From == To)
-  void apply(Policy&& policy = {}) const {
+  {
     static_assert(!Given.empty(), "nothing to change was given");
     detail::transition_plan plan = plan_;
-    if (detail::carry_out(plan, pair_->native_handle(), step, std::forward<Policy>(policy)))
+    if (detail::carry_out(plan, pair_->native_handle(), step, policy))
       pair_->announce(plan.announced);
   }
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <optional>
-#include <utility>
 
 #include <infiniband/verbs.h>
 #include <sys/random.h>
@@ -216,27 +215,25 @@ template <class T>
 }
 
 // Each of these fills in what the caller left out. False when the device could not be asked.
-template <error_policy Policy>
-bool complete_init(transition_plan& plan, qp_state from, context_ref context, Policy&& policy) {
+inline bool complete_init(transition_plan& plan, qp_state from, context_ref context,
+                          on_failure policy) {
   const bool fresh = from == qp_state::reset;
   if (fresh && !plan.has(qp_attribute::send_sequence_number))
     plan.announced.sequence_number = random_sequence_number();
   const bool on_new_port = fresh || plan.has(qp_attribute::port);
   if (plan.has(qp_attribute::source_gid) || !(on_new_port || plan.chooses_gid)) return true;
 
-  const std::optional<gid_entry> chosen =
-      choose_gid(context, plan.announced.port, std::forward<Policy>(policy));
-  if (failed(policy)) return false;
+  const std::optional<gid_entry> chosen = choose_gid(context, plan.announced.port, policy);
+  if (policy.failed()) return false;
   // Without any GID a peer in the same InfiniBand subnet can still be reached by its LID.
   if (chosen) plan.announced.source_gid = chosen->index();
   return true;
 }
 
 /// The address of a peer that was given as an endpoint, from the port and GID announced to it.
-template <error_policy Policy>
-address address_of_peer(const endpoint& peer, const path_options& path,
-                        const announcement& announced, context_ref context,
-                        const port_attributes& port, Policy&& policy) {
+inline address address_of_peer(const endpoint& peer, const path_options& path,
+                               const announcement& announced, context_ref context,
+                               const port_attributes& port, on_failure policy) {
   address result{.port = announced.port,
                  .destination = peer.lid,
                  .service_level = path.service_level,
@@ -244,8 +241,8 @@ address address_of_peer(const endpoint& peer, const path_options& path,
                  .static_rate = path.static_rate};
   bool needs_route = port.needs_global_route();
   if (!needs_route && !peer.gid.is_empty()) {
-    const gid own = context.gid(announced.port, announced.source_gid, std::forward<Policy>(policy));
-    if (failed(policy)) return {};
+    const gid own = context.gid(announced.port, announced.source_gid, policy);
+    if (policy.failed()) return {};
     needs_route = !own.same_subnet(peer.gid);
   }
   if (needs_route)
@@ -257,22 +254,21 @@ address address_of_peer(const endpoint& peer, const path_options& path,
   return result;
 }
 
-template <error_policy Policy>
-bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
-                  Policy&& policy) {
+inline bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
+                         on_failure policy) {
   const bool chooses_mtu =
       needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu);
   // Nothing is asked of the device that was given: programs set up pairs by the thousand.
   port_attributes port;
   if (plan.has_peer || chooses_mtu) {
-    port = context.query_port(plan.announced.port, std::forward<Policy>(policy));
-    if (failed(policy)) return false;
+    port = context.query_port(plan.announced.port, policy);
+    if (policy.failed()) return false;
   }
 
   if (plan.has_peer) {
-    const address way = address_of_peer(plan.peer, plan.path, plan.announced, context, port,
-                                        std::forward<Policy>(policy));
-    if (failed(policy)) return false;
+    const address way =
+        address_of_peer(plan.peer, plan.path, plan.announced, context, port, policy);
+    if (policy.failed()) return false;
     plan.values.ah_attr = way.native();
     plan.announced.peer_read_atomic = plan.peer.max_destination_read_atomic;
   } else {
@@ -286,8 +282,8 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
   }
   if (needed.contains(qp_attribute::max_destination_read_atomic) &&
       !plan.has(qp_attribute::max_destination_read_atomic)) {
-    const device_attributes device = context.query_device(std::forward<Policy>(policy));
-    if (failed(policy)) return false;
+    const device_attributes device = context.query_device(policy);
+    if (policy.failed()) return false;
     const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
     plan.values.max_dest_rd_atomic =
         plan.has_peer ? lower_of(limit, plan.peer.max_initiator_read_atomic) : limit;
@@ -297,9 +293,8 @@ bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref conte
   return true;
 }
 
-template <error_policy Policy>
-bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
-                  Policy&& policy) {
+inline bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
+                         on_failure policy) {
   plan.values.sq_psn = plan.announced.sequence_number.value();
   if (!plan.has(qp_attribute::acknowledge_timeout))
     plan.values.timeout = transition_defaults::acknowledge_timeout_code;
@@ -309,8 +304,8 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
     plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
   if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
       !plan.has(qp_attribute::max_initiator_read_atomic)) {
-    const device_attributes device = context.query_device(std::forward<Policy>(policy));
-    if (failed(policy)) return false;
+    const device_attributes device = context.query_device(policy);
+    if (policy.failed()) return false;
     plan.values.max_rd_atomic = lower_of(limit_to_byte(device.max_initiator_read_atomic()),
                                          plan.announced.peer_read_atomic);
   }
@@ -319,39 +314,34 @@ bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref conte
 
 /// Fills in all that the caller left out and the transition needs. False when the device could not
 /// be asked.
-template <error_policy Policy>
-bool complete(transition_plan& plan, const transition_step& step, context_ref context,
-              Policy&& policy) {
+inline bool complete(transition_plan& plan, const transition_step& step, context_ref context,
+                     on_failure policy) {
   const qp_attributes needed = step.attributes.required;
-  if (step.to == qp_state::init)
-    return complete_init(plan, step.from, context, std::forward<Policy>(policy));
+  if (step.to == qp_state::init) return complete_init(plan, step.from, context, policy);
   if (step.from == qp_state::init && step.to == qp_state::rtr)
-    return complete_rtr(plan, needed, context, std::forward<Policy>(policy));
+    return complete_rtr(plan, needed, context, policy);
   if (step.from == qp_state::rtr && step.to == qp_state::rts)
-    return complete_rts(plan, needed, context, std::forward<Policy>(policy));
+    return complete_rts(plan, needed, context, policy);
   return true;
 }
 
 /// Completes a plan with defaults and carries it out; the values that were used stay in it. True
 /// on success. Wraps: ibv_modify_qp(3).
-template <error_policy Policy>
-bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
-               Policy&& policy) {
-  if (!check_present(std::forward<Policy>(policy), "ibv_modify_qp", queue_pair)) return false;
+inline bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
+                      on_failure policy) {
+  if (!check_present(policy, "ibv_modify_qp", queue_pair)) return false;
   const context_ref context{queue_pair->context};
   const transition_attributes& table = step.attributes;
-  if (announces(step.service) && !complete(plan, step, context, std::forward<Policy>(policy)))
-    return false;
+  if (announces(step.service) && !complete(plan, step, context, policy)) return false;
   plan.values.qp_state = static_cast<ibv_qp_state>(step.to);
   const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;
   const int result = has_retries_of_wire(plan.values)
                          ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
                          : EINVAL;
-  return check_returned(
-      std::forward<Policy>(policy), "ibv_modify_qp", result, [&](failure_description& description) {
-        explain_transition(description, queue_pair, step.service, step.from, step.to, plan.values,
-                           mask, port_to_explain(queue_pair, mask, plan.announced.port));
-      });
+  return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
+    explain_transition(description, queue_pair, step.service, step.from, step.to, plan.values, mask,
+                       port_to_explain(queue_pair, mask, plan.announced.port));
+  });
 }
 
 }  // namespace detail

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -50,39 +49,36 @@ constexpr void check_can_bind() noexcept {
 inline constexpr std::uint64_t largest_window_of_mlx5 = std::uint64_t{1} << 31;
 
 /// Has the queue pair bind the window so, of which zero bytes are unbinding. True on success.
-template <error_policy Policy>
-bool call_bind(Policy&& policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
-               const bind_options& options) {
+inline bool call_bind(on_failure policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
+                      const bind_options& options) {
   const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
   ibv_mw_bind bind{options.id, options.send_flags(), info};
   const int result = fence_without_rc ? EINVAL : ibv_bind_mw(pair, window, &bind);
-  return check_returned(
-      std::forward<Policy>(policy), "ibv_bind_mw", result, [&](failure_description& description) {
-        on_object<memory_window_traits>(window)(description);
-        if (fence_without_rc)
-          description.explain("UC has no fences");
-        else if (info.length > largest_window_of_mlx5 && is_unsupported(description.code()))
-          description.explain("some devices bind 2 GiB at most (mlx5)");
-      });
+  return check_returned(policy, "ibv_bind_mw", result, [&](failure_description& description) {
+    on_object<memory_window_traits>(window)(description);
+    if (fence_without_rc)
+      description.explain("UC has no fences");
+    else if (info.length > largest_window_of_mlx5 && is_unsupported(description.code()))
+      description.explain("some devices bind 2 GiB at most (mlx5)");
+  });
 }
 
-template <class Binding, error_policy Policy>
+template <class Binding>
 [[nodiscard]] Binding bind_by_call(ibv_qp* pair, const window_request& request, ibv_mw* window,
-                                   const bind_options& options, Policy&& policy) {
-  if (!check_window(std::forward<Policy>(policy), "ibv_bind_mw", request)) return {};
+                                   const bind_options& options, on_failure policy) {
+  if (!check_window(policy, "ibv_bind_mw", request)) return {};
   const auto previous = static_cast<rkey>(window->rkey);
   const ibv_mw_bind_info info = request.native();
-  if (!call_bind(std::forward<Policy>(policy), pair, window, info, options)) return {};
+  if (!call_bind(policy, pair, window, info, options)) return {};
   return {adopt, window, info, static_cast<rkey>(window->rkey), previous};
 }
 
-template <error_policy Policy>
-void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
-                    const bind_options& options, Policy&& policy) {
-  if (!check_present(std::forward<Policy>(policy), "ibv_bind_mw", window)) return;
+inline void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
+                           const bind_options& options, on_failure policy) {
+  if (!check_present(policy, "ibv_bind_mw", window)) return;
   // The region is named although nothing of it is bound: the provider of Soft-RoCE (rdma-core 44)
   // looks at it in any case.
-  call_bind(std::forward<Policy>(policy), pair, window, {bound.mr, bound.addr, 0, 0}, options);
+  call_bind(policy, pair, window, {bound.mr, bound.addr, 0, 0}, options);
 }
 
 }  // namespace detail

@@ -27,12 +27,11 @@ struct posted_work_queue {
   }
 };
 
-template <error_policy Policy>
-bool modify_work_queue(Policy&& policy, ibv_wq* queue, ibv_wq_attr attributes) {
+inline bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attributes) {
   constexpr std::string_view verb = "ibv_modify_wq";
-  return check_present(std::forward<Policy>(policy), verb, queue) &&
+  return check_present(policy, verb, queue) &&
          check_returned(
-             std::forward<Policy>(policy), verb, ibv_modify_wq(queue, &attributes),
+             policy, verb, ibv_modify_wq(queue, &attributes),
              [&](failure_description& description) {
                on_object<work_queue_traits>(queue)(description);
                description.explain([&](text_writer& writer) {
@@ -87,21 +86,17 @@ class work_queue_operations : public Storage {
 
   /// Turns flags on and off, in any state. One that would be both is refused (EINVAL); which of
   /// them can be changed at all depends on the device. Wraps: ibv_modify_wq(3).
-  template <error_policy Policy = throwing>
-  void change_flags(work_queue_flag_changes changes, Policy&& policy = {}) const {
+  void change_flags(work_queue_flag_changes changes, on_failure policy = throwing{}) const {
     if (changes.enable.intersects(changes.disable)) {
-      detail::report_errno(
-          std::forward<Policy>(policy), EINVAL, "ibv_modify_wq",
-          [&](failure_description& description) {
-            if (*this)
-              detail::on_object<detail::work_queue_traits>(this->native_handle())(description);
-            description.explain([&](text_writer& writer) {
-              writer.put(changes.enable & changes.disable).put(" would be turned both on and off");
-            });
-          });
+      policy.report(EINVAL, "ibv_modify_wq", [&](failure_description& description) {
+        if (*this) detail::on_object<detail::work_queue_traits>(this->native_handle())(description);
+        description.explain([&](text_writer& writer) {
+          writer.put(changes.enable & changes.disable).put(" would be turned both on and off");
+        });
+      });
       return;
     }
-    detail::modify_work_queue(std::forward<Policy>(policy), this->native_handle(),
+    detail::modify_work_queue(policy, this->native_handle(),
                               {.attr_mask = IBV_WQ_ATTR_FLAGS,
                                .wq_state = IBV_WQS_RESET,
                                .curr_wq_state = IBV_WQS_RESET,
@@ -148,12 +143,11 @@ class [[nodiscard]] work_queue
   work_queue() noexcept = default;
 
   /// Makes a work queue in RESET. Wraps: ibv_create_wq(3).
-  template <error_policy Policy = throwing>
   [[nodiscard]] static work_queue<work_queue_state::reset> create(protection_domain_ref domain,
                                                                   const work_queue_options& options,
-                                                                  Policy&& policy = {}) {
+                                                                  on_failure policy = throwing{}) {
     return work_queue<work_queue_state::reset>{detail::make_handle<handle>(
-        std::forward<Policy>(policy), "ibv_create_wq",
+        policy, "ibv_create_wq",
         [&] {
           ibv_wq_init_attr native = options.native(domain.native_handle());
           ibv_wq* const made = ibv_create_wq(domain.native_handle()->context, &native);
@@ -200,23 +194,20 @@ class [[nodiscard]] work_queue
   }
 
   /// Lets it receive. From RESET. Wraps: ibv_modify_wq(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] work_queue<work_queue_state::ready> ready(Policy&& policy = {}) {
+  [[nodiscard]] work_queue<work_queue_state::ready> ready(on_failure policy = throwing{}) {
     static_assert(State == work_queue_state::reset,
                   "ready() starts from RESET: a queue in ERR goes there with reset()");
-    return move_to<work_queue_state::ready>(std::forward<Policy>(policy));
+    return move_to<work_queue_state::ready>(policy);
   }
   /// Puts it into ERR: everything posted is flushed. Wraps: ibv_modify_wq(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] work_queue<work_queue_state::error> error(Policy&& policy = {}) {
+  [[nodiscard]] work_queue<work_queue_state::error> error(on_failure policy = throwing{}) {
     static_assert(State != work_queue_state::reset,
                   "a work queue in RESET has nothing to flush: error() comes after ready()");
-    return move_to<work_queue_state::error>(std::forward<Policy>(policy));
+    return move_to<work_queue_state::error>(policy);
   }
   /// Puts it back into RESET: everything posted is forgotten. Wraps: ibv_modify_wq(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] work_queue<work_queue_state::reset> reset(Policy&& policy = {}) {
-    return move_to<work_queue_state::reset>(std::forward<Policy>(policy));
+  [[nodiscard]] work_queue<work_queue_state::reset> reset(on_failure policy = throwing{}) {
+    return move_to<work_queue_state::reset>(policy);
   }
 
  private:
@@ -231,9 +222,9 @@ class [[nodiscard]] work_queue
     return work_queue<To>{static_cast<handle&&>(*this)};
   }
 
-  template <work_queue_state To, error_policy Policy>
-  [[nodiscard]] work_queue<To> move_to(Policy&& policy) {
-    if (!detail::modify_work_queue(std::forward<Policy>(policy), this->native_handle(),
+  template <work_queue_state To>
+  [[nodiscard]] work_queue<To> move_to(on_failure policy) {
+    if (!detail::modify_work_queue(policy, this->native_handle(),
                                    {.attr_mask = IBV_WQ_ATTR_STATE,
                                     .wq_state = static_cast<ibv_wq_state>(To),
                                     .curr_wq_state = IBV_WQS_RESET,

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -74,26 +73,22 @@ class [[nodiscard]] xrc_domain
   using xrc_domain_operations::xrc_domain_operations;
 
   /// One of this process alone. Wraps: ibv_open_xrcd(3).
-  template <error_policy Policy = throwing>
-  explicit xrc_domain(context_ref context, Policy&& policy = {})
-      : xrc_domain_operations{open(context, std::nullopt, xrc_domain_opening::existing_or_new,
-                                   std::forward<Policy>(policy))} {}
+  explicit xrc_domain(context_ref context, on_failure policy = throwing{})
+      : xrc_domain_operations{
+            open(context, std::nullopt, xrc_domain_opening::existing_or_new, policy)} {}
 
   /// The one that belongs to an open file: processes that open the same file share it, as long as
   /// one of them has it open. The file descriptor may be closed afterwards.
   /// Wraps: ibv_open_xrcd(3).
-  template <error_policy Policy = throwing>
   xrc_domain(context_ref context, int file_descriptor, xrc_domain_opening opening,
-             Policy&& policy = {})
-      : xrc_domain_operations{
-            open(context, file_descriptor, opening, std::forward<Policy>(policy))} {}
+             on_failure policy = throwing{})
+      : xrc_domain_operations{open(context, file_descriptor, opening, policy)} {}
 
  private:
-  template <error_policy Policy>
   static xrc_domain open(context_ref context, std::optional<int> file_descriptor,
-                         xrc_domain_opening opening, Policy&& policy) {
+                         xrc_domain_opening opening, on_failure policy) {
     return detail::make_handle<xrc_domain>(
-        std::forward<Policy>(policy), "ibv_open_xrcd",
+        policy, "ibv_open_xrcd",
         [&]() -> ibv_xrcd* {
           // To the C call -1 means no file, and to the caller one that could not be opened.
           if (file_descriptor && *file_descriptor < 0) {

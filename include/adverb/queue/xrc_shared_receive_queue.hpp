@@ -21,14 +21,11 @@ class xrc_shared_receive_queue_operations : public shared_receive_queue_operatio
   using shared_receive_queue_operations<Storage>::shared_receive_queue_operations;
 
   /// What the peer has to know, to name this queue in its requests. Wraps: ibv_get_srq_num(3).
-  template <error_policy Policy = throwing>
-  [[nodiscard]] shared_receive_queue_number number(Policy&& policy = {}) const {
-    if (!this->present(std::forward<Policy>(policy), "ibv_get_srq_num")) return {};
+  [[nodiscard]] shared_receive_queue_number number(on_failure policy = throwing{}) const {
+    if (!this->present(policy, "ibv_get_srq_num")) return {};
     std::uint32_t number = 0;
     const int result = ibv_get_srq_num(this->native_handle(), &number);
-    if (!detail::check_returned(std::forward<Policy>(policy), "ibv_get_srq_num", result,
-                                this->on_queue()))
-      return {};
+    if (!detail::check_returned(policy, "ibv_get_srq_num", result, this->on_queue())) return {};
     return static_cast<shared_receive_queue_number>(number);
   }
 };
@@ -43,12 +40,11 @@ class [[nodiscard]] xrc_shared_receive_queue
   using xrc_shared_receive_queue_operations::xrc_shared_receive_queue_operations;
 
   /// Makes one whose receives complete on `queue`. Wraps: ibv_create_srq_ex(3).
-  template <error_policy Policy = throwing>
   xrc_shared_receive_queue(protection_domain_ref domain, xrc_domain_ref xrc_domain,
                            completion_queue_ref queue, const shared_receive_queue_options& options,
-                           Policy&& policy = {})
+                           on_failure policy = throwing{})
       : xrc_shared_receive_queue_operations{detail::make_completing<xrc_shared_receive_queue>(
-            std::forward<Policy>(policy),
+            policy,
             {.srq_context = options.user_context,
              .attr = options.native(),
              .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -22,15 +21,14 @@ struct xrc_target_options {
 namespace detail {
 
 /// Makes a target with a C call, and notes its XRC domain. `explain` says why it could not.
-template <error_policy Policy, std::invocable Make, class Explain>
-[[nodiscard]] unique_handle<queue_pair_traits> make_xrc_target(Policy&& policy,
+template <std::invocable Make, class Explain>
+[[nodiscard]] unique_handle<queue_pair_traits> make_xrc_target(on_failure policy,
                                                                std::string_view verb,
                                                                xrc_domain_ref domain,
                                                                const Make& make,
                                                                const Explain& explain) {
   return make_handle<unique_handle<queue_pair_traits>>(
-      std::forward<Policy>(policy), verb,
-      [&] { return with_parents(make(), {domain.native_handle()}); },
+      policy, verb, [&] { return with_parents(make(), {domain.native_handle()}); },
       [&](failure_description& description) {
         on_object<xrc_domain_traits>(domain.native_handle())(description);
         explain(description);
@@ -38,12 +36,10 @@ template <error_policy Policy, std::invocable Make, class Explain>
       domain);
 }
 
-template <error_policy Policy>
-[[nodiscard]] unique_handle<queue_pair_traits> create_xrc_target(xrc_domain_ref domain,
-                                                                 const xrc_target_options& options,
-                                                                 Policy&& policy) {
+[[nodiscard]] inline unique_handle<queue_pair_traits> create_xrc_target(
+    xrc_domain_ref domain, const xrc_target_options& options, on_failure policy) {
   return make_xrc_target(
-      std::forward<Policy>(policy), "ibv_create_qp_ex", domain,
+      policy, "ibv_create_qp_ex", domain,
       [&] {
         ibv_qp_init_attr_ex native{};
         native.qp_context = options.user_context;
@@ -55,13 +51,10 @@ template <error_policy Policy>
       [](failure_description&) {});
 }
 
-template <error_policy Policy>
-[[nodiscard]] unique_handle<queue_pair_traits> open_xrc_target(xrc_domain_ref domain,
-                                                               qp_number number,
-                                                               const xrc_target_options& options,
-                                                               Policy&& policy) {
+[[nodiscard]] inline unique_handle<queue_pair_traits> open_xrc_target(
+    xrc_domain_ref domain, qp_number number, const xrc_target_options& options, on_failure policy) {
   return make_xrc_target(
-      std::forward<Policy>(policy), "ibv_open_qp", domain,
+      policy, "ibv_open_qp", domain,
       [&] {
         ibv_qp_open_attr native{.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
                                              IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE,

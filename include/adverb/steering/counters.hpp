@@ -8,7 +8,6 @@
 #include <limits>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -58,75 +57,66 @@ class counters_operations : public Storage {
   /// Counts something at an index, in the flows that will name these counters in an `action_count`.
   /// Counters that share an index are added up. Refused (EBUSY) once a flow uses the counters.
   /// Wraps: ibv_attach_counters_point_flow(3).
-  template <error_policy Policy = throwing>
-  void attach(counted what, std::uint32_t index, Policy&& policy = {}) const {
-    attach_to(nullptr, what, index, std::forward<Policy>(policy));
+  void attach(counted what, std::uint32_t index, on_failure policy = throwing{}) const {
+    attach_to(nullptr, what, index, policy);
   }
   /// Counts something at an index in a flow that is in force; not every device that counts can.
   /// Wraps: ibv_attach_counters_point_flow(3).
-  template <error_policy Policy = throwing>
-  void attach(counted what, std::uint32_t index, flow_ref flow, Policy&& policy = {}) const {
-    if (detail::check_present(std::forward<Policy>(policy), attach_verb, flow.native_handle()))
-      attach_to(flow.native_handle(), what, index, std::forward<Policy>(policy));
+  void attach(counted what, std::uint32_t index, flow_ref flow,
+              on_failure policy = throwing{}) const {
+    if (detail::check_present(policy, attach_verb, flow.native_handle()))
+      attach_to(flow.native_handle(), what, index, policy);
   }
 
   /// Reads the counters from index 0 on; there has to be room up to the highest index in use.
   /// Wraps: ibv_read_counters(3).
-  template <error_policy Policy = throwing>
-  void read(std::span<std::uint64_t> values, Policy&& policy = {}) const {
-    read_with(0, values, std::forward<Policy>(policy));
+  void read(std::span<std::uint64_t> values, on_failure policy = throwing{}) const {
+    read_with(0, values, policy);
   }
   /// The same, from what the driver last read, if it did, instead of from the device.
   /// Wraps: ibv_read_counters(3).
-  template <error_policy Policy = throwing>
-  void read_cached(std::span<std::uint64_t> values, Policy&& policy = {}) const {
-    read_with(IBV_READ_COUNTERS_ATTR_PREFER_CACHED, values, std::forward<Policy>(policy));
+  void read_cached(std::span<std::uint64_t> values, on_failure policy = throwing{}) const {
+    read_with(IBV_READ_COUNTERS_ATTR_PREFER_CACHED, values, policy);
   }
 
  private:
   static constexpr std::string_view attach_verb = "ibv_attach_counters_point_flow";
   static constexpr std::string_view read_verb = "ibv_read_counters";
 
-  template <error_policy Policy>
-  void attach_to(ibv_flow* flow, counted what, std::uint32_t index, Policy&& policy) const {
-    if (!detail::check_present(std::forward<Policy>(policy), attach_verb, this->native_handle()))
-      return;
+  void attach_to(ibv_flow* flow, counted what, std::uint32_t index, on_failure policy) const {
+    if (!detail::check_present(policy, attach_verb, this->native_handle())) return;
     ibv_counter_attach_attr attributes{
         .counter_desc = static_cast<ibv_counter_description>(what), .index = index, .comp_mask = 0};
     const int result = ibv_attach_counters_point_flow(this->native_handle(), &attributes, flow);
-    detail::check_returned(
-        std::forward<Policy>(policy), attach_verb, result, [&](failure_description& description) {
-          detail::on_object<detail::counters_traits>(this->native_handle())(description);
-          description.explain([&](text_writer& writer) {
-            if (detail::is_unsupported(description.code())) {
-              writer.put("the device does not count the ").put(what).put(" of flows");
-              if (flow != nullptr)
-                writer.put(", or takes that only before the flow is made: attach without a flow");
-            } else if (description.code() == std::errc::device_or_resource_busy) {
-              writer.put("a flow uses the counters: say what they count before it is made");
-            }
-          });
-        });
+    detail::check_returned(policy, attach_verb, result, [&](failure_description& description) {
+      detail::on_object<detail::counters_traits>(this->native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        if (detail::is_unsupported(description.code())) {
+          writer.put("the device does not count the ").put(what).put(" of flows");
+          if (flow != nullptr)
+            writer.put(", or takes that only before the flow is made: attach without a flow");
+        } else if (description.code() == std::errc::device_or_resource_busy) {
+          writer.put("a flow uses the counters: say what they count before it is made");
+        }
+      });
+    });
   }
 
-  template <error_policy Policy>
-  void read_with(std::uint32_t flags, std::span<std::uint64_t> values, Policy&& policy) const {
-    if (!detail::check_present(std::forward<Policy>(policy), read_verb, this->native_handle()))
-      return;
+  void read_with(std::uint32_t flags, std::span<std::uint64_t> values, on_failure policy) const {
+    if (!detail::check_present(policy, read_verb, this->native_handle())) return;
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     const auto count = static_cast<std::uint32_t>(values.size() < most ? values.size() : most);
     const int result = ibv_read_counters(this->native_handle(), values.data(), count, flags);
-    detail::check_returned(
-        std::forward<Policy>(policy), read_verb, result, [&](failure_description& description) {
-          detail::on_object<detail::counters_traits>(this->native_handle())(description);
-          if (description.code() == std::errc::invalid_argument)
-            description.explain([&](text_writer& writer) {
-              writer.put("there is room for ").decimal(values.size());
-              writer.put(
-                  ": that may not reach the highest index in use, or perhaps no flow uses the "
-                  "counters yet");
-            });
+    detail::check_returned(policy, read_verb, result, [&](failure_description& description) {
+      detail::on_object<detail::counters_traits>(this->native_handle())(description);
+      if (description.code() == std::errc::invalid_argument)
+        description.explain([&](text_writer& writer) {
+          writer.put("there is room for ").decimal(values.size());
+          writer.put(
+              ": that may not reach the highest index in use, or perhaps no flow uses the "
+              "counters yet");
         });
+    });
   }
 };
 
@@ -146,10 +136,9 @@ class [[nodiscard]] counters : public counters_operations<unique_handle<detail::
   using counters_operations::counters_operations;
 
   /// Wraps: ibv_create_counters(3).
-  template <error_policy Policy = throwing>
-  explicit counters(context_ref context, Policy&& policy = {})
+  explicit counters(context_ref context, on_failure policy = throwing{})
       : counters_operations{detail::make_handle<counters>(
-            std::forward<Policy>(policy), "ibv_create_counters",
+            policy, "ibv_create_counters",
             [&] {
               ibv_counters_init_attr native{.comp_mask = 0};
               return ibv_create_counters(context.native_handle(), &native);

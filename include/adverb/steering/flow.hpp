@@ -7,7 +7,6 @@
 #include <cstring>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <infiniband/verbs.h>
@@ -92,41 +91,39 @@ class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_tra
   using flow_operations::flow_operations;
 
   /// Puts a rule in force. Wraps: ibv_create_flow(3).
-  template <class... Specifications, error_policy Policy = throwing>
-  flow(flow_destination pair, const flow_rule<Specifications...>& rule, Policy&& policy = {})
-      : flow{make(std::forward<Policy>(policy), pair, rule.native(), rule.notes())} {}
+  template <class... Specifications>
+  flow(flow_destination pair, const flow_rule<Specifications...>& rule,
+       on_failure policy = throwing{})
+      : flow{make(policy, pair, rule.native(), rule.notes())} {}
 
   /// The same from specifications that are known at run time only. Their order is the program's
   /// affair: providers take most orders. Wraps: ibv_create_flow(3).
-  template <error_policy Policy = throwing>
   flow(flow_destination pair, const flow_options& options,
-       std::span<const flow_specification> specifications, Policy&& policy = {})
-      : flow{make_from_list(std::forward<Policy>(policy), pair, options, specifications)} {}
+       std::span<const flow_specification> specifications, on_failure policy = throwing{})
+      : flow{make_from_list(policy, pair, options, specifications)} {}
 
  private:
   static constexpr std::string_view verb = "ibv_create_flow";
 
-  template <error_policy Policy>
-  [[nodiscard]] static flow refused(Policy&& policy, std::string_view why) {
-    detail::report_errno(std::forward<Policy>(policy), EINVAL, verb,
-                         [&](failure_description& description) { description.explain(why); });
+  [[nodiscard]] static flow refused(on_failure policy, std::string_view why) {
+    policy.report(EINVAL, verb,
+                  [&](failure_description& description) { description.explain(why); });
     return {};
   }
 
-  template <error_policy Policy>
-  [[nodiscard]] static flow make(Policy&& policy, flow_destination pair, const ibv_flow_attr* rule,
-                                 const detail::lowering_notes& notes) {
+  [[nodiscard]] static flow make(on_failure policy, flow_destination pair,
+                                 const ibv_flow_attr* rule, const detail::lowering_notes& notes) {
     if (const auto problem = detail::range_problem(notes); !problem.view().empty())
-      return refused(std::forward<Policy>(policy), problem);
-    if (!detail::check_present(std::forward<Policy>(policy), verb, pair.native_handle())) return {};
+      return refused(policy, problem);
+    if (!detail::check_present(policy, verb, pair.native_handle())) return {};
     const std::vector<const void*> parents = detail::parents_of_flow(pair.native_handle(), rule);
     for (const void* parent : parents)
       if (parent == nullptr)
-        return refused(std::forward<Policy>(policy),
+        return refused(policy,
                        "an action of the rule names counters or a flow action that are empty: "
                        "moved from, closed, or never made");
     return detail::make_handle<flow>(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] {
           // The C function only reads it.
           return detail::with_parents_of(
@@ -138,12 +135,11 @@ class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_tra
         });
   }
 
-  template <error_policy Policy>
-  [[nodiscard]] static flow make_from_list(Policy&& policy, flow_destination pair,
+  [[nodiscard]] static flow make_from_list(on_failure policy, flow_destination pair,
                                            const flow_options& options,
                                            std::span<const flow_specification> specifications) {
     if (specifications.size() > 255)
-      return refused(std::forward<Policy>(policy), "a rule has at most 255 specifications");
+      return refused(policy, "a rule has at most 255 specifications");
     detail::lowering_notes notes;
     std::vector<std::byte> bytes(sizeof(ibv_flow_attr));
     for (const flow_specification& each : specifications) {
@@ -156,8 +152,7 @@ class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_tra
     }
     const ibv_flow_attr head = detail::native_flow(options, bytes.size(), specifications.size());
     std::memcpy(bytes.data(), &head, sizeof head);
-    return make(std::forward<Policy>(policy), pair,
-                reinterpret_cast<const ibv_flow_attr*>(bytes.data()), notes);
+    return make(policy, pair, reinterpret_cast<const ibv_flow_attr*>(bytes.data()), notes);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -34,8 +33,8 @@ struct flow_action_traits {
 
 /// Refuses (EINVAL) headers around ESP that are none, or that have values out of range. True when
 /// all is well.
-template <error_policy Policy>
-bool check_tunnel_headers(Policy&& policy, std::string_view verb, const esp_changes& asked) {
+inline bool check_tunnel_headers(on_failure policy, std::string_view verb,
+                                 const esp_changes& asked) {
   if (!asked.attributes || !asked.attributes->full_offload) return true;
   for (const flow_specification& header : asked.attributes->full_offload->tunnel_headers) {
     const auto out_of_range = range_problem(header.notes());
@@ -43,8 +42,8 @@ bool check_tunnel_headers(Policy&& policy, std::string_view verb, const esp_chan
                                          ? "a header around ESP is a match, not an action"
                                          : out_of_range.view();
     if (problem.empty()) continue;
-    report_errno(std::forward<Policy>(policy), EINVAL, verb,
-                 [&](failure_description& description) { description.explain(problem); });
+    policy.report(EINVAL, verb,
+                  [&](failure_description& description) { description.explain(problem); });
     return false;
   }
   return true;
@@ -87,19 +86,17 @@ class flow_action_operations : public Storage {
 
   /// Changes it, for all flows that use it at once. When that fails, it is as before.
   /// Wraps: ibv_modify_flow_action_esp(3).
-  template <error_policy Policy = throwing>
-  void modify(const esp_changes& changes, Policy&& policy = {}) const {
+  void modify(const esp_changes& changes, on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "ibv_modify_flow_action_esp";
-    if (!detail::check_present(std::forward<Policy>(policy), verb, this->native_handle()) ||
-        !detail::check_tunnel_headers(std::forward<Policy>(policy), verb, changes))
+    if (!detail::check_present(policy, verb, this->native_handle()) ||
+        !detail::check_tunnel_headers(policy, verb, changes))
       return;
     detail::native_esp native{changes};
     const int result = ibv_modify_flow_action_esp(this->native_handle(), native.get());
-    detail::check_returned(
-        std::forward<Policy>(policy), verb, result, [&](failure_description& description) {
-          detail::on_object<detail::flow_action_traits>(this->native_handle())(description);
-          detail::explain_esp(description, changes);
-        });
+    detail::check_returned(policy, verb, result, [&](failure_description& description) {
+      detail::on_object<detail::flow_action_traits>(this->native_handle())(description);
+      detail::explain_esp(description, changes);
+    });
   }
 };
 
@@ -111,24 +108,22 @@ class [[nodiscard]] flow_action
   using flow_action_operations::flow_action_operations;
 
   /// Wraps: ibv_create_flow_action_esp(3).
-  template <error_policy Policy = throwing>
-  flow_action(context_ref context, const esp_options& options, Policy&& policy = {})
+  flow_action(context_ref context, const esp_options& options, on_failure policy = throwing{})
       : flow_action{make(context,
                          {.key = options.key,
                           .integrity_check_length = options.integrity_check_length,
                           .attributes = options.attributes,
                           .extended_sequence_number = options.extended_sequence_number},
-                         std::forward<Policy>(policy))} {}
+                         policy)} {}
 
  private:
-  template <error_policy Policy>
   [[nodiscard]] static flow_action make(context_ref context, const esp_changes& asked,
-                                        Policy&& policy) {
+                                        on_failure policy) {
     constexpr std::string_view verb = "ibv_create_flow_action_esp";
-    if (!detail::check_tunnel_headers(std::forward<Policy>(policy), verb, asked)) return {};
+    if (!detail::check_tunnel_headers(policy, verb, asked)) return {};
     detail::native_esp native{asked};
     return detail::make_handle<flow_action>(
-        std::forward<Policy>(policy), verb,
+        policy, verb,
         [&] { return ibv_create_flow_action_esp(context.native_handle(), native.get()); },
         [&](failure_description& description) {
           detail::on_device(context.native_handle())(description);

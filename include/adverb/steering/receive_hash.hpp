@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 #include <adverb/core/check.hpp>
 #include <adverb/device/receive_side_scaling.hpp>
@@ -71,12 +70,11 @@ class receive_hash {
 
   /// Over fields that are known at run time: refuses (EINVAL) those that cannot be mixed, and is
   /// then over none.
-  template <error_policy Policy = throwing>
   [[nodiscard]] static receive_hash over(hash_fields fields, const toeplitz_key& key,
-                                         Policy&& policy = {}) {
+                                         on_failure policy = throwing{}) {
     const std::string_view problem = detail::hash_problem(fields);
     const bool fits = detail::check_returned(
-        std::forward<Policy>(policy), "receive_hash::over", problem.empty() ? 0 : EINVAL,
+        policy, "receive_hash::over", problem.empty() ? 0 : EINVAL,
         [&](failure_description& description) { description.explain(problem); });
     return {fits ? fields : hash_fields{}, key};
   }

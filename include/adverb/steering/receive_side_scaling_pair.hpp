@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -58,14 +57,14 @@ inline void explain_scaling(failure_description& description, context_ref contex
 /// posted to the work queues. It is in RESET; some devices (mlx4) take packets once it is brought
 /// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it.
 /// Wraps: ibv_create_qp_ex(3).
-template <transport Transport = transport::raw_packet, error_policy Policy = throwing>
+template <transport Transport = transport::raw_packet>
 [[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling_pair(
     protection_domain_ref domain, indirection_table_ref table, const receive_hash& hash,
-    Policy&& policy = {}) {
+    on_failure policy = throwing{}) {
   static_assert(Transport == transport::raw_packet || Transport == transport::ud,
                 "receive-side scaling is for raw packet and UD queue pairs");
   auto made = detail::make_handle<unique_handle<detail::queue_pair_traits>>(
-      std::forward<Policy>(policy), "ibv_create_qp_ex",
+      policy, "ibv_create_qp_ex",
       [&] {
         toeplitz_key key = hash.key();
         ibv_qp_init_attr_ex native{};
@@ -85,12 +84,11 @@ template <transport Transport = transport::raw_packet, error_policy Policy = thr
         detail::explain_scaling(description, domain.context(), Transport, hash, table);
       },
       domain, table);
-  if (!made || !detail::check_kind(std::forward<Policy>(policy), made.native_handle(), Transport,
-                                   qp_state::reset))
+  if (!made || !detail::check_kind(policy, made.native_handle(), Transport, qp_state::reset))
     return {};
   const detail::noted_parents parents{table.native_handle()};
   // Noted now, because a handle that is released forgets its parents.
-  return {adopt, detail::with_parents_of(made.release(), parents), std::forward<Policy>(policy)};
+  return {adopt, detail::with_parents_of(made.release(), parents), policy};
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -34,10 +34,9 @@ Native provided() {
   return pair;
 }
 
-template <error_policy Policy = throwing>
-bool atomic_write(ibv_qp_ex& pair, Policy&& policy = {}) {
+inline bool atomic_write(ibv_qp_ex& pair, on_failure policy = throwing{}) {
   return detail::call_if_declared<bool>(
-      std::forward<Policy>(policy), "ibv_wr_atomic_write", on_pair,
+      policy, "ibv_wr_atomic_write", on_pair,
       [](auto* native, const void* value)
         requires requires { ibv_wr_atomic_write(native, 1U, std::uint64_t{2}, value); }
       {
@@ -47,10 +46,9 @@ bool atomic_write(ibv_qp_ex& pair, Policy&& policy = {}) {
       &pair, static_cast<const void*>(&pair));
 }
 
-template <error_policy Policy = throwing>
-bool flush(ibv_qp_ex& pair, Policy&& policy = {}) {
+inline bool flush(ibv_qp_ex& pair, on_failure policy = throwing{}) {
   return detail::call_if_declared<bool>(
-      std::forward<Policy>(policy), "ibv_wr_flush", on_pair,
+      policy, "ibv_wr_flush", on_pair,
       [](auto* native)
         requires requires { ibv_wr_flush(native, 1U, std::uint64_t{2}, 3U, 1, 0); }
       {
