@@ -46,17 +46,13 @@ class transport_set;
 enum class transport : std::uint32_t;
 template <class Enum>
 struct flags;
-template <class Native>
-class reference;
 template <std::size_t Capacity>
 class text;
 
 // device
 class async_event;
 class context;
-template <class Storage>
-class context_operations;
-using context_ref = context_operations<reference<ibv_context>>;
+class context_ref;
 class device_attributes;
 class device_clock;
 class device_list;
@@ -74,14 +70,10 @@ struct tag_matching_limits;
 
 // memory
 class protection_domain;
-template <class Storage>
-class protection_domain_operations;
-using protection_domain_ref = protection_domain_operations<reference<ibv_pd>>;
+class protection_domain_ref;
 class imported_protection_domain;
 class thread_domain;
-template <class Storage>
-class thread_domain_operations;
-using thread_domain_ref = thread_domain_operations<reference<ibv_td>>;
+class thread_domain_ref;
 class parent_domain;
 struct parent_domain_options;
 class provider_allocation;
@@ -90,8 +82,6 @@ class provider_allocator_ref;
 class memory_region;
 class memory_region_ref;
 class imported_memory_region;
-template <class Storage>
-class memory_region_operations;
 struct dmabuf_range;
 struct reregistration;
 class const_buffer;
@@ -103,8 +93,6 @@ struct advice_options;
 class device_memory;
 class device_memory_ref;
 class imported_device_memory;
-template <class Storage>
-class device_memory_operations;
 struct device_memory_options;
 
 enum class window_type : std::uint32_t;
@@ -112,20 +100,12 @@ template <window_type Type>
 class memory_window;
 template <window_type Type>
 class memory_window_ref;
-template <class Storage, window_type Type>
-class memory_window_operations;
 
 // completion
 class completion_channel;
-template <class Storage>
-class completion_channel_operations;
-using completion_channel_ref = completion_channel_operations<reference<ibv_comp_channel>>;
+class completion_channel_ref;
 class completion_queue;
-template <class Storage>
-class completion_queue_operations;
-using completion_queue_ref = completion_queue_operations<reference<ibv_cq>>;
-template <class Storage>
-class common_completion_queue_operations;
+class completion_queue_ref;
 struct completion_queue_options;
 class completion;
 class completion_reservation;
@@ -142,8 +122,6 @@ template <transport Transport, qp_state State>
 class queue_pair;
 template <transport Transport, qp_state State>
 class queue_pair_ref;
-template <class Storage, transport Transport, qp_state State>
-class queue_pair_operations;
 template <transport Transport>
 struct connection_attributes;
 class queue_pair_attributes;
@@ -158,9 +136,7 @@ struct transition_attributes;
 struct xrc_target_options;
 
 class address_handle;
-template <class Storage>
-class address_handle_operations;
-using address_handle_ref = address_handle_operations<reference<ibv_ah>>;
+class address_handle_ref;
 class global_route_header;
 class multicast_attachment;
 struct address;
@@ -196,24 +172,16 @@ class receive_refill;
 struct receive_refill_options;
 
 class shared_receive_queue;
-template <class Storage>
-class shared_receive_queue_operations;
-using shared_receive_queue_ref = shared_receive_queue_operations<reference<ibv_srq>>;
+class shared_receive_queue_ref;
 class shared_receive_queue_attributes;
 struct shared_receive_queue_options;
 class xrc_domain;
-template <class Storage>
-class xrc_domain_operations;
-using xrc_domain_ref = xrc_domain_operations<reference<ibv_xrcd>>;
+class xrc_domain_ref;
 class xrc_shared_receive_queue;
-template <class Storage>
-class xrc_shared_receive_queue_operations;
-using xrc_shared_receive_queue_ref = xrc_shared_receive_queue_operations<reference<ibv_srq>>;
+class xrc_shared_receive_queue_ref;
 
 class tag_matching_queue;
-template <class Storage>
-class tag_matching_queue_operations;
-using tag_matching_queue_ref = tag_matching_queue_operations<reference<ibv_srq>>;
+class tag_matching_queue_ref;
 struct tag_matching_queue_options;
 template <class Payload>
 class tag_addition;
@@ -225,21 +193,15 @@ template <work_queue_state State>
 class work_queue;
 template <work_queue_state State>
 class work_queue_ref;
-template <class Storage, work_queue_state State>
-class work_queue_operations;
 struct work_queue_capacity;
 struct work_queue_flag_changes;
 struct work_queue_options;
 class indirection_table;
-template <class Storage>
-class indirection_table_operations;
-using indirection_table_ref = indirection_table_operations<reference<ibv_rwq_ind_table>>;
+class indirection_table_ref;
 
 // steering
 class flow;
-template <class Storage>
-class flow_operations;
-using flow_ref = flow_operations<reference<ibv_flow>>;
+class flow_ref;
 class flow_destination;
 struct flow_options;
 template <class... Specifications>
@@ -247,13 +209,9 @@ class flow_rule;
 class flow_specification;
 class receive_hash;
 class flow_action;
-template <class Storage>
-class flow_action_operations;
-using flow_action_ref = flow_action_operations<reference<ibv_flow_action>>;
+class flow_action_ref;
 class counters;
-template <class Storage>
-class counters_operations;
-using counters_ref = counters_operations<reference<ibv_counters>>;
+class counters_ref;
 
 struct match_ethernet;
 struct match_ipv4;
@@ -296,13 +254,9 @@ class address_info;
 class address_list;
 class event;
 class event_channel;
-template <class Storage>
-class event_channel_operations;
-using event_channel_ref = event_channel_operations<reference<rdma_event_channel>>;
+class event_channel_ref;
 class identifier;
-template <class Storage>
-class identifier_operations;
-using identifier_ref = identifier_operations<reference<rdma_cm_id>>;
+class identifier_ref;
 class datagram_endpoint;
 class datagram_peer;
 class multicast_membership;

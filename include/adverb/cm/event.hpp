@@ -146,8 +146,7 @@ class [[nodiscard]] event {
   bool carries_data_;
 };
 
-template <class Storage>
-std::optional<event> event_channel_operations<Storage>::next_event(on_failure policy) const {
+inline std::optional<event> event_channel_base::next_event(on_failure policy) const {
   rdma_event_channel* const channel = this->native_handle();
   if (!detail::check_present(policy, "rdma_get_cm_event", channel)) return std::nullopt;
   rdma_cm_event* taken = nullptr;
@@ -158,10 +157,9 @@ std::optional<event> event_channel_operations<Storage>::next_event(on_failure po
   return event{adopt, taken};
 }
 
-template <class Storage>
 template <duration_like Timeout>
-std::optional<event> event_channel_operations<Storage>::next_event(const Timeout& timeout,
-                                                                   on_failure policy) const {
+std::optional<event> event_channel_base::next_event(const Timeout& timeout,
+                                                    on_failure policy) const {
   if (!detail::check_present(policy, "rdma_get_cm_event", this->native_handle()))
     return std::nullopt;
   const detail::deadline deadline{timeout};

@@ -36,23 +36,21 @@ struct event_channel_traits {
 namespace cm {
 
 /// What an event channel can do, whether it is owned or referred to.
-template <class Storage>
-class event_channel_operations : public Storage {
+class event_channel_base : public detail::handle_base<rdma_event_channel> {
  public:
-  using Storage::Storage;
+  using handle_base::handle_base;
 
   /// Becomes readable when an event is there: for poll, epoll and the like.
-  [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
+  [[nodiscard]] int file_descriptor() const noexcept { return native_handle()->fd; }
 
   /// Whether `next_event` would find an event at once. Wraps: poll(2).
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
   /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
   void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
-    if (!detail::check_present(policy, "fcntl", this->native_handle())) return;
-    detail::set_non_blocking(
-        policy, file_descriptor(), non_blocking,
-        detail::on_object<detail::event_channel_traits>(this->native_handle()));
+    if (!detail::check_present(policy, "fcntl", native_handle())) return;
+    detail::set_non_blocking(policy, file_descriptor(), non_blocking,
+                             detail::on_object<detail::event_channel_traits>(native_handle()));
   }
 
   /// Waits for the next event. Nothing when the channel is non-blocking and no event is there, or
@@ -68,12 +66,19 @@ class event_channel_operations : public Storage {
                                                 on_failure policy = throwing{}) const;
 };
 
+/// Refers to an event channel that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class event_channel_ref : public detail::reference_to<event_channel_base> {
+ public:
+  using reference_to::reference_to;
+};
+
 /// An event channel. One serves any number of identifiers. Thread safe, but of several threads that
 /// wait on one, each event wakes one.
 class [[nodiscard]] event_channel
-    : public event_channel_operations<unique_handle<detail::event_channel_traits>> {
+    : public detail::owner<event_channel_base, detail::event_channel_traits> {
  public:
-  using event_channel_operations::event_channel_operations;
+  using owner::owner;
 
   /// Empty.
   event_channel() noexcept = default;

@@ -6,7 +6,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/identifier_operations.hpp>
+#include <adverb/cm/identifier_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -17,10 +17,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// the kernel.
 ///
 /// The size of a pointer. The destruction waits for events of it that are not acknowledged yet.
-class [[nodiscard]] identifier
-    : public identifier_operations<unique_handle<detail::identifier_traits>> {
+class [[nodiscard]] identifier : public detail::owner<identifier_base, detail::identifier_traits> {
  public:
-  using identifier_operations::identifier_operations;
+  using owner::owner;
 
   /// Empty.
   identifier() noexcept = default;

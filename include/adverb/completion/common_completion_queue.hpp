@@ -56,14 +56,12 @@ template <duration_like Duration>
   return static_cast<double>(whole) < wanted ? whole + 1 : whole;
 }
 
-}  // namespace detail
-
 /// What a completion queue can do whichever engine polls it, and whether it is owned or referred
 /// to.
-template <class Storage>
-class common_completion_queue_operations : public Storage {
+template <class Native>
+class common_completion_queue_base : public handle_base<Native> {
  public:
-  using Storage::Storage;
+  using handle_base<Native>::handle_base;
 
   [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
   /// How many completions it holds: at least what was asked for.
@@ -272,4 +270,5 @@ class common_completion_queue_operations : public Storage {
   }
 };
 
+}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

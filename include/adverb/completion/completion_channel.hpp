@@ -12,25 +12,26 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a completion channel can do, whether it is owned or referred to.
-template <class Storage>
-class completion_channel_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a completion channel can do, whether it is owned or referred to.
+class completion_channel_base : public handle_base<ibv_comp_channel> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
   /// Becomes readable when an event is there: for poll, epoll and the like.
-  [[nodiscard]] int file_descriptor() const noexcept { return this->native_handle()->fd; }
+  [[nodiscard]] int file_descriptor() const noexcept { return native_handle()->fd; }
 
   /// Whether `next_event` would find an event at once. Wraps: poll(2).
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
   /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
   void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
-    if (!detail::check_present(policy, "fcntl", this->native_handle())) return;
+    if (!detail::check_present(policy, "fcntl", native_handle())) return;
     detail::set_non_blocking(policy, file_descriptor(), non_blocking,
-                             detail::on_device(this->native_handle()->context));
+                             detail::on_device(native_handle()->context));
   }
 
   /// Waits for the next event, acknowledges it, and returns the queue that it is for. Nothing when
@@ -41,6 +42,15 @@ class completion_channel_operations : public Storage {
   /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
   [[nodiscard]] std::optional<completion_queue_ref> next_event(
       on_failure policy = throwing{}) const;
+};
+
+}  // namespace detail
+
+/// Refers to a completion channel that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class completion_channel_ref : public detail::reference_to<detail::completion_channel_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -65,13 +75,13 @@ struct completion_channel_traits {
 /// A completion channel. One serves any number of completion queues. Thread safe, but of several
 /// threads that wait on one, each event wakes one.
 class [[nodiscard]] completion_channel
-    : public completion_channel_operations<unique_handle<detail::completion_channel_traits>> {
+    : public detail::owner<detail::completion_channel_base, detail::completion_channel_traits> {
  public:
-  using completion_channel_operations::completion_channel_operations;
+  using owner::owner;
 
   /// Wraps: ibv_create_comp_channel(3).
   explicit completion_channel(context_ref context, on_failure policy = throwing{})
-      : completion_channel_operations{detail::make_handle<completion_channel>(
+      : owner{detail::make_handle<completion_channel>(
             policy, "ibv_create_comp_channel",
             [&] { return ibv_create_comp_channel(context.native_handle()); },
             detail::on_device(context.native_handle()), context)} {}

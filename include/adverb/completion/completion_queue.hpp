@@ -19,11 +19,38 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
 /// What a completion queue can do, whether it is owned or referred to.
-template <class Storage>
-class completion_queue_operations : public common_completion_queue_operations<Storage> {
+class completion_queue_base : public common_completion_queue_base<ibv_cq> {
+  /// How the loops of every queue poll this one.
+  [[nodiscard]] auto poll_into(std::span<completion> out) const noexcept {
+    return [this, out](on_failure policy) { return poll(out, policy).size(); };
+  }
+
+  /// The same for those that hand the completions over.
+  template <class Consume>
+  [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
+    return [this, &consume, batch](on_failure policy) {
+      const std::span<completion> found = poll(batch, policy);
+      if (!found.empty()) consume(found);
+      return found.size();
+    };
+  }
+
+  template <class Consume>
+  static std::size_t hand_over(std::span<const completion> found, Consume& consume) {
+    if constexpr (detail::takes_each<Consume, completion>())
+      for (const completion& each : found) consume(each);
+    return found.size();
+  }
+  template <class Consume>
+  [[nodiscard]] static auto handing_over_to(Consume& consume) noexcept {
+    return [&consume](std::span<const completion> found) { hand_over(found, consume); };
+  }
+
  public:
-  using common_completion_queue_operations<Storage>::common_completion_queue_operations;
+  using common_completion_queue_base::common_completion_queue_base;
 
   /// What it tells of a completion, in the terms of the extended queue.
   static constexpr completion_fields fields = standard_completion_fields;
@@ -32,11 +59,11 @@ class completion_queue_operations : public common_completion_queue_operations<St
   /// them. Thread safe. Wraps: ibv_poll_cq(3).
   [[nodiscard, gnu::always_inline]] std::span<completion> poll(
       std::span<completion> out, on_failure policy = throwing{}) const {
-    ibv_cq* const queue = this->native_handle();
+    ibv_cq* const queue = native_handle();
     const int count =
         ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
     detail::after_poll_of(queue);
-    return out.first(detail::check_polled(policy, "ibv_poll_cq", count, this->on_queue()));
+    return out.first(detail::check_polled(policy, "ibv_poll_cq", count, on_queue()));
   }
 
   /// Takes everything off the queue, asks for the next event, and takes off what came in between,
@@ -49,7 +76,7 @@ class completion_queue_operations : public common_completion_queue_operations<St
                      on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>())
       if (fits(batch, "completion_queue::arm_and_drain", policy))
-        this->arm_and_drain_with(hand_to(consume, batch), policy);
+        arm_and_drain_with(hand_to(consume, batch), policy);
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
@@ -81,9 +108,9 @@ class completion_queue_operations : public common_completion_queue_operations<St
   [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
                                                 on_failure policy = throwing{}) const {
     const auto has_room = [this, out](on_failure policy_of_step) {
-      return this->fits(out, "completion_queue::busy_poll", policy_of_step);
+      return fits(out, "completion_queue::busy_poll", policy_of_step);
     };
-    return out.first(this->busy_poll_with(poll_into(out), has_room, timeout, policy));
+    return out.first(busy_poll_with(poll_into(out), has_room, timeout, policy));
   }
 
   /// Polls without sleeping until `stop()` is true, and calls `consume` with spans of the
@@ -100,7 +127,7 @@ class completion_queue_operations : public common_completion_queue_operations<St
                          on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
       if (fits(batch, "completion_queue::poll_until", policy))
-        return this->poll_until_with(hand_to(consume, batch), stop, policy);
+        return poll_until_with(hand_to(consume, batch), stop, policy);
     return 0;
   }
 
@@ -112,7 +139,7 @@ class completion_queue_operations : public common_completion_queue_operations<St
                          const Interval& interval, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
       if (fits(batch, "completion_queue::wait_until", policy))
-        return this->wait_until_with(hand_to(consume, batch), stop, interval, policy);
+        return wait_until_with(hand_to(consume, batch), stop, interval, policy);
     return 0;
   }
 
@@ -162,57 +189,40 @@ class completion_queue_operations : public common_completion_queue_operations<St
   }
 
  private:
-  /// How the loops of every queue poll this one.
-  [[nodiscard]] auto poll_into(std::span<completion> out) const noexcept {
-    return [this, out](on_failure policy) { return this->poll(out, policy).size(); };
-  }
-
-  /// The same for those that hand the completions over.
-  template <class Consume>
-  [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
-    return [this, &consume, batch](on_failure policy) {
-      const std::span<completion> found = this->poll(batch, policy);
-      if (!found.empty()) consume(found);
-      return found.size();
-    };
-  }
-
-  template <class Consume>
-  static std::size_t hand_over(std::span<const completion> found, Consume& consume) {
-    if constexpr (detail::takes_each<Consume, completion>())
-      for (const completion& each : found) consume(each);
-    return found.size();
-  }
-  template <class Consume>
-  [[nodiscard]] static auto handing_over_to(Consume& consume) noexcept {
-    return [&consume](std::span<const completion> found) { hand_over(found, consume); };
-  }
-
   [[nodiscard]] std::span<completion> wait_for(std::span<completion> out,
                                                const detail::deadline& deadline,
                                                on_failure policy) const {
     if (!fits(out, "completion_queue::wait", policy)) return {};
-    return out.first(this->wait_with(poll_into(out), deadline, policy));
+    return out.first(wait_with(poll_into(out), deadline, policy));
   }
 
   bool fits(std::span<completion> out, std::string_view verb, on_failure policy) const {
-    return this->has_room(policy, verb, out.size(),
-                          "there is no room for completions: the span is empty");
+    return has_room(policy, verb, out.size(),
+                    "there is no room for completions: the span is empty");
   }
+};
+
+}  // namespace detail
+
+/// Refers to a completion queue that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class completion_queue_ref : public detail::reference_to<detail::completion_queue_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// A completion queue. Polling is thread safe, unless it was made single threaded.
 class [[nodiscard]] completion_queue
-    : public completion_queue_operations<unique_handle<detail::completion_queue_traits>> {
+    : public detail::owner<detail::completion_queue_base, detail::completion_queue_traits> {
  public:
-  using completion_queue_operations::completion_queue_operations;
+  using owner::owner;
 
   /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
   /// are in progress at once: one that overflows is lost with all its queue pairs.
   /// Wraps: ibv_create_cq(3), ibv_create_cq_ex(3).
   completion_queue(context_ref context, std::size_t capacity, completion_queue_options options,
                    on_failure policy = throwing{})
-      : completion_queue_operations{detail::make_handle<completion_queue>(
+      : owner{detail::make_handle<completion_queue>(
             policy, detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
             [&] { return create(context, capacity, options); },
             detail::explaining_creation(context, capacity, options), context)} {}
@@ -233,10 +243,9 @@ class [[nodiscard]] completion_queue
   }
 };
 
-template <class Storage>
-std::optional<completion_queue_ref> completion_channel_operations<Storage>::next_event(
+inline std::optional<completion_queue_ref> detail::completion_channel_base::next_event(
     on_failure policy) const {
-  ibv_comp_channel* const channel = this->native_handle();
+  ibv_comp_channel* const channel = native_handle();
   if (!detail::check_present(policy, "ibv_get_cq_event", channel)) return std::nullopt;
   ibv_cq* queue = nullptr;
   void* user_context = nullptr;

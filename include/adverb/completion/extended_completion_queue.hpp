@@ -14,23 +14,21 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
 /// What an extended completion queue can do, whether it is owned or referred to. `Fields` are what
 /// it was made to tell.
-template <completion_fields Fields, class Storage>
-class extended_completion_queue_operations : public common_completion_queue_operations<Storage> {
+template <completion_fields Fields>
+class extended_completion_queue_base : public common_completion_queue_base<ibv_cq_ex> {
  public:
-  using common_completion_queue_operations<Storage>::common_completion_queue_operations;
+  using common_completion_queue_base::common_completion_queue_base;
 
   /// What it tells of a completion.
   static constexpr completion_fields fields = Fields;
 
   /// The same queue for those who take any: queue pairs, and comparing with what a channel names.
   /// It has to be polled through this type alone. Wraps: ibv_cq_ex_to_cq(3).
-  operator completion_queue_ref() const& noexcept { return ibv_cq_ex_to_cq(this->native_handle()); }
-  /// An owner that is about to die cannot be referred to.
-  operator completion_queue_ref() const&& noexcept
-    requires requires { typename Storage::owner_traits; }
-  = delete;
+  operator completion_queue_ref() const noexcept { return ibv_cq_ex_to_cq(native_handle()); }
 
   /// The completions that are there, at most `limit`, as a range to go through once:
   ///
@@ -76,7 +74,7 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   void arm_and_drain(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
       if (fits(limit, "completion_queue::arm_and_drain", policy))
-        this->arm_and_drain_with(hand_to(consume, limit), policy);
+        arm_and_drain_with(hand_to(consume, limit), policy);
   }
 
   /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
@@ -108,10 +106,10 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   std::size_t busy_poll(std::size_t limit, Consume&& consume, const Timeout& timeout,
                         on_failure policy = throwing{}) const {
     const auto has_room = [this, limit](on_failure policy_of_step) {
-      return this->fits(limit, "completion_queue::busy_poll", policy_of_step);
+      return fits(limit, "completion_queue::busy_poll", policy_of_step);
     };
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      return this->busy_poll_with(hand_to(consume, limit), has_room, timeout, policy);
+      return busy_poll_with(hand_to(consume, limit), has_room, timeout, policy);
     else
       return 0;
   }
@@ -131,7 +129,7 @@ class extended_completion_queue_operations : public common_completion_queue_oper
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
                   detail::says_when_to_stop<Stop>())
       if (fits(limit, "completion_queue::poll_until", policy))
-        return this->poll_until_with(hand_to(consume, limit), stop, policy);
+        return poll_until_with(hand_to(consume, limit), stop, policy);
     return 0;
   }
 
@@ -144,14 +142,14 @@ class extended_completion_queue_operations : public common_completion_queue_oper
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
                   detail::says_when_to_stop<Stop>())
       if (fits(limit, "completion_queue::wait_until", policy))
-        return this->wait_until_with(hand_to(consume, limit), stop, interval, policy);
+        return wait_until_with(hand_to(consume, limit), stop, interval, policy);
     return 0;
   }
 
  private:
   template <class Limit, class Policy>
   [[nodiscard]] polled_completions<Fields, Limit, Policy> round(Limit limit, Policy policy) const {
-    return {this->native_handle(), limit, policy};
+    return {native_handle(), limit, policy};
   }
 
   /// How the loops of every queue poll this one.
@@ -159,7 +157,7 @@ class extended_completion_queue_operations : public common_completion_queue_oper
   [[nodiscard]] auto hand_to(Consume& consume, std::size_t limit) const noexcept {
     return [this, &consume, limit](on_failure policy) {
       std::size_t count = 0;
-      for (const extended_completion<Fields> each : this->poll(limit, policy)) {
+      for (const extended_completion<Fields> each : poll(limit, policy)) {
         ++count;
         consume(each);
       }
@@ -172,16 +170,14 @@ class extended_completion_queue_operations : public common_completion_queue_oper
                        on_failure policy) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
       if (fits(limit, "completion_queue::wait", policy))
-        return this->wait_with(hand_to(consume, limit), deadline, policy);
+        return wait_with(hand_to(consume, limit), deadline, policy);
     return 0;
   }
 
   bool fits(std::size_t limit, std::string_view verb, on_failure policy) const {
-    return this->has_room(policy, verb, limit, "no completion may be taken: the limit is 0");
+    return has_room(policy, verb, limit, "no completion may be taken: the limit is 0");
   }
 };
-
-namespace detail {
 
 struct extended_completion_queue_traits {
   using native_type = ibv_cq_ex;
@@ -197,53 +193,41 @@ struct extended_completion_queue_traits {
   }
 };
 
-/// The storage of extended_completion_queue_ref: a reference that knows what the queue can tell.
-template <completion_fields Fields>
-class extended_completion_queue_reference {
-  template <completion_fields Other, class Storage>
-  using queue = extended_completion_queue_operations<Other, Storage>;
+}  // namespace detail
+
+template <completion_fields Fields = standard_completion_fields>
+class extended_completion_queue;
+
+/// Refers to an extended completion queue that something else keeps alive and that tells at least
+/// `Fields`. As cheap as the pointer, to be passed by value.
+template <completion_fields Fields = standard_completion_fields>
+class extended_completion_queue_ref
+    : public detail::reference_to<detail::extended_completion_queue_base<Fields>> {
+  using operations = detail::reference_to<detail::extended_completion_queue_base<Fields>>;
 
  public:
-  using native_type = ibv_cq_ex;
-
-  constexpr extended_completion_queue_reference() noexcept = default;
+  extended_completion_queue_ref() noexcept = default;
   /// Of a queue that was made with these fields, or more.
-  constexpr extended_completion_queue_reference(ibv_cq_ex* object) noexcept : object_{object} {}
-  template <completion_fields Other, class Storage>
-  constexpr extended_completion_queue_reference(const queue<Other, Storage>& other) noexcept
-      : object_{other.native_handle()} {
+  extended_completion_queue_ref(ibv_cq_ex* queue) noexcept : operations{queue} {}
+  template <completion_fields Other>
+  extended_completion_queue_ref(const detail::extended_completion_queue_base<Other>& queue) noexcept
+      : operations{queue.native_handle()} {
     static_assert(Other.contains(Fields),
                   "the queue was not made with all fields that this reference reads");
   }
   /// An owner that is about to die cannot be referred to.
   template <completion_fields Other>
-  extended_completion_queue_reference(
-      const queue<Other, unique_handle<extended_completion_queue_traits>>&&) = delete;
-
-  [[nodiscard]] constexpr ibv_cq_ex* native_handle() const noexcept { return object_; }
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
-
- private:
-  ibv_cq_ex* object_ = nullptr;
+  extended_completion_queue_ref(const extended_completion_queue<Other>&&) = delete;
 };
-
-}  // namespace detail
-
-/// Refers to an extended completion queue that tells at least `Fields`.
-template <completion_fields Fields = standard_completion_fields>
-using extended_completion_queue_ref =
-    extended_completion_queue_operations<Fields,
-                                         detail::extended_completion_queue_reference<Fields>>;
 
 /// An extended completion queue, which tells `Fields` of its completions. One that is adopted has
 /// to have been made with these fields, or more.
-template <completion_fields Fields = standard_completion_fields>
+template <completion_fields Fields>
 class [[nodiscard]] extended_completion_queue
-    : public extended_completion_queue_operations<
-          Fields, unique_handle<detail::extended_completion_queue_traits>> {
-  using operations =
-      extended_completion_queue_operations<Fields,
-                                           unique_handle<detail::extended_completion_queue_traits>>;
+    : public detail::owner<detail::extended_completion_queue_base<Fields>,
+                           detail::extended_completion_queue_traits> {
+  using operations = detail::owner<detail::extended_completion_queue_base<Fields>,
+                                   detail::extended_completion_queue_traits>;
 
  public:
   using operations::operations;
@@ -261,6 +245,12 @@ class [[nodiscard]] extended_completion_queue
   extended_completion_queue(context_ref context, std::size_t capacity,
                             on_failure policy = throwing{})
       : extended_completion_queue{context, capacity, completion_queue_options{}, policy} {}
+
+  /// The queue for those who take any. An owner that is about to die cannot be referred to.
+  operator completion_queue_ref() const& noexcept {
+    return static_cast<const operations&>(*this).operator completion_queue_ref();
+  }
+  operator completion_queue_ref() const&& = delete;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

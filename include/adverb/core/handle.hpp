@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two storages under every handle: one owns its C object, the other only refers to it. The
-// operations of a handle are written once, as a mixin over either.
+// What owns a C object and what only refers to one. The operations of both are written once, in a
+// base that they share.
 #pragma once
 
 #include <cerrno>
@@ -128,46 +128,63 @@ auto with_new_parents(const typename Traits::native_type* object, const Call& ca
   return result;
 }
 
-}  // namespace detail
+/// The pointer to a C object: the root of every base of operations. One with more than the pointer
+/// has a constructor (native_type*, more...) too.
+template <class Native>
+class handle_base {
+ public:
+  using native_type = Native;
 
-/// Owns a C object and destroys it: move-only, the size of a pointer. Empty by default and after
-/// being moved from or released. Move assignment destroys what was held, at once.
+  constexpr handle_base() noexcept = default;
+  constexpr explicit handle_base(Native* object) noexcept : object_{object} {}
+
+  /// The C object, or null when empty. An owner keeps owning it.
+  [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
+
+ protected:
+  Native* object_ = nullptr;
+};
+
+/// Owns a C object and destroys it: move-only. Empty by default and after being moved from or
+/// released. Move assignment destroys what was held, at once.
 ///
 /// A destroy that fails in the destructor or in a move assignment is told to the failure hook, and
 /// so is an object that still has live children: it is left alone, because destroying it would
 /// leave them dangling.
-template <handle_traits Traits>
-class [[nodiscard]] unique_handle {
+template <class Base, handle_traits Traits>
+class [[nodiscard]] owner : public Base {
+  using Base::object_;
+
  public:
   using native_type = typename Traits::native_type;
   using owner_traits = Traits;
 
-  unique_handle() noexcept = default;
+  owner() noexcept = default;
 
   /// Takes over an object of the C API (or none, when null).
-  unique_handle(adopt_t, native_type* object) noexcept : object_{object} {
-    if (object_ != nullptr) detail::register_with_parents<Traits>(object_);
+  template <class... More>
+    requires std::constructible_from<Base, native_type*, More...>
+  owner(adopt_t, native_type* object, const More&... more) noexcept : Base{object, more...} {
+    if (object_ != nullptr) register_with_parents<Traits>(object_);
   }
 
-  unique_handle(unique_handle&& other) noexcept : object_{std::exchange(other.object_, nullptr)} {}
-  unique_handle& operator=(unique_handle&& other) noexcept {
+  owner(owner&& other) noexcept : Base{other} { other.object_ = nullptr; }
+  owner& operator=(owner&& other) noexcept {
     if (this != &other) {
       destroy_or_tell();
-      object_ = std::exchange(other.object_, nullptr);
+      Base::operator=(other);
+      other.object_ = nullptr;
     }
     return *this;
   }
-  ~unique_handle() { destroy_or_tell(); }
-
-  /// The C object, or null when empty. Still owned.
-  [[nodiscard]] native_type* native_handle() const noexcept { return object_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return object_ != nullptr; }
+  ~owner() { destroy_or_tell(); }
 
   /// Gives up the C object without destroying it.
   [[nodiscard]] native_type* release() noexcept {
     if (object_ != nullptr) {
-      detail::unregister_from_parents<Traits>(object_);
-      detail::lifetime_registry::instance().take_noted_parents(object_);
+      unregister_from_parents<Traits>(object_);
+      lifetime_registry::instance().take_noted_parents(object_);
     }
     return std::exchange(object_, nullptr);
   }
@@ -177,83 +194,90 @@ class [[nodiscard]] unique_handle {
   void close(on_failure policy = throwing{}) {
     policy.clear();
     if (object_ == nullptr) return;
-    const detail::child_counts children =
-        detail::lifetime_registry::instance().children_of(object_);
+    const child_counts children = lifetime_registry::instance().children_of(object_);
     if (!children.none()) {
-      detail::report_children(policy, Traits::destroy_verb, children,
-                              detail::on_object<Traits>(object_));
+      report_children(policy, Traits::destroy_verb, children, on_object<Traits>(object_));
       return;
     }
-    detail::unregister_from_parents<Traits>(object_);
-    if constexpr (requires { Traits::for_each_part(object_, detail::take_part); }) {
+    unregister_from_parents<Traits>(object_);
+    if constexpr (requires { Traits::for_each_part(object_, take_part); }) {
       // Now, because an object may stand on its own parts.
       const auto parts = [this](const auto& function) { Traits::for_each_part(object_, function); };
-      if (const detail::part_in_use found = detail::find_part_in_use(parts)) {
-        detail::register_with_parents<Traits>(object_);
-        detail::report_part_in_use(policy, Traits::destroy_verb, found, parts);
+      if (const part_in_use found = find_part_in_use(parts)) {
+        register_with_parents<Traits>(object_);
+        report_part_in_use(policy, Traits::destroy_verb, found, parts);
         return;
       }
     }
     // Taken before it is destroyed: once it is, another thread's object may have its address.
-    const auto noted = detail::lifetime_registry::instance().take_noted_parents(object_);
+    const auto noted = lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);
     if (result == 0) {
       object_ = nullptr;
       return;
     }
-    detail::lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
-    detail::register_with_parents<Traits>(object_);
-    detail::check_returned(policy, Traits::destroy_verb, result,
-                           [&](failure_description& description) {
-                             detail::on_object<Traits>(object_)(description);
-                             if constexpr (requires { Traits::explain_destroy(description); })
-                               Traits::explain_destroy(description);
-                           });
+    lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
+    register_with_parents<Traits>(object_);
+    check_returned(policy, Traits::destroy_verb, result, [&](failure_description& description) {
+      on_object<Traits>(object_)(description);
+      if constexpr (requires { Traits::explain_destroy(description); })
+        Traits::explain_destroy(description);
+    });
   }
 
  protected:
+  template <class, handle_traits>
+  friend class owner;
+
+  /// Takes the object of an owner with other operations: those of another state.
+  template <class Other>
+  explicit owner(owner<Other, Traits>&& other) noexcept
+      : Base{std::exchange(other.object_, nullptr)} {}
+
   /// Makes a call that may give the object other parents, and counts it as their child afterwards.
   /// The errno that the call left is kept.
   template <class Call>
   auto with_new_parents(const Call& call) {
-    return detail::with_new_parents<Traits>(object_, call);
+    return adverb::detail::with_new_parents<Traits>(object_, call);
   }
 
  private:
-  void destroy_or_tell() noexcept { close(detail::telling{}); }
-
-  native_type* object_ = nullptr;
+  void destroy_or_tell() noexcept { close(telling{}); }
 };
 
-namespace detail {
-template <class Owner, class Native>
-concept owner_of =
-    requires { typename Owner::owner_traits; } && std::same_as<typename Owner::native_type, Native>;
-}  // namespace detail
+/// What was made from an owner: not to be had of one that is about to die.
+template <class Handle>
+concept owning = requires { typename Handle::owner_traits; };
 
 /// Refers to a C object that something else keeps alive: as cheap as the pointer, to be passed by
-/// value. Made from an owner, or from the pointer of the C API. Null by default.
-template <class Native>
-class reference {
+/// value. Made from an owner, from another reference, or from the pointer of the C API. Null by
+/// default.
+template <class Base>
+class reference_to : public Base {
  public:
-  using native_type = Native;
-
-  constexpr reference() noexcept = default;
-  constexpr reference(Native* object) noexcept : object_{object} {}
-  template <detail::owner_of<Native> Owner>
-  constexpr reference(const Owner& owner) noexcept : object_{owner.native_handle()} {}
+  constexpr reference_to() noexcept = default;
+  constexpr reference_to(typename Base::native_type* object) noexcept
+    requires std::constructible_from<Base, typename Base::native_type*>
+      : Base{object} {}
+  template <std::derived_from<Base> Handle>
+  constexpr reference_to(const Handle& handle) noexcept : Base{handle} {}
   /// An owner that is about to die cannot be referred to.
-  template <detail::owner_of<Native> Owner>
-  reference(const Owner&&) = delete;
+  template <std::derived_from<Base> Handle>
+    requires owning<Handle>
+  reference_to(const Handle&&) = delete;
 
-  [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
-  [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
   /// True when both refer to the same object, or to none.
-  friend constexpr bool operator==(const reference&, const reference&) noexcept = default;
-
- private:
-  Native* object_ = nullptr;
+  friend constexpr bool operator==(const reference_to& one, const reference_to& other) noexcept {
+    return one.native_handle() == other.native_handle();
+  }
 };
+
+}  // namespace detail
+
+/// Refers to a C object of which nothing more is known than its type: a queue pair in whatever
+/// state, a shared receive queue of whatever kind.
+template <class Native>
+using reference = detail::reference_to<detail::handle_base<Native>>;
 
 namespace detail {
 
@@ -272,13 +296,19 @@ bool check_present(on_failure policy, std::string_view verb, const Native* objec
   return false;
 }
 
-/// Makes an object with a C call and owns it from its first moment. `parents` are the references
-/// that the call needs.
-template <class Handle, class Create, class Describe, class... Parent>
-[[nodiscard]] Handle make_handle(on_failure policy, std::string_view verb, const Create& create,
-                                 const Describe& describe, reference<Parent>... parents) {
-  if (!(check_present(policy, verb, parents.native_handle()) && ...)) return Handle{};
-  return Handle{adopt, check_pointer(policy, verb, create, describe)};
+/// Makes an object with a C call; null when that fails. `parents` are what the call needs.
+template <class Create, class Describe, class... Parents>
+[[nodiscard]] auto make_object(on_failure policy, std::string_view verb, const Create& create,
+                               const Describe& describe, const Parents&... parents)
+    -> decltype(create()) {
+  if (!(check_present(policy, verb, parents.native_handle()) && ...)) return nullptr;
+  return check_pointer(policy, verb, create, describe);
+}
+
+/// The same, owned from its first moment.
+template <class Handle, class... Arguments>
+[[nodiscard]] Handle make_handle(on_failure policy, const Arguments&... arguments) {
+  return Handle{adopt, make_object(policy, arguments...)};
 }
 
 }  // namespace detail

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <adverb/core/handle.hpp>
-#include <adverb/device/context_operations.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/fwd.hpp>
 
@@ -48,13 +48,13 @@ inline void put_device_names(text_writer& writer, const device_list& devices) no
 }  // namespace detail
 
 /// An open device. Everything made from it has to be destroyed before it.
-class [[nodiscard]] context : public context_operations<unique_handle<detail::context_traits>> {
+class [[nodiscard]] context : public detail::owner<detail::context_base, detail::context_traits> {
  public:
-  using context_operations::context_operations;
+  using owner::owner;
 
   /// Opens a device of a device_list. Wraps: ibv_open_device(3).
   explicit context(device_ref device, on_failure policy = throwing{})
-      : context_operations{adopt, open(device, policy)} {}
+      : owner{adopt, open(device, policy)} {}
 
   /// Another context on what a process has open: `command_file_descriptor()` of its context, sent
   /// over a socket (SCM_RIGHTS) or inherited. What was made there can be imported into it. Takes a

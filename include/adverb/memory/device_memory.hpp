@@ -28,17 +28,23 @@ inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcep
   if ((memory->comp_mask & IBV_DM_MASK_HANDLE) != 0) writer.put(" ").decimal(memory->handle);
 }
 
-}  // namespace detail
+/// Names device memory in a failure.
+[[nodiscard]] inline auto on_device_memory(const ibv_dm* memory) noexcept {
+  return [memory](failure_description& description) {
+    description.object([&](text_writer& writer) { put_device_memory(writer, memory); });
+  };
+}
 
 /// What can be done with device memory, whether it is owned, imported or referred to. The C struct
 /// does not tell its size: that is kept here. Thread safe, but two copies at a time of the same
 /// bytes are no more ordered than those of other memory.
-template <class Storage>
-class device_memory_operations : public Storage {
+class device_memory_base : public handle_base<ibv_dm> {
  public:
-  device_memory_operations() noexcept = default;
+  device_memory_base() noexcept = default;
+  device_memory_base(ibv_dm* memory, std::size_t size) noexcept
+      : handle_base{memory}, size_{size} {}
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   /// In bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
@@ -46,14 +52,14 @@ class device_memory_operations : public Storage {
   /// number.
   [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "device_memory::handle";
-    if (!detail::check_present(policy, verb, this->native_handle())) return {};
-    const bool told = (this->native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
+    if (!detail::check_present(policy, verb, native_handle())) return {};
+    const bool told = (native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
     const bool usable = detail::check_returned(
         policy, verb, told ? 0 : EOPNOTSUPP, [&](failure_description& description) {
-          on_memory()(description);
+          on_device_memory(native_handle())(description);
           description.explain("the provider does not tell by what the memory can be imported");
         });
-    return static_cast<device_memory_handle>(usable ? this->native_handle()->handle : 0);
+    return static_cast<device_memory_handle>(usable ? native_handle()->handle : 0);
   }
 
   /// Copies values into the memory, from the byte at `offset` on: an array, a container or a span
@@ -66,7 +72,7 @@ class device_memory_operations : public Storage {
                   "the device copies bytes: its memory holds trivially copyable types");
     copy(policy, "ibv_memcpy_to_dm", {offset, std::size(values) * sizeof(value)},
          [&](std::size_t length) {
-           return ibv_memcpy_to_dm(this->native_handle(), offset, std::data(values), length);
+           return ibv_memcpy_to_dm(native_handle(), offset, std::data(values), length);
          });
   }
 
@@ -81,29 +87,19 @@ class device_memory_operations : public Storage {
     if constexpr (!std::is_const_v<value>)
       copy(policy, "ibv_memcpy_from_dm", {offset, std::size(values) * sizeof(value)},
            [&](std::size_t length) {
-             return ibv_memcpy_from_dm(std::data(values), this->native_handle(), offset, length);
+             return ibv_memcpy_from_dm(std::data(values), native_handle(), offset, length);
            });
   }
 
- protected:
-  device_memory_operations(Storage&& storage, std::size_t size) noexcept
-      : Storage{std::move(storage)}, size_{size} {}
-
  private:
-  [[nodiscard]] auto on_memory() const noexcept {
-    return [memory = this->native_handle()](failure_description& description) {
-      description.object([&](text_writer& writer) { detail::put_device_memory(writer, memory); });
-    };
-  }
-
   template <std::invocable<std::size_t> Copy>
   void copy(on_failure policy, std::string_view verb, detail::byte_extent extent,
             const Copy& call) const {
-    if (!detail::check_present(policy, verb, this->native_handle())) return;
+    if (!detail::check_present(policy, verb, native_handle())) return;
     const bool inside = extent.is_inside(size_);
     detail::check_returned(policy, verb, inside ? call(extent.length) : ERANGE,
                            [&](failure_description& description) {
-                             on_memory()(description);
+                             on_device_memory(native_handle())(description);
                              description.explain([&](text_writer& writer) {
                                if (!inside)
                                  extent.put_outside(writer, size_, "device memory");
@@ -116,22 +112,17 @@ class device_memory_operations : public Storage {
   std::size_t size_ = 0;
 };
 
-/// Refers to device memory that something else keeps alive; two words, to be passed by value.
-class device_memory_ref : public device_memory_operations<reference<ibv_dm>> {
+}  // namespace detail
+
+/// Refers to device memory, own or imported, that something else keeps alive. Two words, to be
+/// passed by value.
+class device_memory_ref : public detail::reference_to<detail::device_memory_base> {
  public:
-  device_memory_ref() noexcept = default;
-  /// Of device memory or imported one. One that is about to die cannot be referred to.
-  template <class Owner>
-    requires detail::owner_of<Owner, ibv_dm>
-  device_memory_ref(const Owner& owner) noexcept
-      : device_memory_ref{adopt, owner.native_handle(), owner.size()} {}
-  template <class Owner>
-    requires detail::owner_of<Owner, ibv_dm>
-  device_memory_ref(const Owner&&) = delete;
+  using reference_to::reference_to;
 
   /// Views memory of the C API, whose size has to be told.
   device_memory_ref(adopt_t, ibv_dm* memory, std::size_t size) noexcept
-      : device_memory_operations{reference<ibv_dm>{memory}, size} {}
+      : reference_to{detail::device_memory_base{memory, size}} {}
 };
 
 namespace detail {
@@ -165,9 +156,7 @@ struct device_memory_options {
 /// copied to and from (`store`, `load`), or registered (memory_region::of_device_memory). The
 /// kernel does not free it (EBUSY) while a region of it is registered.
 class [[nodiscard]] device_memory
-    : public device_memory_operations<unique_handle<detail::device_memory_traits>> {
-  using handle_type = unique_handle<detail::device_memory_traits>;
-
+    : public detail::owner<detail::device_memory_base, detail::device_memory_traits> {
  public:
   device_memory() noexcept = default;
 
@@ -175,7 +164,7 @@ class [[nodiscard]] device_memory
   /// Wraps: ibv_alloc_dm(3).
   device_memory(context_ref context, std::size_t size, const device_memory_options& options = {},
                 on_failure policy = throwing{})
-      : device_memory_operations{make(context, size, options, policy), size} {}
+      : owner{adverb::adopt, make(context, size, options, policy), size} {}
 
   /// The same with the default options and a policy.
   device_memory(context_ref context, std::size_t size, on_failure policy)
@@ -183,11 +172,11 @@ class [[nodiscard]] device_memory
 
   /// Takes over memory of the C API, whose size has to be told.
   device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
-      : device_memory_operations{handle_type{adopt, memory}, size} {}
+      : owner{adverb::adopt, memory, size} {}
 
  private:
-  static handle_type make(context_ref context, std::size_t size,
-                          const device_memory_options& options, on_failure policy) {
+  static ibv_dm* make(context_ref context, std::size_t size, const device_memory_options& options,
+                      on_failure policy) {
     constexpr std::string_view verb = "ibv_alloc_dm";
     const bool aligned = std::has_single_bit(options.alignment);
     const auto describe = [&](failure_description& description) {
@@ -212,9 +201,9 @@ class [[nodiscard]] device_memory
     };
     if (context && !aligned) {
       policy.report(EINVAL, verb, describe);
-      return {};
+      return nullptr;
     }
-    return detail::make_handle<handle_type>(
+    return detail::make_object(
         policy, verb,
         [&] {
           ibv_alloc_dm_attr attributes{};

@@ -46,16 +46,16 @@ struct imported_device_memory_traits : device_memory_traits {
 /// A protection domain of another process. Destroying it only forgets it; the process that ends the
 /// domain for all releases it into an owner: `protection_domain{adopt, imported.release()}`.
 class [[nodiscard]] imported_protection_domain
-    : public protection_domain_operations<
-          unique_handle<detail::imported_protection_domain_traits>> {
+    : public detail::owner<detail::protection_domain_base,
+                           detail::imported_protection_domain_traits> {
  public:
-  using protection_domain_operations::protection_domain_operations;
+  using owner::owner;
 
   /// Imports the domain that is known by `handle` in a context that was imported from the process
   /// which made it. Wraps: ibv_import_pd(3).
   imported_protection_domain(context_ref context, protection_domain_handle handle,
                              on_failure policy = throwing{})
-      : protection_domain_operations{detail::make_handle<imported_protection_domain>(
+      : owner{detail::make_handle<imported_protection_domain>(
             policy, "ibv_import_pd",
             [&] {
               return ibv_import_pd(context.native_handle(), static_cast<std::uint32_t>(handle));
@@ -66,9 +66,7 @@ class [[nodiscard]] imported_protection_domain
 /// A memory region of another process: its memory cannot be reached from here, but work requests
 /// can use it. Destroying it only forgets it.
 class [[nodiscard]] imported_memory_region
-    : public memory_region_operations<unique_handle<detail::imported_memory_region_traits>> {
-  using handle_type = unique_handle<detail::imported_memory_region_traits>;
-
+    : public detail::owner<detail::memory_region_base, detail::imported_memory_region_traits> {
  public:
   imported_memory_region() noexcept = default;
 
@@ -78,29 +76,28 @@ class [[nodiscard]] imported_memory_region
   imported_memory_region(protection_domain_ref domain, memory_region_handle handle,
                          access_rights rights, std::uint64_t device_address,
                          on_failure policy = throwing{})
-      : memory_region_operations{
-            detail::make_handle<handle_type>(
-                policy, "ibv_import_mr",
-                [&] {
-                  return ibv_import_mr(domain.native_handle(), static_cast<std::uint32_t>(handle));
-                },
-                [&](failure_description& description) {
-                  detail::on_device(domain.context().native_handle())(description);
-                },
-                domain),
-            device_address, rights} {}
+      : owner{adverb::adopt,
+              detail::make_object(
+                  policy, "ibv_import_mr",
+                  [&] {
+                    return ibv_import_mr(domain.native_handle(),
+                                         static_cast<std::uint32_t>(handle));
+                  },
+                  [&](failure_description& description) {
+                    detail::on_device(domain.context().native_handle())(description);
+                  },
+                  domain),
+              rights, device_address} {}
 
   /// Takes over a region that the C API imported.
   imported_memory_region(adopt_t, ibv_mr* region, access_rights rights,
                          std::uint64_t device_address) noexcept
-      : memory_region_operations{handle_type{adopt, region}, device_address, rights} {}
+      : owner{adverb::adopt, region, rights, device_address} {}
 };
 
 /// Device memory that another process allocated. Destroying it only forgets it.
 class [[nodiscard]] imported_device_memory
-    : public device_memory_operations<unique_handle<detail::imported_device_memory_traits>> {
-  using handle_type = unique_handle<detail::imported_device_memory_traits>;
-
+    : public detail::owner<detail::device_memory_base, detail::imported_device_memory_traits> {
  public:
   imported_device_memory() noexcept = default;
 
@@ -108,18 +105,19 @@ class [[nodiscard]] imported_device_memory
   /// other process has to tell. Wraps: ibv_import_dm(3).
   imported_device_memory(context_ref context, device_memory_handle handle, std::size_t size,
                          on_failure policy = throwing{})
-      : device_memory_operations{detail::make_handle<handle_type>(
-                                     policy, "ibv_import_dm",
-                                     [&] {
-                                       return ibv_import_dm(context.native_handle(),
-                                                            static_cast<std::uint32_t>(handle));
-                                     },
-                                     detail::on_device(context.native_handle()), context),
-                                 size} {}
+      : owner{adverb::adopt,
+              detail::make_object(
+                  policy, "ibv_import_dm",
+                  [&] {
+                    return ibv_import_dm(context.native_handle(),
+                                         static_cast<std::uint32_t>(handle));
+                  },
+                  detail::on_device(context.native_handle()), context),
+              size} {}
 
   /// Takes over memory that the C API imported.
   imported_device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
-      : device_memory_operations{handle_type{adopt, memory}, size} {}
+      : owner{adverb::adopt, memory, size} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

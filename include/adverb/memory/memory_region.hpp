@@ -14,7 +14,7 @@
 
 #include <adverb/memory/device_memory.hpp>
 #include <adverb/memory/explain_registration.hpp>
-#include <adverb/memory/memory_region_operations.hpp>
+#include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/reregistration.hpp>
 
@@ -57,9 +57,7 @@ struct dmabuf_range {
 /// Memory that the device may reach, and the rights it was registered with (which the C struct
 /// does not keep). The memory itself is not owned: it has to outlive the region.
 class [[nodiscard]] memory_region
-    : public memory_region_operations<unique_handle<detail::memory_region_traits>> {
-  using handle_type = unique_handle<detail::memory_region_traits>;
-
+    : public detail::owner<detail::memory_region_base, detail::memory_region_traits> {
  public:
   memory_region() noexcept = default;
 
@@ -158,7 +156,7 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region null(protection_domain_ref domain,
                                           on_failure policy = throwing{}) {
     constexpr std::string_view verb = "ibv_alloc_null_mr";
-    return {detail::make_handle<handle_type>(
+    return {detail::make_object(
                 policy, verb, [&] { return ibv_alloc_null_mr(domain.native_handle()); },
                 [&](failure_description& description) {
                   detail::on_device(domain.context().native_handle())(description);
@@ -177,7 +175,7 @@ class [[nodiscard]] memory_region
                           : reinterpret_cast<std::uintptr_t>(region->addr)} {}
   memory_region(adopt_t, ibv_mr* region, access_rights rights,
                 std::uint64_t device_address) noexcept
-      : memory_region{handle_type{adopt, region}, device_address, rights, false} {}
+      : memory_region{region, device_address, rights, false} {}
 
   /// Changes the domain, the rights, or both. Buffers and remote buffers of the region may become
   /// wrong: nobody may use it meanwhile, nor what was made of it before. When it fails, the
@@ -206,10 +204,9 @@ class [[nodiscard]] memory_region
     return static_cast<int>(rights.bits());
   }
 
-  memory_region(handle_type&& region, std::uint64_t device_address, access_rights rights,
+  memory_region(ibv_mr* region, std::uint64_t device_address, access_rights rights,
                 bool constant_memory) noexcept
-      : memory_region_operations{std::move(region), device_address, rights},
-        constant_memory_{constant_memory} {}
+      : owner{adverb::adopt, region, rights, device_address}, constant_memory_{constant_memory} {}
 
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,
@@ -271,10 +268,9 @@ class [[nodiscard]] memory_region
       policy.report(EINVAL, verb, describe);
       return {};
     }
-    handle_type region =
-        detail::make_handle<handle_type>(policy, verb, create, describe, attempt.domain);
-    if (!region) return {};
-    return {std::move(region), attempt.device_address, attempt.rights, attempt.constant};
+    ibv_mr* const region = detail::make_object(policy, verb, create, describe, attempt.domain);
+    if (region == nullptr) return {};
+    return {region, attempt.device_address, attempt.rights, attempt.constant};
   }
 
   void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy) {
@@ -290,7 +286,7 @@ class [[nodiscard]] memory_region
     if (const text<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
         !impossible.view().empty()) {
       policy.report(EINVAL, verb, [&](failure_description& description) {
-        this->on_region()(description);
+        detail::on_region(this->native_handle())(description);
         description.explain(impossible);
       });
       return;
@@ -305,7 +301,7 @@ class [[nodiscard]] memory_region
         [&](failure_description& description, int result) {
           const auto outcome =
               detail::outcome_of_reregistration(result, description.code().value());
-          this->on_region()(description);
+          detail::on_region(this->native_handle())(description);
           if (outcome.words.empty()) return;
           description.explain([&](text_writer& writer) {
             detail::problem_list problems{writer};

@@ -74,23 +74,20 @@ inline bool check_type(on_failure policy, const ibv_mw* window, window_type type
                         });
 }
 
-}  // namespace detail
-
 /// What can be done with a memory window, whether it is owned or referred to.
-template <class Storage, window_type Type>
-class memory_window_operations : public Storage {
+template <window_type Type>
+class memory_window_base : public handle_base<ibv_mw> {
  public:
-  memory_window_operations() noexcept = default;
-  explicit memory_window_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+  using handle_base::handle_base;
 
   static constexpr window_type type = Type;
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
+    return native_handle()->pd;
   }
   /// The key of the last bind that was posted.
-  [[nodiscard]] rkey key() const noexcept { return static_cast<rkey>(this->native_handle()->rkey); }
+  [[nodiscard]] rkey key() const noexcept { return static_cast<rkey>(native_handle()->rkey); }
 
   /// A binding of a window of type 2 to `length` bytes of the region from `offset`, under the next
   /// key of the window. Nothing is bound before it is posted:
@@ -113,7 +110,7 @@ class memory_window_operations : public Storage {
                                           on_failure policy = throwing{}) const {
     static_assert(Type == window_type::two,
                   "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
-    ibv_mw* const window = this->native_handle();
+    ibv_mw* const window = native_handle();
     const detail::window_request request{window, region, offset, length, Rights};
     if (!detail::check_window(policy, "memory_window::prepare", request)) return {};
     return {adopt, window, request.native(), static_cast<rkey>(ibv_inc_rkey(window->rkey)), key()};
@@ -123,9 +120,11 @@ class memory_window_operations : public Storage {
   /// error: the `previous_key()` of that bind, the `key()` of what was to be unbound. Without it
   /// the window and the device disagree, and later binds fail too.
   void restore_key(rkey key) const noexcept {
-    this->native_handle()->rkey = static_cast<std::uint32_t>(key);
+    native_handle()->rkey = static_cast<std::uint32_t>(key);
   }
 };
+
+}  // namespace detail
 
 template <window_type Type>
 class memory_window;
@@ -133,20 +132,19 @@ class memory_window;
 /// Refers to a memory window of this type that something else keeps alive: as cheap as the pointer,
 /// to be passed by value.
 template <window_type Type>
-class memory_window_ref : public memory_window_operations<reference<ibv_mw>, Type> {
-  using operations = memory_window_operations<reference<ibv_mw>, Type>;
+class memory_window_ref : public detail::reference_to<detail::memory_window_base<Type>> {
+  using operations = detail::reference_to<detail::memory_window_base<Type>>;
 
  public:
   memory_window_ref() noexcept = default;
   memory_window_ref(const memory_window<Type>& window) noexcept
-      : operations{reference<ibv_mw>{window.native_handle()}} {}
+      : operations{window.native_handle()} {}
   /// An owner that is about to die cannot be referred to.
   memory_window_ref(const memory_window<Type>&&) = delete;
 
   /// Views a window of the C API. Refuses (EINVAL) one of the other type.
   memory_window_ref(adopt_t, ibv_mw* window, on_failure policy = throwing{})
-      : operations{reference<ibv_mw>{detail::check_type(policy, window, Type) ? window : nullptr}} {
-  }
+      : operations{detail::check_type(policy, window, Type) ? window : nullptr} {}
 };
 
 /// A memory window: it gives peers access to a part of a region, through a key of its own, and
@@ -163,29 +161,31 @@ class memory_window_ref : public memory_window_operations<reference<ibv_mw>, Typ
 /// seconds and leaves the window with a pair that is gone.
 template <window_type Type>
 class [[nodiscard]] memory_window
-    : public memory_window_operations<unique_handle<detail::memory_window_traits>, Type> {
-  using handle = unique_handle<detail::memory_window_traits>;
-  using operations = memory_window_operations<handle, Type>;
+    : public detail::owner<detail::memory_window_base<Type>, detail::memory_window_traits> {
+  using operations = detail::owner<detail::memory_window_base<Type>, detail::memory_window_traits>;
 
  public:
   memory_window() noexcept = default;
 
   /// Wraps: ibv_alloc_mw(3), ibv_dealloc_mw(3).
   explicit memory_window(protection_domain_ref domain, on_failure policy = throwing{})
-      : operations{detail::make_handle<handle>(
-            policy, "ibv_alloc_mw",
-            [&] { return ibv_alloc_mw(domain.native_handle(), static_cast<ibv_mw_type>(Type)); },
-            [&](failure_description& description) {
-              detail::on_device(domain.native_handle()->context)(description);
-              detail::explain_allocation(description, domain.context(), Type);
-            },
-            domain)} {}
+      : operations{adverb::adopt,
+                   detail::make_object(
+                       policy, "ibv_alloc_mw",
+                       [&] {
+                         return ibv_alloc_mw(domain.native_handle(),
+                                             static_cast<ibv_mw_type>(Type));
+                       },
+                       [&](failure_description& description) {
+                         detail::on_device(domain.native_handle()->context)(description);
+                         detail::explain_allocation(description, domain.context(), Type);
+                       },
+                       domain)} {}
 
   /// Takes over a window of the C API. Refuses (EINVAL) one of the other type, which then stays the
   /// caller's.
   memory_window(adopt_t, ibv_mw* window, on_failure policy = throwing{})
-      : operations{detail::check_type(policy, window, Type) ? handle{adverb::adopt, window}
-                                                            : handle{}} {}
+      : operations{adverb::adopt, detail::check_type(policy, window, Type) ? window : nullptr} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -39,14 +39,14 @@ struct parent_domain_traits : protection_domain_traits {
 /// made in it works together with what is made in the domain that it extends. Has to be destroyed
 /// before that domain, its thread domain and its allocator.
 class [[nodiscard]] parent_domain
-    : public protection_domain_operations<unique_handle<detail::parent_domain_traits>> {
+    : public detail::owner<detail::protection_domain_base, detail::parent_domain_traits> {
  public:
-  using protection_domain_operations::protection_domain_operations;
+  using owner::owner;
 
   /// Wraps: ibv_alloc_parent_domain(3).
   parent_domain(protection_domain_ref domain, const parent_domain_options& options,
                 on_failure policy = throwing{})
-      : protection_domain_operations{adopt, make(domain, options, policy)} {}
+      : owner{adopt, make(domain, options, policy)} {}
 
  private:
   static ibv_pd* make(protection_domain_ref domain, const parent_domain_options& options,

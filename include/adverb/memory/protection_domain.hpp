@@ -8,17 +8,27 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a protection domain can do, whether it is owned or referred to.
-template <class Storage>
-class protection_domain_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a protection domain can do, whether it is owned or referred to.
+class protection_domain_base : public handle_base<ibv_pd> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   /// What another process imports the domain by.
   [[nodiscard]] protection_domain_handle handle() const noexcept {
-    return static_cast<protection_domain_handle>(this->native_handle()->handle);
+    return static_cast<protection_domain_handle>(native_handle()->handle);
   }
+};
+
+}  // namespace detail
+
+/// Refers to a protection domain that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class protection_domain_ref : public detail::reference_to<detail::protection_domain_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -46,13 +56,13 @@ struct protection_domain_traits {
 /// A protection domain. Memory regions, address handles and queue pairs are made in one, and work
 /// together only within it. Thread safe.
 class [[nodiscard]] protection_domain
-    : public protection_domain_operations<unique_handle<detail::protection_domain_traits>> {
+    : public detail::owner<detail::protection_domain_base, detail::protection_domain_traits> {
  public:
-  using protection_domain_operations::protection_domain_operations;
+  using owner::owner;
 
   /// Wraps: ibv_alloc_pd(3).
   explicit protection_domain(context_ref context, on_failure policy = throwing{})
-      : protection_domain_operations{detail::make_handle<protection_domain>(
+      : owner{detail::make_handle<protection_domain>(
             policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
             detail::on_device(context.native_handle()), context)} {}
 };

@@ -8,13 +8,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a thread domain can do, whether it is owned or referred to.
-template <class Storage>
-class thread_domain_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a thread domain can do, whether it is owned or referred to.
+class thread_domain_base : public handle_base<ibv_td> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+};
+
+}  // namespace detail
+
+/// Refers to a thread domain that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class thread_domain_ref : public detail::reference_to<detail::thread_domain_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -37,13 +47,13 @@ struct thread_domain_traits {
 /// A thread domain: objects that are made in a parent_domain with it take no locks, and so belong
 /// to one thread at a time, all of them together. Has to outlive its parent domains.
 class [[nodiscard]] thread_domain
-    : public thread_domain_operations<unique_handle<detail::thread_domain_traits>> {
+    : public detail::owner<detail::thread_domain_base, detail::thread_domain_traits> {
  public:
-  using thread_domain_operations::thread_domain_operations;
+  using owner::owner;
 
   /// Wraps: ibv_alloc_td(3).
   explicit thread_domain(context_ref context, on_failure policy = throwing{})
-      : thread_domain_operations{detail::make_handle<thread_domain>(
+      : owner{detail::make_handle<thread_domain>(
             policy, "ibv_alloc_td",
             [&] {
               ibv_td_init_attr attributes{};

@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/problem_list.hpp>
-#include <adverb/memory/memory_region_operations.hpp>
+#include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -12,13 +12,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What an address handle can do, whether it is owned or referred to.
-template <class Storage>
-class address_handle_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What an address handle can do, whether it is owned or referred to.
+class address_handle_base : public handle_base<ibv_ah> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+};
+
+}  // namespace detail
+
+/// Refers to an address handle that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class address_handle_ref : public detail::reference_to<detail::address_handle_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -40,19 +50,19 @@ struct address_handle_traits {
 
 /// An address handle: it has to live until every send that uses it has completed. Thread safe.
 class [[nodiscard]] address_handle
-    : public address_handle_operations<unique_handle<detail::address_handle_traits>> {
+    : public detail::owner<detail::address_handle_base, detail::address_handle_traits> {
  public:
-  using address_handle_operations::address_handle_operations;
+  using owner::owner;
 
   /// Wraps: ibv_create_ah(3).
   address_handle(protection_domain_ref domain, const address& destination,
                  on_failure policy = throwing{})
-      : address_handle_operations{make(domain, destination.native(), policy)} {}
+      : owner{make(domain, destination.native(), policy)} {}
 
   /// The way back to who sent a datagram: see `address_of_sender`. Wraps: ibv_create_ah_from_wc(3).
   address_handle(protection_domain_ref domain, port_number port, const completion& received,
                  const global_route_header& header, on_failure policy = throwing{})
-      : address_handle_operations{make(domain, port, received, header, policy)} {}
+      : owner{make(domain, port, received, header, policy)} {}
 
  private:
   static address_handle make(protection_domain_ref domain, ibv_ah_attr native, on_failure policy) {

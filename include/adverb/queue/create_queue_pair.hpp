@@ -81,15 +81,16 @@ inline bool check_queue(on_failure policy, std::string_view verb, std::string_vi
 
 /// Makes a pair in a protection domain. The extended call is used only where it is needed: not
 /// every provider has it.
-[[nodiscard]] inline unique_handle<queue_pair_traits> create_queue_pair_as_asked(
-    transport service, protection_domain_ref domain, const queue_pair_options& options,
-    on_failure policy) {
+[[nodiscard]] inline owned_queue_pair create_queue_pair_as_asked(transport service,
+                                                                 protection_domain_ref domain,
+                                                                 const queue_pair_options& options,
+                                                                 on_failure policy) {
   const bool extended = options.needs_extended_creation();
   const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
   if (!check_queue(policy, verb, "send_cq", options.send_cq) ||
       (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
     return {};
-  return make_handle<unique_handle<queue_pair_traits>>(
+  return make_handle<owned_queue_pair>(
       policy, verb,
       [&] {
         if (extended) {
@@ -122,13 +123,14 @@ inline bool check_queue(on_failure policy, std::string_view verb, std::string_vi
 }
 
 /// The same, without extended calls where these are only preferred and the device lacks them.
-[[nodiscard]] inline unique_handle<queue_pair_traits> create_queue_pair(
-    transport service, protection_domain_ref domain, const queue_pair_options& options,
-    on_failure policy) {
+[[nodiscard]] inline owned_queue_pair create_queue_pair(transport service,
+                                                        protection_domain_ref domain,
+                                                        const queue_pair_options& options,
+                                                        on_failure policy) {
   if (!prefers_extended(options))
     return create_queue_pair_as_asked(service, domain, options, policy);
   failure why;
-  unique_handle<queue_pair_traits> made = create_queue_pair_as_asked(service, domain, options, why);
+  owned_queue_pair made = create_queue_pair_as_asked(service, domain, options, why);
   if (lacks_extended(service, options, why)) {
     queue_pair_options classic = options;
     classic.send_operations = {};

@@ -18,13 +18,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What an indirection table can do, whether it is owned or referred to.
-template <class Storage>
-class indirection_table_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What an indirection table can do, whether it is owned or referred to.
+class indirection_table_base : public handle_base<ibv_rwq_ind_table> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+};
+
+}  // namespace detail
+
+/// Refers to an indirection table that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class indirection_table_ref : public detail::reference_to<detail::indirection_table_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -79,16 +89,16 @@ inline void explain_table(failure_description& description, context_ref context,
 /// the number of entries, is the index of the entry that gets it. The work queues have to outlive
 /// it; the lifetime checker counts it with them.
 class [[nodiscard]] indirection_table
-    : public indirection_table_operations<unique_handle<detail::indirection_table_traits>> {
+    : public detail::owner<detail::indirection_table_base, detail::indirection_table_traits> {
  public:
-  using indirection_table_operations::indirection_table_operations;
+  using owner::owner;
 
   /// Makes a table of these work queues, in this order. Their number has to be a power of two
   /// (EINVAL otherwise); a queue may stand in several entries, and so get more of the packets.
   /// Wraps: ibv_create_rwq_ind_table(3).
   explicit indirection_table(std::span<const reference<ibv_wq>> queues,
                              on_failure policy = throwing{})
-      : indirection_table_operations{make(queues, policy)} {}
+      : owner{make(queues, policy)} {}
 
  private:
   [[nodiscard]] static indirection_table make(std::span<const reference<ibv_wq>> queues,

@@ -14,7 +14,7 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/connect.hpp>
 #include <adverb/queue/create_queue_pair.hpp>
-#include <adverb/queue/queue_pair_operations.hpp>
+#include <adverb/queue/queue_pair_base.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/transition.hpp>
 #include <adverb/queue/xrc_target.hpp>
@@ -51,10 +51,10 @@ struct announcement_storage<false> {
 /// RTR and any state (UD also in RTS, SQD and SQE).
 template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
-    : public queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>,
+    : public detail::owner<detail::queue_pair_base<Transport, State>, detail::queue_pair_traits>,
       private detail::announcement_storage<detail::carries_announcement(Transport, State)> {
   using operations =
-      queue_pair_operations<unique_handle<detail::queue_pair_traits>, Transport, State>;
+      detail::owner<detail::queue_pair_base<Transport, State>, detail::queue_pair_traits>;
   using storage = detail::announcement_storage<detail::carries_announcement(Transport, State)>;
 
  public:
@@ -246,9 +246,9 @@ class [[nodiscard]] queue_pair
   template <adverb::transport, qp_state, qp_state, qp_attributes>
   friend class transition;
 
-  using handle = unique_handle<detail::queue_pair_traits>;
-
-  queue_pair(handle&& pair, const announcement& announced) noexcept
+  template <class Base>
+  queue_pair(detail::owner<Base, detail::queue_pair_traits>&& pair,
+             const announcement& announced) noexcept
       : operations{std::move(pair)}, storage{announced} {}
 
   /// What the port says that was announced. Reports an empty pair, and a port that cannot be read.
@@ -260,7 +260,7 @@ class [[nodiscard]] queue_pair
   /// The same pair as one in another state. Moves from this one.
   template <qp_state To>
   [[nodiscard]] queue_pair<Transport, To> become(const announcement& announced) noexcept {
-    return {static_cast<handle&&>(*this), announced};
+    return {static_cast<operations&&>(*this), announced};
   }
 
   [[nodiscard]] announcement announcement_or_nothing() const noexcept {
@@ -293,9 +293,9 @@ class [[nodiscard]] queue_pair
     return become<To>(announcement{});
   }
 
-  [[nodiscard]] static handle adopted(ibv_qp* pair, on_failure policy) {
+  [[nodiscard]] static detail::owned_queue_pair adopted(ibv_qp* pair, on_failure policy) {
     const bool is_one = detail::check_kind(policy, pair, Transport, State);
-    return is_one ? handle{adverb::adopt, pair} : handle{};
+    return detail::owned_queue_pair{adverb::adopt, is_one ? pair : nullptr};
   }
 };
 

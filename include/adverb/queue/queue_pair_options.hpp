@@ -44,9 +44,10 @@ using queue_pair_flags = flags<queue_pair_flag>;
 
 namespace detail {
 
+class xrc_shared_receive_queue_base;
+
 /// Accepts queues of XRC.
-template <class Storage>
-void accept_xrc_queue(const xrc_shared_receive_queue_operations<Storage>& queue);
+void accept_xrc_queue(const xrc_shared_receive_queue_base& queue);
 
 template <class Queue>
 concept xrc_queue = requires(const Queue& queue) { detail::accept_xrc_queue(queue); };

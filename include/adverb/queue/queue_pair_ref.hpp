@@ -7,7 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/queue_pair_operations.hpp>
+#include <adverb/queue/queue_pair_base.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -39,8 +39,8 @@ class queue_pair;
 /// Refers to a queue pair that something else keeps alive, and that is of this transport and in
 /// this state: as cheap as the pointer, to be passed by value.
 template <transport Transport, qp_state State = qp_state::rts>
-class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport, State> {
-  using operations = queue_pair_operations<reference<ibv_qp>, Transport, State>;
+class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Transport, State>> {
+  using operations = detail::reference_to<detail::queue_pair_base<Transport, State>>;
 
  public:
   queue_pair_ref() noexcept = default;
@@ -82,10 +82,10 @@ class queue_pair_ref : public queue_pair_operations<reference<ibv_qp>, Transport
   friend class queue_pair;
   template <adverb::transport, qp_state>
   friend class queue_pair_ref;
-  template <class, adverb::transport, qp_state>
-  friend class queue_pair_operations;
+  template <adverb::transport, qp_state>
+  friend class detail::queue_pair_base;
 
-  explicit queue_pair_ref(ibv_qp* pair) noexcept : operations{reference<ibv_qp>{pair}} {}
+  explicit queue_pair_ref(ibv_qp* pair) noexcept : operations{pair} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

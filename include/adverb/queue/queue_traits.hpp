@@ -36,6 +36,9 @@ struct queue_pair_traits {
   }
 };
 
+/// One that is in whatever state.
+using owned_queue_pair = owner<handle_base<ibv_qp>, queue_pair_traits>;
+
 struct shared_receive_queue_traits {
   using native_type = ibv_srq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_srq";

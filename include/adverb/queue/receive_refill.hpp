@@ -26,6 +26,10 @@ struct receive_refill_options {
 
 namespace detail {
 
+class shared_receive_queue_base;
+template <work_queue_state State>
+class work_queue_base;
+
 /// A completion, of either kind of queue.
 template <class T>
 concept identified = requires(const T& completion) {
@@ -164,16 +168,14 @@ class receive_refill {
   std::size_t gathered_ = 0;
 };
 
-template <class Storage, transport Transport, qp_state State>
-receive_refill(const queue_pair_operations<Storage, Transport, State>&,
+template <transport Transport, qp_state State>
+receive_refill(const detail::queue_pair_base<Transport, State>&,
                const buffer_blocks<mutable_buffer>&, const receive_refill_options& = {})
     -> receive_refill<queue_pair_ref<Transport, State>>;
-template <class Storage>
-receive_refill(const shared_receive_queue_operations<Storage>&,
-               const buffer_blocks<mutable_buffer>&, const receive_refill_options& = {})
-    -> receive_refill<shared_receive_queue_ref>;
-template <class Storage, work_queue_state State>
-receive_refill(const work_queue_operations<Storage, State>&, const buffer_blocks<mutable_buffer>&,
+receive_refill(const detail::shared_receive_queue_base&, const buffer_blocks<mutable_buffer>&,
+               const receive_refill_options& = {}) -> receive_refill<shared_receive_queue_ref>;
+template <work_queue_state State>
+receive_refill(const detail::work_queue_base<State>&, const buffer_blocks<mutable_buffer>&,
                const receive_refill_options& = {}) -> receive_refill<work_queue_ref<State>>;
 
 }  // namespace adverb::inline ADVERB_ABI

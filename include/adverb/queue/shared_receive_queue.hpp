@@ -32,18 +32,19 @@ struct posted_shared_receive_queue {
 
 }  // namespace detail
 
-/// What a shared receive queue can do, whether it is owned or referred to.
-template <class Storage>
-class shared_receive_queue_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a shared receive queue can do, whether it is owned or referred to.
+class shared_receive_queue_base : public handle_base<ibv_srq> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
+    return native_handle()->pd;
   }
   /// The pointer that it was made with.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->srq_context; }
+  [[nodiscard]] void* user_context() const noexcept { return native_handle()->srq_context; }
 
   /// Posts receives, in their order and with one doorbell. Whichever pair a message arrives at
   /// takes the next one; the completion says which it was. Allocates nothing and takes no lock of
@@ -51,7 +52,7 @@ class shared_receive_queue_operations : public Storage {
   /// queue is not empty (moved from). Wraps: ibv_post_srq_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
-    return detail::post_receives_to<detail::posted_shared_receive_queue>(this->native_handle(),
+    return detail::post_receives_to<detail::posted_shared_receive_queue>(native_handle(),
                                                                          requests...);
   }
 
@@ -59,8 +60,11 @@ class shared_receive_queue_operations : public Storage {
   [[nodiscard]] shared_receive_queue_attributes query(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_srq")) return {};
     ibv_srq_attr attributes{};
-    const int result = ibv_query_srq(this->native_handle(), &attributes);
-    if (!detail::check_returned(policy, "ibv_query_srq", result, on_queue())) return {};
+    const int result = ibv_query_srq(native_handle(), &attributes);
+    if (!detail::check_returned(
+            policy, "ibv_query_srq", result,
+            detail::on_object<detail::shared_receive_queue_traits>(native_handle())))
+      return {};
     return shared_receive_queue_attributes{attributes};
   }
 
@@ -79,34 +83,40 @@ class shared_receive_queue_operations : public Storage {
 
  protected:
   [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
-    return detail::check_present(policy, verb, this->native_handle());
-  }
-  [[nodiscard]] auto on_queue() const noexcept {
-    return detail::on_object<detail::shared_receive_queue_traits>(this->native_handle());
+    return detail::check_present(policy, verb, native_handle());
   }
 
  private:
   void modify(ibv_srq_attr attributes, int mask, on_failure policy) const {
     if (!present(policy, "ibv_modify_srq")) return;
-    const int result = ibv_modify_srq(this->native_handle(), &attributes, mask);
+    const int result = ibv_modify_srq(native_handle(), &attributes, mask);
     detail::check_returned(policy, "ibv_modify_srq", result, [&](failure_description& description) {
-      on_queue()(description);
-      detail::explain_modification(description, this->native_handle(), attributes, mask);
+      detail::on_object<detail::shared_receive_queue_traits>(native_handle())(description);
+      detail::explain_modification(description, native_handle(), attributes, mask);
     });
   }
+};
+
+}  // namespace detail
+
+/// Refers to a shared receive queue that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class shared_receive_queue_ref : public detail::reference_to<detail::shared_receive_queue_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// A shared receive queue, for queue pairs of its protection domain that were made with it
 /// (`queue_pair_options::srq`). It has to outlive them. Posting is thread safe.
 class [[nodiscard]] shared_receive_queue
-    : public shared_receive_queue_operations<unique_handle<detail::shared_receive_queue_traits>> {
+    : public detail::owner<detail::shared_receive_queue_base, detail::shared_receive_queue_traits> {
  public:
-  using shared_receive_queue_operations::shared_receive_queue_operations;
+  using owner::owner;
 
   /// Wraps: ibv_create_srq(3).
   shared_receive_queue(protection_domain_ref domain, const shared_receive_queue_options& options,
                        on_failure policy = throwing{})
-      : shared_receive_queue_operations{detail::make_handle<shared_receive_queue>(
+      : owner{detail::make_handle<shared_receive_queue>(
             policy, "ibv_create_srq",
             [&] {
               ibv_srq_init_attr native{options.user_context, options.native()};

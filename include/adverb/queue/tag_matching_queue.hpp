@@ -71,13 +71,10 @@ struct posted_tag_list {
   }
 };
 
-}  // namespace detail
-
 /// What a tag matching queue can do, whether it is owned or referred to.
-template <class Storage>
-class tag_matching_queue_operations : public shared_receive_queue_operations<Storage> {
+class tag_matching_queue_base : public shared_receive_queue_base {
  public:
-  using shared_receive_queue_operations<Storage>::shared_receive_queue_operations;
+  using shared_receive_queue_base::shared_receive_queue_base;
 
   /// Posts operations on the list, in their order: `add_tag`, `delete_tag`, `synchronize_tags`.
   /// Allocates nothing; posts from several threads are serialised by the provider. Nothing checks
@@ -92,24 +89,34 @@ class tag_matching_queue_operations : public shared_receive_queue_operations<Sto
                   "synchronize_tags(...); receives go to post()");
     if constexpr (all_operations)
       return detail::post_to<detail::posted_tag_list>(
-          this->native_handle(), std::index_sequence_for<Operations...>{}, operations...);
+          native_handle(), std::index_sequence_for<Operations...>{}, operations...);
     else
-      return {this->native_handle(), EINVAL, 0, detail::posted_to::tag_list};
+      return {native_handle(), EINVAL, 0, detail::posted_to::tag_list};
   }
+};
+
+}  // namespace detail
+
+/// Refers to a tag matching queue that something else keeps alive. As cheap as the pointer, to be
+/// passed by value.
+class tag_matching_queue_ref : public detail::reference_to<detail::tag_matching_queue_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// A shared receive queue with a list of tags. A message whose tag is in the list goes to the
 /// receive there; any other, an unexpected one, to one that was posted with `post`. Queue pairs
 /// (RC) are made with it as with any shared receive queue. Posting is thread safe.
 class [[nodiscard]] tag_matching_queue
-    : public tag_matching_queue_operations<unique_handle<detail::completing_receive_queue_traits>> {
+    : public detail::owner<detail::tag_matching_queue_base,
+                           detail::completing_receive_queue_traits> {
  public:
-  using tag_matching_queue_operations::tag_matching_queue_operations;
+  using owner::owner;
 
   /// Makes one whose receives and operations complete on `queue`. Wraps: ibv_create_srq_ex(3).
   tag_matching_queue(protection_domain_ref domain, completion_queue_ref queue,
                      const tag_matching_queue_options& options, on_failure policy = throwing{})
-      : tag_matching_queue_operations{detail::make_completing<tag_matching_queue>(
+      : owner{detail::make_completing<tag_matching_queue>(
             policy,
             {.srq_context = options.user_context,
              .attr = options.unexpected().native(),

@@ -100,8 +100,8 @@ template <window_type Type, class T, access_rights Rights>
 }
 
 /// A window alone says neither where nor what it grants.
-template <class Storage, window_type Type>
-void bind_window(const memory_window_operations<Storage, Type>&) noexcept {
+template <window_type Type>
+void bind_window(const detail::memory_window_base<Type>&) noexcept {
   static_assert(Type != window_type::two,
                 "bind_window takes what was prepared: bind_window(window.prepare(region, ...))");
   static_assert(Type != window_type::one,

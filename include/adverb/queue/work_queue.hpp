@@ -46,29 +46,26 @@ inline bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attr
              });
 }
 
-}  // namespace detail
-
 /// What can be done with a work queue in a state, whether it is owned or referred to.
-template <class Storage, work_queue_state State>
-class work_queue_operations : public Storage {
+template <work_queue_state State>
+class work_queue_base : public handle_base<ibv_wq> {
  public:
-  work_queue_operations() noexcept = default;
-  explicit work_queue_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+  using handle_base::handle_base;
 
   static constexpr work_queue_state state_of = State;
 
   [[nodiscard]] work_queue_number number() const noexcept {
-    return static_cast<work_queue_number>(this->native_handle()->wq_num);
+    return static_cast<work_queue_number>(native_handle()->wq_num);
   }
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
+    return native_handle()->pd;
   }
   [[nodiscard]] completion_queue_ref completion_queue() const noexcept {
-    return this->native_handle()->cq;
+    return native_handle()->cq;
   }
   /// The pointer that it was made with.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->wq_context; }
+  [[nodiscard]] void* user_context() const noexcept { return native_handle()->wq_context; }
 
   /// Posts receives, in their order and with one doorbell. Allocates nothing and takes no lock of
   /// its own; posts from several threads are serialised by the provider. Nothing checks that the
@@ -81,7 +78,7 @@ class work_queue_operations : public Storage {
     static_assert(State != work_queue_state::any,
                   "say which state the work queue is in: .as<work_queue_state::...>() or "
                   ".assume<work_queue_state::...>()");
-    return detail::post_receives_to<detail::posted_work_queue>(this->native_handle(), requests...);
+    return detail::post_receives_to<detail::posted_work_queue>(native_handle(), requests...);
   }
 
   /// Turns flags on and off, in any state. One that would be both is refused (EINVAL); which of
@@ -89,14 +86,14 @@ class work_queue_operations : public Storage {
   void change_flags(work_queue_flag_changes changes, on_failure policy = throwing{}) const {
     if (changes.enable.intersects(changes.disable)) {
       policy.report(EINVAL, "ibv_modify_wq", [&](failure_description& description) {
-        if (*this) detail::on_object<detail::work_queue_traits>(this->native_handle())(description);
+        if (*this) detail::on_object<detail::work_queue_traits>(native_handle())(description);
         description.explain([&](text_writer& writer) {
           writer.put(changes.enable & changes.disable).put(" would be turned both on and off");
         });
       });
       return;
     }
-    detail::modify_work_queue(policy, this->native_handle(),
+    detail::modify_work_queue(policy, native_handle(),
                               {.attr_mask = IBV_WQ_ATTR_FLAGS,
                                .wq_state = IBV_WQS_RESET,
                                .curr_wq_state = IBV_WQS_RESET,
@@ -105,19 +102,21 @@ class work_queue_operations : public Storage {
   }
 };
 
+}  // namespace detail
+
 template <work_queue_state State = work_queue_state::ready>
 class work_queue;
 
 /// Refers to a work queue that something else keeps alive, and that is in this state: as cheap as
 /// the pointer, to be passed by value.
 template <work_queue_state State = work_queue_state::ready>
-class work_queue_ref : public work_queue_operations<reference<ibv_wq>, State> {
-  using operations = work_queue_operations<reference<ibv_wq>, State>;
+class work_queue_ref : public detail::reference_to<detail::work_queue_base<State>> {
+  using operations = detail::reference_to<detail::work_queue_base<State>>;
 
  public:
   work_queue_ref() noexcept = default;
   /// Views a queue of the C API. The state is what the program knows: the C struct may be behind.
-  work_queue_ref(adopt_t, ibv_wq* queue) noexcept : operations{reference<ibv_wq>{queue}} {}
+  work_queue_ref(adopt_t, ibv_wq* queue) noexcept : operations{queue} {}
   work_queue_ref(const work_queue<State>& queue) noexcept
       : work_queue_ref{adopt, queue.native_handle()} {}
   /// An owner that is about to die cannot be referred to.
@@ -134,9 +133,8 @@ class work_queue_ref : public work_queue_operations<reference<ibv_wq>, State> {
 /// Each change of state moves from the queue, and only when it succeeds.
 template <work_queue_state State>
 class [[nodiscard]] work_queue
-    : public work_queue_operations<unique_handle<detail::work_queue_traits>, State> {
-  using handle = unique_handle<detail::work_queue_traits>;
-  using operations = work_queue_operations<handle, State>;
+    : public detail::owner<detail::work_queue_base<State>, detail::work_queue_traits> {
+  using operations = detail::owner<detail::work_queue_base<State>, detail::work_queue_traits>;
 
  public:
   /// Empty.
@@ -146,24 +144,25 @@ class [[nodiscard]] work_queue
   [[nodiscard]] static work_queue<work_queue_state::reset> create(protection_domain_ref domain,
                                                                   const work_queue_options& options,
                                                                   on_failure policy = throwing{}) {
-    return work_queue<work_queue_state::reset>{detail::make_handle<handle>(
-        policy, "ibv_create_wq",
-        [&] {
-          ibv_wq_init_attr native = options.native(domain.native_handle());
-          ibv_wq* const made = ibv_create_wq(domain.native_handle()->context, &native);
-          if (made != nullptr && options.granted != nullptr)
-            *options.granted = {.max_wr = native.max_wr, .max_sge = native.max_sge};
-          return made;
-        },
-        [&](failure_description& description) {
-          detail::on_device(domain.native_handle()->context)(description);
-          detail::explain_work_queue(description, domain.context(), options);
-        },
-        domain, options.completion_queue)};
+    return work_queue<work_queue_state::reset>{
+        adopt, detail::make_object(
+                   policy, "ibv_create_wq",
+                   [&] {
+                     ibv_wq_init_attr native = options.native(domain.native_handle());
+                     ibv_wq* const made = ibv_create_wq(domain.native_handle()->context, &native);
+                     if (made != nullptr && options.granted != nullptr)
+                       *options.granted = {.max_wr = native.max_wr, .max_sge = native.max_sge};
+                     return made;
+                   },
+                   [&](failure_description& description) {
+                     detail::on_device(domain.native_handle()->context)(description);
+                     detail::explain_work_queue(description, domain.context(), options);
+                   },
+                   domain, options.completion_queue)};
   }
 
   /// Takes over a queue of the C API. The state is what the program knows.
-  work_queue(adopt_t, ibv_wq* queue) noexcept : work_queue{handle{adopt, queue}} {}
+  work_queue(adopt_t, ibv_wq* queue) noexcept : operations{adverb::adopt, queue} {}
 
   /// A queue whose state is no longer in its type: for a member that lives through several.
   template <work_queue_state From>
@@ -214,12 +213,14 @@ class [[nodiscard]] work_queue
   template <work_queue_state>
   friend class work_queue;
 
-  explicit work_queue(handle&& queue) noexcept : operations{std::move(queue)} {}
+  template <class Base>
+  explicit work_queue(detail::owner<Base, detail::work_queue_traits>&& queue) noexcept
+      : operations{std::move(queue)} {}
 
   /// The same queue as one in another state. Moves from this one.
   template <work_queue_state To>
   [[nodiscard]] work_queue<To> become() noexcept {
-    return work_queue<To>{static_cast<handle&&>(*this)};
+    return work_queue<To>{static_cast<operations&&>(*this)};
   }
 
   template <work_queue_state To>

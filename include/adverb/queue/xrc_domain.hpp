@@ -15,13 +15,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What an XRC domain can do, whether it is owned or referred to.
-template <class Storage>
-class xrc_domain_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What an XRC domain can do, whether it is owned or referred to.
+class xrc_domain_base : public handle_base<ibv_xrcd> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+};
+
+}  // namespace detail
+
+/// Refers to a xrc domain that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class xrc_domain_ref : public detail::reference_to<detail::xrc_domain_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// Which XRC domain of a file to open.
@@ -68,21 +78,20 @@ inline void explain_opening(failure_description& description, xrc_domain_opening
 /// An XRC domain. It has to outlive the shared receive queues and targets that are made in it.
 /// Thread safe.
 class [[nodiscard]] xrc_domain
-    : public xrc_domain_operations<unique_handle<detail::xrc_domain_traits>> {
+    : public detail::owner<detail::xrc_domain_base, detail::xrc_domain_traits> {
  public:
-  using xrc_domain_operations::xrc_domain_operations;
+  using owner::owner;
 
   /// One of this process alone. Wraps: ibv_open_xrcd(3).
   explicit xrc_domain(context_ref context, on_failure policy = throwing{})
-      : xrc_domain_operations{
-            open(context, std::nullopt, xrc_domain_opening::existing_or_new, policy)} {}
+      : owner{open(context, std::nullopt, xrc_domain_opening::existing_or_new, policy)} {}
 
   /// The one that belongs to an open file: processes that open the same file share it, as long as
   /// one of them has it open. The file descriptor may be closed afterwards.
   /// Wraps: ibv_open_xrcd(3).
   xrc_domain(context_ref context, int file_descriptor, xrc_domain_opening opening,
              on_failure policy = throwing{})
-      : xrc_domain_operations{open(context, file_descriptor, opening, policy)} {}
+      : owner{open(context, file_descriptor, opening, policy)} {}
 
  private:
   static xrc_domain open(context_ref context, std::optional<int> file_descriptor,

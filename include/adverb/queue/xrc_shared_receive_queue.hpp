@@ -14,36 +14,50 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
 /// What a shared receive queue of XRC can do, whether it is owned or referred to.
-template <class Storage>
-class xrc_shared_receive_queue_operations : public shared_receive_queue_operations<Storage> {
+class xrc_shared_receive_queue_base : public shared_receive_queue_base {
  public:
-  using shared_receive_queue_operations<Storage>::shared_receive_queue_operations;
+  using shared_receive_queue_base::shared_receive_queue_base;
 
   /// What the peer has to know, to name this queue in its requests. Wraps: ibv_get_srq_num(3).
   [[nodiscard]] shared_receive_queue_number number(on_failure policy = throwing{}) const {
-    if (!this->present(policy, "ibv_get_srq_num")) return {};
+    if (!present(policy, "ibv_get_srq_num")) return {};
     std::uint32_t number = 0;
-    const int result = ibv_get_srq_num(this->native_handle(), &number);
-    if (!detail::check_returned(policy, "ibv_get_srq_num", result, this->on_queue())) return {};
+    const int result = ibv_get_srq_num(native_handle(), &number);
+    if (!detail::check_returned(
+            policy, "ibv_get_srq_num", result,
+            detail::on_object<detail::shared_receive_queue_traits>(native_handle())))
+      return {};
     return static_cast<shared_receive_queue_number>(number);
   }
+};
+
+}  // namespace detail
+
+/// Refers to a shared receive queue of XRC that something else keeps alive. As cheap as the
+/// pointer, to be passed by value.
+class xrc_shared_receive_queue_ref
+    : public detail::reference_to<detail::xrc_shared_receive_queue_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// A shared receive queue of XRC, which belongs to no queue pair: whatever target of its XRC domain
 /// a message arrives at, it takes a receive from the queue whose number the message carries.
 /// Posting is thread safe.
 class [[nodiscard]] xrc_shared_receive_queue
-    : public xrc_shared_receive_queue_operations<
-          unique_handle<detail::completing_receive_queue_traits>> {
+    : public detail::owner<detail::xrc_shared_receive_queue_base,
+                           detail::completing_receive_queue_traits> {
  public:
-  using xrc_shared_receive_queue_operations::xrc_shared_receive_queue_operations;
+  using owner::owner;
 
   /// Makes one whose receives complete on `queue`. Wraps: ibv_create_srq_ex(3).
   xrc_shared_receive_queue(protection_domain_ref domain, xrc_domain_ref xrc_domain,
                            completion_queue_ref queue, const shared_receive_queue_options& options,
                            on_failure policy = throwing{})
-      : xrc_shared_receive_queue_operations{detail::make_completing<xrc_shared_receive_queue>(
+      : owner{detail::make_completing<xrc_shared_receive_queue>(
             policy,
             {.srq_context = options.user_context,
              .attr = options.native(),

@@ -22,12 +22,10 @@ namespace detail {
 
 /// Makes a target with a C call, and notes its XRC domain. `explain` says why it could not.
 template <std::invocable Make, class Explain>
-[[nodiscard]] unique_handle<queue_pair_traits> make_xrc_target(on_failure policy,
-                                                               std::string_view verb,
-                                                               xrc_domain_ref domain,
-                                                               const Make& make,
-                                                               const Explain& explain) {
-  return make_handle<unique_handle<queue_pair_traits>>(
+[[nodiscard]] owned_queue_pair make_xrc_target(on_failure policy, std::string_view verb,
+                                               xrc_domain_ref domain, const Make& make,
+                                               const Explain& explain) {
+  return make_handle<owned_queue_pair>(
       policy, verb, [&] { return with_parents(make(), {domain.native_handle()}); },
       [&](failure_description& description) {
         on_object<xrc_domain_traits>(domain.native_handle())(description);
@@ -36,8 +34,9 @@ template <std::invocable Make, class Explain>
       domain);
 }
 
-[[nodiscard]] inline unique_handle<queue_pair_traits> create_xrc_target(
-    xrc_domain_ref domain, const xrc_target_options& options, on_failure policy) {
+[[nodiscard]] inline owned_queue_pair create_xrc_target(xrc_domain_ref domain,
+                                                        const xrc_target_options& options,
+                                                        on_failure policy) {
   return make_xrc_target(
       policy, "ibv_create_qp_ex", domain,
       [&] {
@@ -51,8 +50,9 @@ template <std::invocable Make, class Explain>
       [](failure_description&) {});
 }
 
-[[nodiscard]] inline unique_handle<queue_pair_traits> open_xrc_target(
-    xrc_domain_ref domain, qp_number number, const xrc_target_options& options, on_failure policy) {
+[[nodiscard]] inline owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number number,
+                                                      const xrc_target_options& options,
+                                                      on_failure policy) {
   return make_xrc_target(
       policy, "ibv_open_qp", domain,
       [&] {

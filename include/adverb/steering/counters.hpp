@@ -46,13 +46,14 @@ struct counters_traits {
 
 }  // namespace detail
 
-/// What a set of counters can do, whether it is owned or referred to.
-template <class Storage>
-class counters_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a set of counters can do, whether it is owned or referred to.
+class counters_base : public handle_base<ibv_counters> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
   /// Counts something at an index, in the flows that will name these counters in an `action_count`.
   /// Counters that share an index are added up. Refused (EBUSY) once a flow uses the counters.
@@ -84,12 +85,12 @@ class counters_operations : public Storage {
   static constexpr std::string_view read_verb = "ibv_read_counters";
 
   void attach_to(ibv_flow* flow, counted what, std::uint32_t index, on_failure policy) const {
-    if (!detail::check_present(policy, attach_verb, this->native_handle())) return;
+    if (!detail::check_present(policy, attach_verb, native_handle())) return;
     ibv_counter_attach_attr attributes{
         .counter_desc = static_cast<ibv_counter_description>(what), .index = index, .comp_mask = 0};
-    const int result = ibv_attach_counters_point_flow(this->native_handle(), &attributes, flow);
+    const int result = ibv_attach_counters_point_flow(native_handle(), &attributes, flow);
     detail::check_returned(policy, attach_verb, result, [&](failure_description& description) {
-      detail::on_object<detail::counters_traits>(this->native_handle())(description);
+      detail::on_object<detail::counters_traits>(native_handle())(description);
       description.explain([&](text_writer& writer) {
         if (detail::is_unsupported(description.code())) {
           writer.put("the device does not count the ").put(what).put(" of flows");
@@ -103,12 +104,12 @@ class counters_operations : public Storage {
   }
 
   void read_with(std::uint32_t flags, std::span<std::uint64_t> values, on_failure policy) const {
-    if (!detail::check_present(policy, read_verb, this->native_handle())) return;
+    if (!detail::check_present(policy, read_verb, native_handle())) return;
     constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
     const auto count = static_cast<std::uint32_t>(values.size() < most ? values.size() : most);
-    const int result = ibv_read_counters(this->native_handle(), values.data(), count, flags);
+    const int result = ibv_read_counters(native_handle(), values.data(), count, flags);
     detail::check_returned(policy, read_verb, result, [&](failure_description& description) {
-      detail::on_object<detail::counters_traits>(this->native_handle())(description);
+      detail::on_object<detail::counters_traits>(native_handle())(description);
       if (description.code() == std::errc::invalid_argument)
         description.explain([&](text_writer& writer) {
           writer.put("there is room for ").decimal(values.size());
@@ -118,6 +119,15 @@ class counters_operations : public Storage {
         });
     });
   }
+};
+
+}  // namespace detail
+
+/// Refers to a counters that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class counters_ref : public detail::reference_to<detail::counters_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 /// A set of counters, each at an index of its own. Give it to flows with `action_count`.
@@ -131,13 +141,14 @@ class counters_operations : public Storage {
 ///     traffic.read(values);
 ///
 /// They start at zero and only grow. They have to outlive the flows that use them.
-class [[nodiscard]] counters : public counters_operations<unique_handle<detail::counters_traits>> {
+class [[nodiscard]] counters
+    : public detail::owner<detail::counters_base, detail::counters_traits> {
  public:
-  using counters_operations::counters_operations;
+  using owner::owner;
 
   /// Wraps: ibv_create_counters(3).
   explicit counters(context_ref context, on_failure policy = throwing{})
-      : counters_operations{detail::make_handle<counters>(
+      : owner{detail::make_handle<counters>(
             policy, "ibv_create_counters",
             [&] {
               ibv_counters_init_attr native{.comp_mask = 0};

@@ -19,13 +19,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a flow can do, whether it is owned or referred to.
-template <class Storage>
-class flow_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a flow can do, whether it is owned or referred to.
+class flow_base : public handle_base<ibv_flow> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+};
+
+}  // namespace detail
+
+/// Refers to a flow that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class flow_ref : public detail::reference_to<detail::flow_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 namespace detail {
@@ -69,26 +79,27 @@ struct flow_traits {
 /// a reference, or the pointer of the C API.
 class flow_destination : public reference<ibv_qp> {
  public:
-  flow_destination(ibv_qp* pair) noexcept : reference{pair} {}
-  flow_destination(reference<ibv_qp> pair) noexcept : reference{pair} {}
+  flow_destination(ibv_qp* pair) noexcept : reference_to{pair} {}
+  flow_destination(reference<ibv_qp> pair) noexcept : reference_to{pair} {}
   template <class Pair>
     requires requires { Pair::transport_of; }
-  flow_destination(const Pair& pair) noexcept : reference{pair.native_handle()} {
+  flow_destination(const Pair& pair) noexcept : reference_to{pair.native_handle()} {
     static_assert(
         Pair::transport_of == transport::ud || Pair::transport_of == transport::raw_packet,
         "packets are steered to UD and raw packet queue pairs");
   }
   /// An owner that is about to die cannot be referred to.
-  template <detail::owner_of<ibv_qp> Pair>
+  template <std::derived_from<detail::handle_base<ibv_qp>> Pair>
+    requires detail::owning<Pair>
   flow_destination(const Pair&&) = delete;
 };
 
 /// A flow: a rule in force until the flow is destroyed. The pair, the counters and the flow actions
 /// that the rule names have to outlive it; the lifetime checker counts it with each of them. Needs
 /// the capability CAP_NET_RAW.
-class [[nodiscard]] flow : public flow_operations<unique_handle<detail::flow_traits>> {
+class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_traits> {
  public:
-  using flow_operations::flow_operations;
+  using owner::owner;
 
   /// Puts a rule in force. Wraps: ibv_create_flow(3).
   template <class... Specifications>

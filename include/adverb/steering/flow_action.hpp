@@ -76,36 +76,46 @@ inline void explain_esp(failure_description& description, const esp_changes& ask
 
 }  // namespace detail
 
-/// What a flow action can do, whether it is owned or referred to.
-template <class Storage>
-class flow_action_operations : public Storage {
- public:
-  using Storage::Storage;
+namespace detail {
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+/// What a flow action can do, whether it is owned or referred to.
+class flow_action_base : public handle_base<ibv_flow_action> {
+ public:
+  using handle_base::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
   /// Changes it, for all flows that use it at once. When that fails, it is as before.
   /// Wraps: ibv_modify_flow_action_esp(3).
   void modify(const esp_changes& changes, on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "ibv_modify_flow_action_esp";
-    if (!detail::check_present(policy, verb, this->native_handle()) ||
+    if (!detail::check_present(policy, verb, native_handle()) ||
         !detail::check_tunnel_headers(policy, verb, changes))
       return;
     detail::native_esp native{changes};
-    const int result = ibv_modify_flow_action_esp(this->native_handle(), native.get());
+    const int result = ibv_modify_flow_action_esp(native_handle(), native.get());
     detail::check_returned(policy, verb, result, [&](failure_description& description) {
-      detail::on_object<detail::flow_action_traits>(this->native_handle())(description);
+      detail::on_object<detail::flow_action_traits>(native_handle())(description);
       detail::explain_esp(description, changes);
     });
   }
 };
 
+}  // namespace detail
+
+/// Refers to a flow action that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class flow_action_ref : public detail::reference_to<detail::flow_action_base> {
+ public:
+  using reference_to::reference_to;
+};
+
 /// A flow action: the encryption or decryption of ESP packets, carried out by flows whose rules
 /// name it in an `action_handle`; it has to outlive them. One thread at a time modifies it.
 class [[nodiscard]] flow_action
-    : public flow_action_operations<unique_handle<detail::flow_action_traits>> {
+    : public detail::owner<detail::flow_action_base, detail::flow_action_traits> {
  public:
-  using flow_action_operations::flow_action_operations;
+  using owner::owner;
 
   /// Wraps: ibv_create_flow_action_esp(3).
   flow_action(context_ref context, const esp_options& options, on_failure policy = throwing{})

@@ -63,7 +63,7 @@ template <transport Transport = transport::raw_packet>
     on_failure policy = throwing{}) {
   static_assert(Transport == transport::raw_packet || Transport == transport::ud,
                 "receive-side scaling is for raw packet and UD queue pairs");
-  auto made = detail::make_handle<unique_handle<detail::queue_pair_traits>>(
+  auto made = detail::make_handle<detail::owned_queue_pair>(
       policy, "ibv_create_qp_ex",
       [&] {
         toeplitz_key key = hash.key();

@@ -26,35 +26,36 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+namespace detail {
+
 /// What can be done with a queue pair in a state, whether it is owned or referred to.
-template <class Storage, transport Transport, qp_state State>
-class queue_pair_operations : public Storage {
+template <transport Transport, qp_state State>
+class queue_pair_base : public handle_base<ibv_qp> {
  public:
-  queue_pair_operations() noexcept = default;
-  explicit queue_pair_operations(Storage&& storage) noexcept : Storage{std::move(storage)} {}
+  using handle_base::handle_base;
 
   static constexpr adverb::transport transport_of = Transport;
   static constexpr qp_state state_of = State;
 
   [[nodiscard]] qp_number number() const noexcept {
-    return static_cast<qp_number>(this->native_handle()->qp_num);
+    return static_cast<qp_number>(native_handle()->qp_num);
   }
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
+    return native_handle()->pd;
   }
   [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    return this->native_handle()->send_cq;
+    return native_handle()->send_cq;
   }
   [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    return this->native_handle()->recv_cq;
+    return native_handle()->recv_cq;
   }
   /// Where its receives are taken from, or empty when it has a receive queue of its own.
   [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
-    return this->native_handle()->srq;
+    return native_handle()->srq;
   }
   /// The pointer that it was made with.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->qp_context; }
+  [[nodiscard]] void* user_context() const noexcept { return native_handle()->qp_context; }
 
   /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
   [[nodiscard]] queue_pair_attributes query(on_failure policy = throwing{}) const {
@@ -95,7 +96,7 @@ class queue_pair_operations : public Storage {
   /// for the last one instead of for the completion. False for an empty pair.
   /// Wraps: ibv_query_qp_data_in_order(3).
   [[nodiscard]] bool has_data_in_order(arriving_data data) const noexcept {
-    ibv_qp* const pair = this->native_handle();
+    ibv_qp* const pair = native_handle();
     return pair != nullptr &&
            ibv_query_qp_data_in_order(pair, static_cast<ibv_wr_opcode>(data), 0) != 0;
   }
@@ -107,7 +108,7 @@ class queue_pair_operations : public Storage {
   /// ibv_post_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
-    return detail::post<Transport, State>(this->native_handle(), requests...);
+    return detail::post<Transport, State>(native_handle(), requests...);
   }
 
   /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, in
@@ -122,8 +123,8 @@ class queue_pair_operations : public Storage {
   /// instance. Wraps: ibv_bind_mw(3).
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write,
-            class Window, window_type Type>
-  window_binding<Type, T, Rights> bind(const memory_window_operations<Window, Type>& window,
+            window_type Type>
+  window_binding<Type, T, Rights> bind(const memory_window_base<Type>& window,
                                        memory_region_ref region, std::size_t offset,
                                        std::size_t length, const bind_options& options = {},
                                        on_failure policy = throwing{}) const {
@@ -131,7 +132,7 @@ class queue_pair_operations : public Storage {
                   "a window of type 2 is bound by a work request: "
                   "post(bind_window(window.prepare(region, ...)))");
     detail::check_can_bind<Transport, State>();
-    ibv_qp* const pair = this->native_handle();
+    ibv_qp* const pair = native_handle();
     if (!detail::check_present(policy, "ibv_bind_mw", pair)) return {};
     return detail::bind_by_call<window_binding<Type, T, Rights>>(
         pair, {window.native_handle(), region, offset, length, Rights, pair->pd},
@@ -147,7 +148,7 @@ class queue_pair_operations : public Storage {
                   "a window of type 2 is taken back by a work request: "
                   "post(local_invalidate(binding))");
     detail::check_can_bind<Transport, State>();
-    ibv_qp* const pair = this->native_handle();
+    ibv_qp* const pair = native_handle();
     if (!detail::check_present(policy, "ibv_bind_mw", pair)) return;
     detail::unbind_by_call(pair, binding.native_window(), binding.native(), options, policy);
   }
@@ -161,7 +162,7 @@ class queue_pair_operations : public Storage {
       static_assert(detail::can_send_in(State),
                     "requests can be sent when the queue pair is ready to send: finish rts() or "
                     "connect() first");
-    return {adopt, this->native_handle(), policy};
+    return {adopt, native_handle(), policy};
   }
 
   /// Calls the function with the extended sender, if the pair was made with these operations, and
@@ -180,7 +181,7 @@ class queue_pair_operations : public Storage {
       std::error_code missing;
       if (const extended_type sender = this->template extended<Operations>(missing))
         return function(sender);
-      return function(classic_type{this->native_handle()});
+      return function(classic_type{native_handle()});
     }
   }
 
@@ -188,11 +189,12 @@ class queue_pair_operations : public Storage {
   /// Calls what returns 0 or an errno. True on success.
   template <std::invocable<ibv_qp*> Call>
   bool call(on_failure policy, std::string_view verb, const Call& function) const {
-    ibv_qp* const pair = this->native_handle();
+    ibv_qp* const pair = native_handle();
     return detail::check_present(policy, verb, pair) &&
            detail::check_returned(policy, verb, function(pair),
                                   detail::on_object<detail::queue_pair_traits>(pair));
   }
 };
 
+}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

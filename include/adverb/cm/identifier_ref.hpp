@@ -2,87 +2,102 @@
 // What can be done with an identifier of librdmacm.
 #pragma once
 
+#include <cerrno>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/explain_call.hpp>
 #include <adverb/cm/explain_group.hpp>
-#include <adverb/cm/identifier_settings.hpp>
+#include <adverb/cm/identifier_traits.hpp>
 #include <adverb/cm/kept_domains.hpp>
 #include <adverb/cm/multicast_role.hpp>
+#include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
+#include <adverb/cm/private_data_limit.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/socket_address.hpp>
+#include <adverb/completion/common_completion_queue.hpp>
+#include <adverb/core/durations.hpp>
 #include <adverb/core/problem_list.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/connection_enhancements.hpp>
 #include <adverb/queue/create_queue_pair.hpp>
 #include <adverb/queue/explain_other_device.hpp>
 #include <adverb/queue/explain_shared_receive_queue.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
+#include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// Explains nothing.
+struct nothing_to_say {
+  void operator()(text_writer&, const std::error_code&) const noexcept {}
+};
+
+}  // namespace detail
+
 namespace cm {
 
 /// What can be done with an identifier, whether it is owned or referred to. Thread safe, but one
 /// step of an identifier's life comes after another.
-template <class Storage>
-class identifier_operations : public identifier_settings<Storage> {
+class identifier_base : public detail::handle_base<rdma_cm_id> {
  public:
-  using identifier_settings<Storage>::identifier_settings;
+  using handle_base::handle_base;
 
   /// The pointer that it was made with; that of the listener for one that came with a request.
-  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->context; }
-  [[nodiscard]] event_channel_ref channel() const noexcept {
-    return this->native_handle()->channel;
-  }
+  [[nodiscard]] void* user_context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] event_channel_ref channel() const noexcept { return native_handle()->channel; }
   /// The device that it is bound to; empty before an address was resolved or bound. It belongs to
   /// librdmacm, and all identifiers on the device share it.
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->verbs; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->verbs; }
   /// The port of the device; 0 before.
-  [[nodiscard]] port_number port() const noexcept {
-    return port_number{this->native_handle()->port_num};
-  }
+  [[nodiscard]] port_number port() const noexcept { return port_number{native_handle()->port_num}; }
   /// The domain that its queue pair is in, or would be in if none is given: librdmacm's own, one
   /// for all identifiers on the device. librdmacm deallocates that with the last of them; once it
   /// was handed out here, or a queue pair was made in it, it stays for as long as the program runs,
   /// so regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    detail::kept_domains::keep(this->native_handle());
-    return this->native_handle()->pd;
+    detail::kept_domains::keep(native_handle());
+    return native_handle()->pd;
   }
   /// The queue pair that was made for it, or none.
   template <transport Transport>
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> queue_pair() const noexcept;
   /// Where sends and receives complete; empty without a queue pair.
   [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    const ibv_qp* const pair = this->native_handle()->qp;
+    const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->send_cq;
   }
   [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    const ibv_qp* const pair = this->native_handle()->qp;
+    const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->recv_cq;
   }
   /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
-    return detail::address_in(rdma_get_local_addr(this->native_handle()));
+    return detail::address_in(rdma_get_local_addr(native_handle()));
   }
   /// Wraps: rdma_get_peer_addr(3).
   [[nodiscard]] socket_address peer_address() const noexcept {
-    return detail::address_in(rdma_get_peer_addr(this->native_handle()));
+    return detail::address_in(rdma_get_peer_addr(native_handle()));
   }
 
   /// Binds to a local address, and to its device unless it is that of every interface.
@@ -169,7 +184,7 @@ class identifier_operations : public identifier_settings<Storage> {
   /// Wraps: rdma_destroy_qp(3).
   void destroy_queue_pair(on_failure policy = throwing{}) const {
     policy.clear();
-    rdma_cm_id* const id = this->native_handle();
+    rdma_cm_id* const id = native_handle();
     if (id == nullptr || id->qp == nullptr) return;
     const auto parts = [id](const auto& function) {
       function(detail::queue_pair_traits{}, id->qp);
@@ -224,17 +239,17 @@ class identifier_operations : public identifier_settings<Storage> {
   }
   /// The shared receive queue that was made for it, or none.
   [[nodiscard]] shared_receive_queue_ref shared_receive_queue() const noexcept {
-    return this->native_handle()->srq;
+    return native_handle()->srq;
   }
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_shared_receive_queue() const noexcept {
-    return this->native_handle()->srq;
+    return native_handle()->srq;
   }
   /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
   /// use one of them, such as its queue pair. Without one it does nothing.
   /// Wraps: rdma_destroy_srq(3).
   void destroy_shared_receive_queue(on_failure policy = throwing{}) const {
     policy.clear();
-    rdma_cm_id* const id = this->native_handle();
+    rdma_cm_id* const id = native_handle();
     if (id == nullptr || id->srq == nullptr) return;
     const auto parts = [id](const auto& function) {
       function(detail::completing_receive_queue_traits{}, id->srq);
@@ -320,7 +335,7 @@ class identifier_operations : public identifier_settings<Storage> {
   void join_multicast(const socket_address& group,
                       multicast_role role = multicast_role::full_member, void* context = nullptr,
                       on_failure policy = throwing{}) const {
-    rdma_cm_id* const id = this->native_handle();
+    rdma_cm_id* const id = native_handle();
     if (!this->present(policy, "rdma_join_multicast")) return;
     const bool full = role == multicast_role::full_member;
     rdma_cm_join_mc_attr_ex native{};
@@ -363,14 +378,166 @@ class identifier_operations : public identifier_settings<Storage> {
     call_on_device(policy, "rdma_disconnect", [](rdma_cm_id* id) { return rdma_disconnect(id); });
   }
 
+  /// The type of service of the packets: the six bits of DSCP above the two of ECN, as in an IP
+  /// header. InfiniBand and RoCE make their traffic class of it. Before the route is resolved.
+  /// Wraps: rdma_set_option(3).
+  void set_type_of_service(std::uint8_t type, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_TOS, type);
+  }
+  /// Binds even if the address was used until just now, as SO_REUSEADDR does. Before it binds.
+  /// Wraps: rdma_set_option(3).
+  void set_reuse_address(bool reuse, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_REUSEADDR, reuse ? 1 : 0);
+  }
+  /// On an IPv6 address: whether it is for IPv6 alone, as IPV6_V6ONLY says, so that another can
+  /// listen on the same port for IPv4. Before it binds. Wraps: rdma_set_option(3).
+  void set_address_family_only(bool only, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_AFONLY, only ? 1 : 0);
+  }
+  /// How long its queue pair waits for an acknowledgement before it sends again; made of the path's
+  /// packet life time unless it is said here. Before it connects; for RC and XRC alone, or else
+  /// EINVAL. Wraps: rdma_set_option(3).
+  void set_acknowledge_timeout(acknowledge_timeout time, on_failure policy = throwing{}) const {
+    set(policy, RDMA_OPTION_ID_ACK_TIMEOUT, time.code());
+  }
+
+  /// Gives the way to the peer instead of having it resolved, once the address is; an event tells:
+  /// route_resolved. Of InfiniBand; the kernel takes only the first way in both directions.
+  /// Wraps: rdma_set_option(3).
+  void set_path(const path_record& path, on_failure policy = throwing{}) const {
+    ibv_path_data native = path.native();
+    call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
+      return rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &native, sizeof native);
+    });
+  }
+  /// How many ways to the peer are known: 0 before the route is resolved, and on iWARP.
+  [[nodiscard]] int path_count() const noexcept { return native_handle()->route.num_paths; }
+  /// One of them. `index` is less than `path_count()`.
+  [[nodiscard]] path_record path(int index = 0) const noexcept {
+    return path_record::from_native(native_handle()->route.path_rec[index]);
+  }
+
+  /// Tells the peer, with the request to connect or its acceptance, what this side supports beyond
+  /// the specification. Only for a queue pair of one's own: for others librdmacm does it. Refuses
+  /// (EINVAL) enhancements without a vendor. Wraps: rdma_set_local_ece(3).
+  void set_local_enhancements(const connection_enhancements& enhancements,
+                              on_failure policy = throwing{}) const {
+    ibv_ece native{enhancements.vendor_id, enhancements.options, 0};
+    call(policy, "rdma_set_local_ece",
+         [&](rdma_cm_id* id) { return rdma_set_local_ece(id, &native); });
+  }
+  /// What the peer told of its own, with its request or its acceptance; no vendor when it told
+  /// nothing. Only for a queue pair of one's own. Wraps: rdma_get_remote_ece(3).
+  [[nodiscard]] connection_enhancements remote_enhancements(on_failure policy = throwing{}) const {
+    ibv_ece native{};
+    if (!call(policy, "rdma_get_remote_ece",
+              [&](rdma_cm_id* id) { return rdma_get_remote_ece(id, &native); }))
+      return {};
+    return {native.vendor_id, native.options};
+  }
+
  protected:
-  using identifier_calls<Storage>::call;
-  using identifier_calls<Storage>::call_on_device;
-  using identifier_calls<Storage>::call_with_new_parents;
-  using identifier_calls<Storage>::present;
-  using identifier_calls<Storage>::with_private_data;
+  /// Reports an empty identifier. True when it is there.
+  [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
+    return detail::check_present(policy, verb, native_handle());
+  }
+
+  /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
+  /// `explain` says why it failed where the addresses do not. True on success.
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call(on_failure policy, std::string_view verb, const Call& function,
+            const socket_address& to = {}, const socket_address& from = {},
+            const Explain& explain = {}) const {
+    rdma_cm_id* const id = native_handle();
+    return present(policy, verb) &&
+           detail::check_minus_one(
+               policy, verb, [&] { return function(id); }, describe(verb, to, from, explain));
+  }
+  /// The same for what is only done once a device is known: librdmacm does not check it, and some
+  /// of its calls crash without.
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call_on_device(on_failure policy, std::string_view verb, const Call& function,
+                      const Explain& explain = {}) const {
+    if (!present(policy, verb)) return false;
+    if (native_handle()->verbs != nullptr) return call(policy, verb, function, {}, {}, explain);
+    policy.report(EINVAL, verb, [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(native_handle())(description);
+      description.explain("the address has to be resolved first");
+    });
+    return false;
+  }
+  /// The same for what changes the objects that the identifier stands on.
+  template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
+  bool call_with_new_parents(on_failure policy, std::string_view verb, const Call& function,
+                             const Explain& explain = {}) const {
+    return call_on_device(
+        policy, verb,
+        [&](rdma_cm_id* id) {
+          return detail::with_new_parents<detail::identifier_traits>(id,
+                                                                     [&] { return function(id); });
+        },
+        explain);
+  }
+
+  /// Destroys parts of the identifier, unless others use any of them: `for_each_part` calls its
+  /// function with these, as that of the traits does. `other_user` is its queue pair where that is
+  /// not one of them, or null.
+  template <class Parts, std::invocable<rdma_cm_id*> Destroy>
+  void destroy_parts(on_failure policy, std::string_view verb, const Parts& for_each_part,
+                     const ibv_qp* other_user, const Destroy& destroy) const {
+    rdma_cm_id* const id = native_handle();
+    detail::part_in_use found;
+    detail::with_new_parents<detail::identifier_traits>(id, [&] {
+      using pair = detail::queue_pair_traits;
+      if (other_user != nullptr) detail::register_with_parents<pair>(other_user);
+      found = detail::find_part_in_use(for_each_part);
+      if (other_user != nullptr) detail::unregister_from_parents<pair>(other_user);
+      if (!found) destroy(id);
+      return 0;
+    });
+    if (found) detail::report_part_in_use(policy, verb, found, for_each_part);
+  }
+
+  /// The same for what sends private data. Refuses (EMSGSIZE) more than the link carries.
+  template <std::invocable<rdma_cm_id*> Call>
+  void with_private_data(on_failure policy, std::string_view verb, detail::cm_message message,
+                         const private_data& data, const Call& function) const {
+    if (!present(policy, verb)) return;
+    const detail::private_data_limit limit = detail::limit_of(native_handle(), message);
+    if (data.size() <= limit.bytes) {
+      call_on_device(policy, verb, function);
+      return;
+    }
+    policy.report(EMSGSIZE, verb, [&](failure_description& description) {
+      detail::on_object<detail::identifier_traits>(native_handle())(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_private_data(writer, data.size(), message, limit);
+      });
+    });
+  }
 
  private:
+  /// Refers to the addresses, which every call would else copy, also those that succeed.
+  template <class Explain>
+  [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
+                              const socket_address& from, const Explain& explain) const noexcept {
+    return [id = native_handle(), verb, &to, &from, &explain](failure_description& description) {
+      if (!to.is_empty()) description.detail(to_text(to));
+      detail::on_object<detail::identifier_traits>(id)(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_call(writer, {verb, description.code(), id, to, from});
+        if (writer.size() == 0) explain(writer, description.code());
+      });
+    };
+  }
+
+ private:
+  template <class Value>
+  void set(on_failure policy, int option, Value value) const {
+    call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
+      return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value);
+    });
+  }
   /// The given domain, or librdmacm's.
   [[nodiscard]] protection_domain_ref or_default(protection_domain_ref domain) const noexcept {
     return domain ? domain : protection_domain();
@@ -383,14 +550,19 @@ class identifier_operations : public identifier_settings<Storage> {
   }
 };
 
-template <class Storage>
 template <transport Transport>
-queue_pair_ref<Transport, qp_state::any> identifier_operations<Storage>::queue_pair()
-    const noexcept {
-  ibv_qp* const pair = this->native_handle()->qp;
+queue_pair_ref<Transport, qp_state::any> identifier_base::queue_pair() const noexcept {
+  ibv_qp* const pair = native_handle()->qp;
   if (pair == nullptr || pair->qp_type != static_cast<ibv_qp_type>(Transport)) return {};
   return {adopt, pair, detail::telling{}};
 }
+
+/// Refers to an identifier that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class identifier_ref : public detail::reference_to<identifier_base> {
+ public:
+  using reference_to::reference_to;
+};
 
 }  // namespace cm
 }  // namespace adverb::inline ADVERB_ABI

@@ -54,28 +54,25 @@ template <class Context, class Describe>
 
 }  // namespace detail
 
+namespace detail {
+
 /// What an open device can be asked; the same for its owner (`context`) and for a reference to it
 /// (`context_ref`). Thread safe.
-template <class Storage>
-class context_operations : public Storage {
+class context_base : public handle_base<ibv_context> {
  public:
-  using Storage::Storage;
+  using handle_base::handle_base;
 
-  [[nodiscard]] device_ref device() const noexcept { return this->native_handle()->device; }
+  [[nodiscard]] device_ref device() const noexcept { return native_handle()->device; }
   /// The file descriptor of the device in this process: what `context::import` takes in another
   /// one.
-  [[nodiscard]] int command_file_descriptor() const noexcept {
-    return this->native_handle()->cmd_fd;
-  }
+  [[nodiscard]] int command_file_descriptor() const noexcept { return native_handle()->cmd_fd; }
   /// How many completion vectors there are to spread completion queues over.
   [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
-    return static_cast<std::uint32_t>(this->native_handle()->num_comp_vectors);
+    return static_cast<std::uint32_t>(native_handle()->num_comp_vectors);
   }
 
   /// Becomes readable when an asynchronous event is there: for poll, epoll and the like.
-  [[nodiscard]] int async_file_descriptor() const noexcept {
-    return this->native_handle()->async_fd;
-  }
+  [[nodiscard]] int async_file_descriptor() const noexcept { return native_handle()->async_fd; }
   /// Whether `next_async_event` would find an event at once. Wraps: poll(2).
   [[nodiscard]] bool has_async_event() const noexcept {
     return detail::is_readable(async_file_descriptor());
@@ -84,7 +81,7 @@ class context_operations : public Storage {
   void set_async_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
     if (!present(policy, "fcntl")) return;
     detail::set_non_blocking(policy, async_file_descriptor(), non_blocking,
-                             detail::on_device(this->native_handle()));
+                             detail::on_device(native_handle()));
   }
   /// Waits for the next asynchronous event; of several threads that wait, each event wakes one.
   /// Nothing when the device was made non-blocking and no event is there, or when a signal handler
@@ -95,20 +92,19 @@ class context_operations : public Storage {
     if (!present(policy, "ibv_get_async_event")) return std::nullopt;
     ibv_async_event event{};
     const bool found = detail::check_waited(
-        policy, "ibv_get_async_event",
-        [&] { return ibv_get_async_event(this->native_handle(), &event); },
-        detail::on_device(this->native_handle()));
+        policy, "ibv_get_async_event", [&] { return ibv_get_async_event(native_handle(), &event); },
+        detail::on_device(native_handle()));
     if (!found) return std::nullopt;
-    return async_event{adopt, this->native_handle(), event};
+    return async_event{adopt, native_handle(), event};
   }
 
   /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
   [[nodiscard]] device_attributes query_device(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_device_ex")) return {};
     ibv_device_attr_ex attributes{};
-    const int result = ibv_query_device_ex(this->native_handle(), nullptr, &attributes);
+    const int result = ibv_query_device_ex(native_handle(), nullptr, &attributes);
     if (!detail::check_returned(policy, "ibv_query_device_ex", result,
-                                detail::on_device(this->native_handle())))
+                                detail::on_device(native_handle())))
       return {};
     return device_attributes{attributes};
   }
@@ -118,10 +114,10 @@ class context_operations : public Storage {
     if (!present(policy, "ibv_query_port")) return {};
     ibv_port_attr attributes{};
     const int result =
-        ibv_query_port(this->native_handle(), static_cast<std::uint8_t>(port), &attributes);
+        ibv_query_port(native_handle(), static_cast<std::uint8_t>(port), &attributes);
     if (!detail::check_returned(policy, "ibv_query_port", result,
                                 [&](failure_description& description) {
-                                  detail::on_port(this->native_handle(), port)(description);
+                                  detail::on_port(native_handle(), port)(description);
                                   explain_port(description, port);
                                 }))
       return {};
@@ -137,10 +133,10 @@ class context_operations : public Storage {
     const bool found = detail::check_minus_one(
         policy, "ibv_query_gid",
         [&] {
-          return ibv_query_gid(this->native_handle(), static_cast<std::uint8_t>(port),
+          return ibv_query_gid(native_handle(), static_cast<std::uint8_t>(port),
                                detail::to_int(index), &native);
         },
-        detail::on_port(this->native_handle(), port));
+        detail::on_port(native_handle(), port));
     return found ? adverb::gid{native} : adverb::gid{};
   }
 
@@ -150,11 +146,11 @@ class context_operations : public Storage {
                                                            on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_gid_ex")) return std::nullopt;
     ibv_gid_entry native{};
-    const int result = ibv_query_gid_ex(this->native_handle(), static_cast<std::uint32_t>(port),
+    const int result = ibv_query_gid_ex(native_handle(), static_cast<std::uint32_t>(port),
                                         static_cast<std::uint32_t>(index), &native, 0);
     const bool empty = result == ENODATA || result == -ENODATA;
     if (!detail::check_returned(policy, "ibv_query_gid_ex", empty ? 0 : result,
-                                detail::on_port(this->native_handle(), port)) ||
+                                detail::on_port(native_handle(), port)) ||
         empty)
       return std::nullopt;
     return adverb::gid_entry{native};
@@ -194,10 +190,10 @@ class context_operations : public Storage {
     const bool found = detail::check_minus_one(
         policy, "ibv_query_pkey",
         [&] {
-          return ibv_query_pkey(this->native_handle(), static_cast<std::uint8_t>(port),
+          return ibv_query_pkey(native_handle(), static_cast<std::uint8_t>(port),
                                 detail::to_int(index), &native);
         },
-        detail::on_port(this->native_handle(), port));
+        detail::on_port(native_handle(), port));
     return static_cast<adverb::pkey>(found ? be16toh(native) : 0);
   }
 
@@ -206,7 +202,7 @@ class context_operations : public Storage {
   [[nodiscard]] std::optional<pkey_index> find_pkey(port_number port, adverb::pkey key,
                                                     on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_get_pkey_index")) return std::nullopt;
-    const int index = ibv_get_pkey_index(this->native_handle(), static_cast<std::uint8_t>(port),
+    const int index = ibv_get_pkey_index(native_handle(), static_cast<std::uint8_t>(port),
                                          htobe16(static_cast<std::uint16_t>(key)));
     if (index >= 0) {
       policy.clear();
@@ -223,11 +219,11 @@ class context_operations : public Storage {
     if (!present(policy, "ibv_query_rt_values_ex")) return {};
     ibv_values_ex values{};
     values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
-    int result = ibv_query_rt_values_ex(this->native_handle(), &values);
+    int result = ibv_query_rt_values_ex(native_handle(), &values);
     // A provider without a clock may answer without an error.
     if (result == 0 && (values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK) == 0) result = EOPNOTSUPP;
     if (!detail::check_returned(policy, "ibv_query_rt_values_ex", result,
-                                detail::on_device(this->native_handle())))
+                                detail::on_device(native_handle())))
       return {};
     // Ticks in the guise of a time: providers leave the seconds 0.
     constexpr std::uint64_t second = 1'000'000'000;
@@ -240,8 +236,8 @@ class context_operations : public Storage {
   [[nodiscard]] std::uint64_t port_megabits(port_number port,
                                             on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_port_speed")) return 0;
-    return detail::port_megabits(this->native_handle(), static_cast<std::uint32_t>(port),
-                                 detail::on_port(this->native_handle(), port), policy);
+    return detail::port_megabits(native_handle(), static_cast<std::uint32_t>(port),
+                                 detail::on_port(native_handle(), port), policy);
   }
 
  private:
@@ -254,9 +250,9 @@ class context_operations : public Storage {
     if (!present(policy, "ibv_query_gid_table")) return 0;
     const std::size_t count = detail::check_count(
         policy, "ibv_query_gid_table",
-        ibv_query_gid_table(this->native_handle(), detail::native_gid_entries(entries), room, 0),
+        ibv_query_gid_table(native_handle(), detail::native_gid_entries(entries), room, 0),
         [&](failure_description& description) {
-          detail::on_device(this->native_handle())(description);
+          detail::on_device(native_handle())(description);
           if (description.code() != std::errc::invalid_argument) return;
           description.explain([&](text_writer& writer) {
             writer.put("there are more entries than the ").decimal(room);
@@ -270,7 +266,7 @@ class context_operations : public Storage {
   }
 
   bool present(on_failure policy, std::string_view verb) const {
-    return detail::check_present(policy, verb, this->native_handle());
+    return detail::check_present(policy, verb, native_handle());
   }
 
   void explain_port(failure_description& description, port_number port) const {
@@ -286,6 +282,15 @@ class context_operations : public Storage {
         writer.put("ports 1 to ").decimal(ports);
     });
   }
+};
+
+}  // namespace detail
+
+/// Refers to a context that something else keeps alive. As cheap as the pointer, to be passed
+/// by value.
+class context_ref : public detail::reference_to<detail::context_base> {
+ public:
+  using reference_to::reference_to;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

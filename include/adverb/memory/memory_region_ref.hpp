@@ -52,34 +52,42 @@ struct slice_request {
   }
 };
 
-}  // namespace detail
+/// Names a region in a failure.
+[[nodiscard]] inline auto on_region(const ibv_mr* region) noexcept {
+  return [region](failure_description& description) {
+    description.object([&](text_writer& writer) { put_region(writer, region); });
+  };
+}
 
 /// What can be done with registered memory, whether it is owned, imported or referred to. The C
 /// struct knows neither where the device sees the memory begin nor the rights it was registered
 /// with: these are kept here, and the key too, so that a slice reads nothing from elsewhere.
-template <class Storage>
-class memory_region_operations : public Storage {
+class memory_region_base : public handle_base<ibv_mr> {
  public:
-  memory_region_operations() noexcept = default;
+  memory_region_base() noexcept = default;
+  memory_region_base(ibv_mr* region, access_rights rights, std::uint64_t device_address) noexcept
+      : handle_base{region} {
+    redescribe(device_address, rights);
+  }
 
-  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return this->native_handle()->pd;
+    return native_handle()->pd;
   }
 
   /// The key for own work requests; every buffer of the region carries it.
   [[nodiscard]] adverb::lkey lkey() const noexcept { return lkey_; }
   /// The key for a peer's work requests; `remote` hands it out together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
-    return static_cast<adverb::rkey>(this->native_handle()->rkey);
+    return static_cast<adverb::rkey>(native_handle()->rkey);
   }
   /// What another process imports the region by; it has to be told the device address and the
   /// rights too.
   [[nodiscard]] memory_region_handle handle() const noexcept {
-    return static_cast<memory_region_handle>(this->native_handle()->handle);
+    return static_cast<memory_region_handle>(native_handle()->handle);
   }
   /// In bytes.
-  [[nodiscard]] std::size_t size() const noexcept { return this->native_handle()->length; }
+  [[nodiscard]] std::size_t size() const noexcept { return native_handle()->length; }
   /// The first address, as the device and peers see it.
   [[nodiscard]] std::uint64_t device_address() const noexcept { return device_address_; }
   /// What it was registered with.
@@ -145,10 +153,10 @@ class memory_region_operations : public Storage {
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write>
   [[nodiscard]] remote_buffer<T, Rights> remote(on_failure policy = throwing{}) const {
-    if (!detail::check_present(policy, "memory_region::remote", this->native_handle())) return {};
+    if (!detail::check_present(policy, "memory_region::remote", native_handle())) return {};
     if (!rights_.contains(Rights)) {
       policy.report(EACCES, "memory_region::remote", [&](failure_description& description) {
-        on_region()(description);
+        detail::on_region(native_handle())(description);
         description.explain([&](text_writer& writer) {
           writer.put("the region was registered with ").put(rights_);
           writer.put(", which does not grant ").put(Rights - rights_);
@@ -158,7 +166,7 @@ class memory_region_operations : public Storage {
     }
     if (!detail::is_aligned_for(Rights, device_address_)) {
       policy.report(EINVAL, "memory_region::remote", [&](failure_description& description) {
-        on_region()(description);
+        detail::on_region(native_handle())(description);
         description.explain(detail::unaligned_for_atomics);
       });
       return {};
@@ -168,23 +176,11 @@ class memory_region_operations : public Storage {
   }
 
  protected:
-  memory_region_operations(Storage&& storage, std::uint64_t device_address,
-                           access_rights rights) noexcept
-      : Storage{std::move(storage)} {
-    redescribe(device_address, rights);
-  }
-
   /// Says anew what is kept here, after the region itself changed.
   void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
     device_address_ = device_address;
     rights_ = rights;
-    if (*this) lkey_ = static_cast<adverb::lkey>(this->native_handle()->lkey);
-  }
-
-  [[nodiscard]] auto on_region() const noexcept {
-    return [region = this->native_handle()](failure_description& description) {
-      description.object([&](text_writer& writer) { detail::put_region(writer, region); });
-    };
+    if (*this) lkey_ = static_cast<adverb::lkey>(native_handle()->lkey);
   }
 
  private:
@@ -196,7 +192,7 @@ class memory_region_operations : public Storage {
   [[nodiscard]] std::size_t offset_of(const void* memory) const noexcept {
     if (!*this) return 0;
     return reinterpret_cast<std::uintptr_t>(memory) -
-           reinterpret_cast<std::uintptr_t>(this->native_handle()->addr);
+           reinterpret_cast<std::uintptr_t>(native_handle()->addr);
   }
 
   [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
@@ -208,7 +204,7 @@ class memory_region_operations : public Storage {
     const bool usable =
         detail::check_returned(policy, "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
                                [&](failure_description& description) {
-                                 on_region()(description);
+                                 detail::on_region(native_handle())(description);
                                  description.explain("blocks need at least one byte");
                                });
     if (!usable) return {};
@@ -218,12 +214,12 @@ class memory_region_operations : public Storage {
   template <class Buffer>
   [[nodiscard]] Buffer checked(std::size_t offset, std::size_t length, bool writable,
                                on_failure policy) const {
-    if (!detail::check_present(policy, "memory_region::slice", this->native_handle())) return {};
+    if (!detail::check_present(policy, "memory_region::slice", native_handle())) return {};
     const detail::slice_request request{{offset, length}, size(), writable};
     if (!request.valid()) [[unlikely]] {
       policy.report(writable ? ERANGE : EACCES, "memory_region::slice",
                     [&](failure_description& description) {
-                      on_region()(description);
+                      detail::on_region(native_handle())(description);
                       request.explain(description);
                     });
       return {};
@@ -237,24 +233,19 @@ class memory_region_operations : public Storage {
   adverb::lkey lkey_{};
 };
 
-/// Refers to registered memory that something else keeps alive; three words, to be passed by value.
-/// It keeps what it was made from: after a re-registration it has to be made anew.
-class memory_region_ref : public memory_region_operations<reference<ibv_mr>> {
+}  // namespace detail
+
+/// Refers to registered memory, own or imported, that something else keeps alive. Three words, to
+/// be passed by value. It keeps what it was made from: after a re-registration it has to be made
+/// anew.
+class memory_region_ref : public detail::reference_to<detail::memory_region_base> {
  public:
-  memory_region_ref() noexcept = default;
-  /// Of a memory_region or an imported one. One that is about to die cannot be referred to.
-  template <class Owner>
-    requires detail::owner_of<Owner, ibv_mr>
-  memory_region_ref(const Owner& owner) noexcept
-      : memory_region_ref{adopt, owner.native_handle(), owner.rights(), owner.device_address()} {}
-  template <class Owner>
-    requires detail::owner_of<Owner, ibv_mr>
-  memory_region_ref(const Owner&&) = delete;
+  using reference_to::reference_to;
 
   /// Views a region of the C API, whose rights and first address have to be told.
   memory_region_ref(adopt_t, ibv_mr* region, access_rights rights,
                     std::uint64_t device_address) noexcept
-      : memory_region_operations{reference<ibv_mr>{region}, device_address, rights} {}
+      : reference_to{detail::memory_region_base{region, rights, device_address}} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

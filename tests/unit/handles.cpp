@@ -68,13 +68,17 @@ struct extending_traits : domain_traits {
   }
 };
 
-using domain = adverb::unique_handle<domain_traits>;
-using extending_domain = adverb::unique_handle<extending_traits>;
+template <class Traits>
+using owner_of =
+    adverb::detail::owner<adverb::detail::handle_base<typename Traits::native_type>, Traits>;
+
+using domain = owner_of<domain_traits>;
+using extending_domain = owner_of<extending_traits>;
 
 /// Moves regions from parent to parent, as re-registration does.
-class moving_region : public adverb::unique_handle<region_traits> {
+class moving_region : public owner_of<region_traits> {
  public:
-  using unique_handle::unique_handle;
+  using owner::owner;
   void move_to(ibv_pd* parent) {
     with_new_parents([&] {
       errno = ERANGE;
@@ -85,7 +89,7 @@ class moving_region : public adverb::unique_handle<region_traits> {
 static_assert(sizeof(domain) == sizeof(void*));
 static_assert(sizeof(extending_domain) == sizeof(void*));
 
-using region = adverb::unique_handle<region_traits>;
+using region = owner_of<region_traits>;
 using domain_ref = adverb::reference<ibv_pd>;
 
 /// The C objects of one test.
