@@ -43,6 +43,9 @@
 # The command that compiles something as the folder is compiled.
 function(adverb_compile_command out)
   get_directory_property(options COMPILE_OPTIONS)
+  # An option with an argument of its own is one item, with a mark.
+  list(TRANSFORM options REPLACE "^SHELL:" "")
+  separate_arguments(options UNIX_COMMAND "${options}")
   set(${out}
       "${CMAKE_CXX_COMPILER}" ${CMAKE_CXX20_STANDARD_COMPILE_OPTION} ${options}
       "-I${adverb_include}" PARENT_SCOPE)

@@ -49,6 +49,8 @@ void hear(connection& with, mailbox& box) {
   std::array<adverb::completion, 1> one;
   if (with.wait(with.receive_completion_queue(), one, patience).empty())
     throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
+  // A message that does not fit, for instance.
+  one[0].check();
   const std::size_t length = one[0].success().receive().length();
   std::printf("%.*s\n", static_cast<int>(length), box.incoming.data());
 }

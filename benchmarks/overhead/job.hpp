@@ -84,6 +84,9 @@ struct job {
   double careful_bar;
   /// The same for ordinary C; 0 for no bar.
   double ordinary_bar = 0;
+  /// How many posts, polls, and completions that are looked at it is: each may take a compare and a
+  /// branch more with ADVERB_HARDENING_FAST.
+  std::uint64_t operations = 1;
 
   std::uint64_t (*careful)(c_objects, std::uint64_t);
   std::uint64_t (*ordinary)(c_objects, std::uint64_t);

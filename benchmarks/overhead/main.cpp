@@ -58,10 +58,11 @@ void for_each_job(const Use& use) {
 
 [[nodiscard]] unsigned long long number(std::uint64_t value) { return value; }
 
-/// A line a job: name, bars, and where its functions are, separated by tabs.
+/// A line a job: name, bars, operations, and where its functions are, separated by tabs.
 int list() {
   for_each_job([](const job& each) {
-    std::printf("%s\t%g\t%g", each.name, each.careful_bar, each.ordinary_bar);
+    std::printf("%s\t%g\t%g\t%llu", each.name, each.careful_bar, each.ordinary_bar,
+                number(each.operations));
     for_each_side(each, [](const char*, std::uintptr_t where, const auto&) {
       std::printf("\t%llx", number(where));
     });

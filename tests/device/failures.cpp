@@ -83,7 +83,7 @@ void check_fails(rc_loopback& link, const Request& request, const status& expect
 template <access_rights Rights, class T = std::byte>
 remote_buffer<T, Rights> claimed(const memory_region& region, std::uint64_t offset = 0,
                                  std::uint32_t key_change = 0) {
-  return {adopt, region.device_address() + offset, 1,
+  return {adopt, region.device_address() + offset, 1024,
           static_cast<rkey>(static_cast<std::uint32_t>(region.rkey()) ^ key_change)};
 }
 

@@ -2,6 +2,7 @@
 // A loopback whose far side grants access through windows, and whose near side uses it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "support.hpp"
@@ -34,13 +35,21 @@ struct window_link : loopback<Transport> {
   [[nodiscard]] adverb::completion_status write_to(const Remote& remote, std::size_t length,
                                                    unsigned seed = 5) {
     near_end.fill(0, length, seed);
-    near_pair.post(write(remote, near_end.region.slice(0, length)).signaled()).check();
+    near_pair.post(write(at_least(length, remote), near_end.region.slice(0, length)).signaled())
+        .check();
     return next_completion(near_end.queue).status();
   }
+  /// As if it were so long: the device refuses what is beyond.
+  template <class Remote>
+  [[nodiscard]] static Remote at_least(std::size_t length, const Remote& remote) {
+    return {adverb::adopt, remote.address(), std::max(length, remote.size()), remote.key()};
+  }
+
   /// How a read of so many bytes ends, into offset 4096 of the near side.
   template <class Remote>
   [[nodiscard]] adverb::completion_status read_from(const Remote& remote, std::size_t length) {
-    near_pair.post(read(remote, near_end.region.slice(4096, length)).signaled()).check();
+    near_pair.post(read(at_least(length, remote), near_end.region.slice(4096, length)).signaled())
+        .check();
     return next_completion(near_end.queue).status();
   }
 };

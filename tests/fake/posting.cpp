@@ -23,7 +23,7 @@ struct posting_bench : test_bench {
 
   static constexpr access_rights every_remote_right =
       access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
-  remote_buffer<std::uint64_t, every_remote_right> remote{adopt, 0x1122334455667788, 4,
+  remote_buffer<std::uint64_t, every_remote_right> remote{adopt, 0x1122334455667788, 512,
                                                           rkey{0xaabbccdd}};
   mutable_buffer first = region.slice(0, 8);
   const_buffer second = region.const_slice(16, 24);

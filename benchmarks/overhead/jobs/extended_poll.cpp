@@ -70,6 +70,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "extended poll of 16",
                                    .careful_bar = 1.10,
+                                   .operations = 1 + overhead::completions_a_round,
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};

@@ -54,6 +54,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "poll of 16",
                                    .careful_bar = 1.00,
+                                   .operations = 1 + overhead::completions_a_round,
                                    .careful = careful,
                                    .ordinary = ordinary,
                                    .with_adverb = with_adverb}};
@@ -107,6 +108,7 @@ std::uint64_t views_with_adverb(overhead::adverb_objects my, std::uint64_t count
 
 const overhead::listed_job listed_views{{.name = "completion views of 16",
                                          .careful_bar = 1.05,
+                                         .operations = 1 + overhead::completions_a_round,
                                          .careful = careful_views,
                                          .ordinary = ordinary_views,
                                          .with_adverb = views_with_adverb}};

@@ -116,11 +116,13 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "send window, 32 writes, one signaled",
                                    .careful_bar = 1.00,
+                                   .operations = writes,
                                    .careful = careful<32>,
                                    .ordinary = ordinary<32>,
                                    .with_adverb = with_adverb<32>}};
 const overhead::listed_job listed_16{{.name = "send window, 32 writes, two signaled",
                                       .careful_bar = 1.00,
+                                      .operations = writes,
                                       .careful = careful<16>,
                                       .ordinary = ordinary<16>,
                                       .with_adverb = with_adverb<16>}};

@@ -60,6 +60,7 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
   [[nodiscard, gnu::always_inline]] std::span<completion> poll(
       std::span<completion> out, on_failure policy = throwing{}) const {
     ibv_cq* const queue = native_handle();
+    detail::require_present("ibv_poll_cq", queue);
     const int count =
         ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
     detail::after_poll_of(queue);

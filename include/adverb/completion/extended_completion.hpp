@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/check_completion.hpp>
+#include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_field.hpp>
 #include <adverb/completion/completion_opcode.hpp>
 #include <adverb/completion/status.hpp>
@@ -17,6 +18,19 @@
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// The queue, of whose entry a field is read that is there only if the view is not empty.
+[[nodiscard]] inline ibv_cq_ex* field_of(ibv_cq_ex* queue, bool there,
+                                         std::string_view view) noexcept {
+  if constexpr (hardened(ADVERB_HARDENING_FAST))
+    if (!there) [[unlikely]]
+      end_at_field(*queue, view);
+  return queue;
+}
+
+}  // namespace detail
 
 /// What only the completion of a receive has. Valid as long as the completion it came from.
 template <completion_fields Fields>
@@ -33,7 +47,7 @@ class extended_received_message {
   [[nodiscard]] std::uint32_t length() const noexcept {
     static_assert(Fields.contains(completion_field::byte_length),
                   "the queue was made without completion_field::byte_length");
-    return ibv_wc_read_byte_len(queue_);
+    return ibv_wc_read_byte_len(field());
   }
   /// The immediate data, in host byte order, when the sender sent any.
   /// Wraps: ibv_wc_read_imm_data(3), ibv_wc_read_wc_flags(3).
@@ -41,7 +55,8 @@ class extended_received_message {
     static_assert(Fields.contains(completion_field::immediate),
                   "the queue was made without completion_field::immediate");
     if (!has(IBV_WC_WITH_IMM)) return std::nullopt;
-    return static_cast<adverb::immediate>(detail::swap_network_order(ibv_wc_read_imm_data(queue_)));
+    return static_cast<adverb::immediate>(
+        detail::swap_network_order(ibv_wc_read_imm_data(field())));
   }
   /// The key that the sender invalidated here, when it did (send with invalidate).
   /// Wraps: ibv_wc_read_invalidated_rkey(3), ibv_wc_read_wc_flags(3).
@@ -50,7 +65,7 @@ class extended_received_message {
                   "the queue was made without completion_field::immediate, which tells the "
                   "invalidated key too");
     if (!has(IBV_WC_WITH_INV)) return std::nullopt;
-    return static_cast<rkey>(ibv_wc_read_invalidated_rkey(queue_));
+    return static_cast<rkey>(ibv_wc_read_invalidated_rkey(field()));
   }
   /// True when no data came but a peer's write with immediate was announced: `length` is then that
   /// of the written memory.
@@ -64,13 +79,13 @@ class extended_received_message {
   [[nodiscard]] vlan_tag vlan() const noexcept {
     static_assert(Fields.contains(completion_field::vlan),
                   "the queue was made without completion_field::vlan");
-    return static_cast<vlan_tag>(ibv_wc_read_cvlan(queue_));
+    return static_cast<vlan_tag>(ibv_wc_read_cvlan(field()));
   }
   /// The tag of the flow rule that steered the packet here. Wraps: ibv_wc_read_flow_tag(3).
   [[nodiscard]] adverb::flow_tag flow_tag() const noexcept {
     static_assert(Fields.contains(completion_field::flow_tag),
                   "the queue was made without completion_field::flow_tag");
-    return static_cast<adverb::flow_tag>(ibv_wc_read_flow_tag(queue_));
+    return static_cast<adverb::flow_tag>(ibv_wc_read_flow_tag(field()));
   }
 
   // Datagrams (UD) only:
@@ -78,7 +93,7 @@ class extended_received_message {
   [[nodiscard]] qp_number source_queue_pair() const noexcept {
     static_assert(Fields.contains(completion_field::source_queue_pair),
                   "the queue was made without completion_field::source_queue_pair");
-    return static_cast<qp_number>(ibv_wc_read_src_qp(queue_));
+    return static_cast<qp_number>(ibv_wc_read_src_qp(field()));
   }
   /// True when the first 40 bytes of the buffer hold the GRH that it came with.
   /// Wraps: ibv_wc_read_wc_flags(3).
@@ -87,24 +102,31 @@ class extended_received_message {
   [[nodiscard]] lid source_lid() const noexcept {
     static_assert(Fields.contains(completion_field::source_lid),
                   "the queue was made without completion_field::source_lid");
-    return static_cast<lid>(ibv_wc_read_slid(queue_));
+    return static_cast<lid>(ibv_wc_read_slid(field()));
   }
   /// Wraps: ibv_wc_read_sl(3).
   [[nodiscard]] adverb::service_level service_level() const noexcept {
     static_assert(Fields.contains(completion_field::service_level),
                   "the queue was made without completion_field::service_level");
-    return static_cast<adverb::service_level>(ibv_wc_read_sl(queue_));
+    return static_cast<adverb::service_level>(ibv_wc_read_sl(field()));
   }
   /// Wraps: ibv_wc_read_dlid_path_bits(3).
   [[nodiscard]] std::uint8_t path_bits() const noexcept {
     static_assert(Fields.contains(completion_field::path_bits),
                   "the queue was made without completion_field::path_bits");
-    return ibv_wc_read_dlid_path_bits(queue_);
+    return ibv_wc_read_dlid_path_bits(field());
   }
 
  protected:
   [[nodiscard]] bool has(unsigned flag) const noexcept {
-    return (ibv_wc_read_wc_flags(queue_) & flag) != 0;
+    return (ibv_wc_read_wc_flags(field()) & flag) != 0;
+  }
+
+  /// The queue, of which a field is read that only a message has.
+  [[nodiscard]] ibv_cq_ex* field() const noexcept {
+    const bool there =
+        detail::completes_receive(opcode_) || detail::completes_tagged_receive(opcode_);
+    return detail::field_of(queue_, there, "completion::success().receive()");
   }
 
   // What tells whether there is a message, beside the queue: a view that is null where there is
@@ -127,7 +149,7 @@ class extended_tagged_message : public extended_received_message<Fields> {
     static_assert(Fields.contains(completion_field::tag_matching),
                   "the queue was made without completion_field::tag_matching");
     ibv_wc_tm_info info{};
-    ibv_wc_read_tm_info(this->queue_, &info);
+    ibv_wc_read_tm_info(this->field(), &info);
     return {info.tag, info.priv};
   }
   /// True when a posted tag matched. Wraps: ibv_wc_read_wc_flags(3).
@@ -146,42 +168,47 @@ class extended_successful_completion {
 
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] completion_opcode opcode() const noexcept {
-    return static_cast<completion_opcode>(ibv_wc_read_opcode(queue_));
+    return static_cast<completion_opcode>(ibv_wc_read_opcode(field()));
   }
   /// The bytes that a read or atomic brought. Wraps: ibv_wc_read_byte_len(3).
   [[nodiscard]] std::uint32_t length() const noexcept {
-    return extended_received_message<Fields>{queue_, IBV_WC_RECV}.length();
+    return extended_received_message<Fields>{field(), IBV_WC_RECV}.length();
   }
   /// When it completed, in ticks of the device's clock. Wraps: ibv_wc_read_completion_ts(3).
   [[nodiscard]] device_ticks timestamp() const noexcept {
     static_assert(Fields.contains(completion_field::timestamp),
                   "the queue was made without completion_field::timestamp");
-    return static_cast<device_ticks>(ibv_wc_read_completion_ts(queue_));
+    return static_cast<device_ticks>(ibv_wc_read_completion_ts(field()));
   }
   /// When it completed, in nanoseconds since 1970.
   /// Wraps: ibv_wc_read_completion_wallclock_ns(3).
   [[nodiscard]] wall_clock_nanoseconds wall_clock() const noexcept {
     static_assert(Fields.contains(completion_field::wall_clock),
                   "the queue was made without completion_field::wall_clock");
-    return static_cast<wall_clock_nanoseconds>(ibv_wc_read_completion_wallclock_ns(queue_));
+    return static_cast<wall_clock_nanoseconds>(ibv_wc_read_completion_wallclock_ns(field()));
   }
   /// True when the list of a tag matching queue has to be synchronised before more can be added.
   /// Wraps: ibv_wc_read_wc_flags(3).
   [[nodiscard]] bool tag_synchronization_requested() const noexcept {
-    return (ibv_wc_read_wc_flags(queue_) & IBV_WC_TM_SYNC_REQ) != 0;
+    return (ibv_wc_read_wc_flags(field()) & IBV_WC_TM_SYNC_REQ) != 0;
   }
   /// The message, when it was a receive that completed; of a tag matching queue: `receive_tagged`.
+  /// Empty for a completion that failed.
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] extended_received_message<Fields> receive() const noexcept {
-    return {queue_, ibv_wc_read_opcode(queue_)};
+    return {queue_, there_ ? ibv_wc_read_opcode(queue_) : IBV_WC_SEND};
   }
   /// The message that came to a tag matching queue, with a tag or without.
   /// Wraps: ibv_wc_read_opcode(3).
   [[nodiscard]] extended_tagged_message<Fields> receive_tagged() const noexcept {
-    return {queue_, ibv_wc_read_opcode(queue_)};
+    return {queue_, there_ ? ibv_wc_read_opcode(queue_) : IBV_WC_SEND};
   }
 
  private:
+  [[nodiscard]] ibv_cq_ex* field() const noexcept {
+    return detail::field_of(queue_, there_, "completion::success()");
+  }
+
   ibv_cq_ex* queue_;
   bool there_;
 };

@@ -78,6 +78,7 @@ class [[nodiscard]] polled_completions {
       on_failure{policy_}.clear();
       return;
     }
+    detail::require_present("ibv_start_poll", queue_);
     ibv_poll_cq_attr attributes{};
     const int result = ibv_start_poll(queue_, &attributes);
     if (result == 0) [[likely]]

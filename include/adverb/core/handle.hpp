@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <adverb/core/check.hpp>
+#include <adverb/core/hardening.hpp>
 #include <adverb/core/lifetime.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -287,12 +288,7 @@ template <class Native>
 bool check_present(on_failure policy, std::string_view verb, const Native* object) {
   if (object != nullptr) [[likely]]
     return true;
-  policy.report(EINVAL, verb, [&](failure_description& description) {
-    description.explain([&](text_writer& writer) {
-      writer.put("the ").put(name_of(kind_of<Native>));
-      writer.put(" is empty: moved from, closed, or never made");
-    });
-  });
+  policy.report(EINVAL, verb, explain_empty<Native>);
   return false;
 }
 

@@ -9,6 +9,7 @@
 #include <adverb/fwd.hpp>
 
 struct ibv_cq_ex;
+struct ibv_qp_ex;
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -115,6 +116,8 @@ template <>
 struct kind_of_native<ibv_qp> : kind_constant<object_kind::queue_pair> {};
 template <>
 struct kind_of_native<ibv_cq_ex> : kind_constant<object_kind::completion_queue> {};
+template <>
+struct kind_of_native<ibv_qp_ex> : kind_constant<object_kind::queue_pair> {};
 template <>
 struct kind_of_native<rdma_event_channel> : kind_constant<object_kind::event_channel> {};
 template <>

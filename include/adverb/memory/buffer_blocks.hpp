@@ -2,16 +2,15 @@
 // Blocks: registered memory cut into pieces of one size.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
-#include <adverb/core/error.hpp>
+#include <adverb/core/hardening.hpp>
 #include <adverb/memory/buffer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A region cut into blocks of one size, numbered from 0: one compare an access.
+/// A region cut into blocks of one size, numbered from 0.
 template <class Buffer>
 class buffer_blocks {
  public:
@@ -24,22 +23,23 @@ class buffer_blocks {
   /// In bytes.
   [[nodiscard]] std::uint32_t block_size() const noexcept { return block_size_; }
 
-  /// A block. An index that is out of range is reported as by every operation without a policy.
-  [[nodiscard]] Buffer operator[](std::size_t index) const {
-    if (index >= count_) [[unlikely]]
-      out_of_range(index);
+  /// A block. An index that is out of range ends the program (ADVERB_HARDENING_FAST).
+  [[nodiscard]] Buffer operator[](std::size_t index) const noexcept {
+    if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
+      if (index >= count_) [[unlikely]]
+        out_of_range(index, count_);
     return Buffer{adopt, ibv_sge{address_ + index * block_size_, block_size_,
                                  static_cast<std::uint32_t>(key_)}};
   }
 
  private:
-  [[noreturn, gnu::cold, gnu::noinline]] void out_of_range(std::size_t index) const {
-    detail::fail(failure{detail::errno_code(ERANGE), "buffer_blocks::operator[]",
-                         [&](failure_description& description) {
-                           description.explain([&](text_writer& writer) {
-                             writer.put("block ").decimal(index).put(" of ").decimal(count_);
-                           });
-                         }});
+  [[noreturn, gnu::cold, gnu::noinline]] static void out_of_range(std::size_t index,
+                                                                  std::size_t count) noexcept {
+    detail::end_program("buffer_blocks::operator[]", [=](failure_description& description) {
+      description.explain([=](text_writer& writer) {
+        writer.put("block ").decimal(index).put(" of ").decimal(count);
+      });
+    });
   }
 
   std::uint64_t address_ = 0;

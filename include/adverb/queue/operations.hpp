@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/core/byte_order.hpp>
+#include <adverb/core/hardening.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/argument_order.hpp>
@@ -234,6 +236,25 @@ template <class Fields = remote_fields, class T, access_rights Rights>
   return {remote.address(), static_cast<std::uint32_t>(remote.key())};
 }
 
+/// Ends a program that moves more than the peer's memory holds, where that is checked; returns the
+/// payload.
+template <class T, access_rights Rights, class Payload>
+[[nodiscard, gnu::always_inline]] constexpr Payload that_fits(
+    [[maybe_unused]] const remote_buffer<T, Rights>& remote, [[maybe_unused]] std::string_view call,
+    Payload payload) noexcept {
+  if constexpr (hardened(ADVERB_HARDENING_DEBUG)) {
+    const std::uint64_t length = length_of(payload);
+    if (length > remote.size_bytes()) [[unlikely]]
+      end_program(call, [length, room = remote.size_bytes()](failure_description& description) {
+        description.explain([=](text_writer& writer) {
+          writer.decimal(length).put(" bytes do not fit the ").decimal(room);
+          writer.put(" of the remote buffer");
+        });
+      });
+  }
+  return payload;
+}
+
 }  // namespace detail
 
 /// Sends the payload to a receive that the peer has posted.
@@ -251,12 +272,14 @@ template <class... Payload>
                       detail::gather(payload...)};
 }
 
-/// Writes the payload to the start of the peer's memory; the peer's program is not told.
+/// Writes the payload to the start of the peer's memory; the peer's program is not told. More than
+/// that holds ends the program (ADVERB_HARDENING_DEBUG).
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write(const remote_buffer<T, Rights>& remote,
                                    const Payload&... payload) noexcept {
   detail::check_writable<Rights>();
-  return send_request{detail::plain_write{detail::fields_of(remote)}, detail::gather(payload...)};
+  return send_request{detail::plain_write{detail::fields_of(remote)},
+                      detail::that_fits(remote, "write", detail::gather(payload...))};
 }
 
 /// The same, and completes a receive that the peer has posted with 32 bits.
@@ -267,7 +290,7 @@ template <class T, access_rights Rights, class... Payload>
   detail::check_writable<Rights>();
   return send_request{
       detail::immediate_write{detail::fields_of(remote), {detail::in_network_order(data)}},
-      detail::gather(payload...)};
+      detail::that_fits(remote, "write_with_immediate", detail::gather(payload...))};
 }
 
 // Each of these operations has an overload that says which argument comes first. It is only for
@@ -288,12 +311,14 @@ template <class First, class... Rest>
   return send_request{detail::immediate_write{}, detail::no_payload{}};
 }
 
-/// Reads from the start of the peer's memory into local buffers, as much as they hold.
+/// Reads from the start of the peer's memory into local buffers, as much as they hold. More than
+/// the peer's memory holds ends the program (ADVERB_HARDENING_DEBUG).
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto read(const remote_buffer<T, Rights>& remote,
                                   const Payload&... payload) noexcept {
   detail::check_readable<Rights>();
-  return send_request{detail::plain_read{detail::fields_of(remote)}, detail::scatter(payload...)};
+  return send_request{detail::plain_read{detail::fields_of(remote)},
+                      detail::that_fits(remote, "read", detail::scatter(payload...))};
 }
 
 template <class First, class... Rest>

@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -191,6 +192,33 @@ template <class Buffer, std::size_t Extent>
 [[nodiscard]] constexpr auto scatter(std::span<Buffer, Extent> list) noexcept {
   return listed_elements<mutable_buffer>{list};
 }
+
+/// In bytes.
+template <std::size_t Count>
+[[nodiscard]] constexpr std::uint64_t length_of(const held_elements<Count>& payload) noexcept {
+  std::uint64_t sum = 0;
+  if constexpr (Count != 0)
+    for (const ibv_sge& element : payload.elements) sum += element.length;
+  return sum;
+}
+template <std::size_t Count>
+[[nodiscard]] constexpr std::uint64_t length_of(const inline_elements<Count>& payload) noexcept {
+  std::uint64_t sum = 0;
+  for (const ibv_sge& element : payload.elements) sum += element.length;
+  return sum;
+}
+template <class Buffer>
+[[nodiscard]] constexpr std::uint64_t length_of(const listed_elements<Buffer>& payload) noexcept {
+  std::uint64_t sum = 0;
+  for (const Buffer& buffer : payload.buffers) sum += buffer.size();
+  return sum;
+}
+[[nodiscard]] inline std::uint64_t length_of(const listed_inline_elements& payload) noexcept {
+  std::uint64_t sum = 0;
+  for (const inline_data& piece : payload.pieces) sum += piece.native().length;
+  return sum;
+}
+[[nodiscard]] constexpr std::uint64_t length_of(const no_payload&) noexcept { return 0; }
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

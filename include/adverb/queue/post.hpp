@@ -79,6 +79,7 @@ template <class Queue, bool JustOne>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
     typename Queue::object_type* object, typename Queue::native_request* first,
     std::uint32_t count) noexcept {
+  require_present(verb_of(Queue::kind), object);
   typename Queue::native_request* bad;
   if constexpr (!JustOne)
     bad = nullptr;

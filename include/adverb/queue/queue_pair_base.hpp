@@ -103,9 +103,8 @@ class queue_pair_base : public handle_base<ibv_qp> {
 
   /// Posts work requests, all sends or all receives, in their order and with one doorbell.
   /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
-  /// threads are serialised by the provider. Nothing checks that the pair is not empty, nor that
-  /// what a request moves fits the remote buffer that it names. Wraps: ibv_post_send(3),
-  /// ibv_post_recv(3).
+  /// threads are serialised by the provider. A pair that is empty (moved from) ends the program
+  /// (ADVERB_HARDENING_FAST). Wraps: ibv_post_send(3), ibv_post_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post<Transport, State>(native_handle(), requests...);

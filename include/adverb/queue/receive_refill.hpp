@@ -27,6 +27,8 @@ struct receive_refill_options {
 namespace detail {
 
 class shared_receive_queue_base;
+template <transport Transport, qp_state State>
+class queue_pair_base;
 template <work_queue_state State>
 class work_queue_base;
 

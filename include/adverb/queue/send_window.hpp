@@ -170,6 +170,7 @@ class [[nodiscard]] send_window {
     if constexpr (count > 0 && plain && all_sends && single) {
       if ((requests.is_signaled() || ...) || !credits_.stays_in_stretch(count)) [[unlikely]]
         return post_signaled(requests.signaled(count == 1 || requests.is_signaled())...);
+      assume_engine();
       const post_result posted = engine_.post(requests...);
       if (posted) [[likely]]
         credits_.count_unsignaled(count);
@@ -229,6 +230,11 @@ class [[nodiscard]] send_window {
   /// In place of how many requests were accepted.
   static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
+  /// A window without a pair has no credits, so there is nothing to check again.
+  [[gnu::always_inline]] void assume_engine() const noexcept {
+    if (!engine_) __builtin_unreachable();
+  }
+
   template <bool AllSend>
   static constexpr void check_all_send() noexcept {
     static_assert(AllSend,
@@ -254,6 +260,7 @@ class [[nodiscard]] send_window {
   [[nodiscard, gnu::always_inline]] post_result hand_over(
       const Flags& signaled, std::index_sequence<Index...>,
       const Requests&... requests) const noexcept {
+    assume_engine();
     return engine_.post(requests.signaled(signaled[Index])...);
   }
 

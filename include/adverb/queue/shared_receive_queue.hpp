@@ -48,8 +48,8 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
 
   /// Posts receives, in their order and with one doorbell. Whichever pair a message arrives at
   /// takes the next one; the completion says which it was. Allocates nothing and takes no lock of
-  /// its own; posts from several threads are serialised by the provider. Nothing checks that the
-  /// queue is not empty (moved from). Wraps: ibv_post_srq_recv(3).
+  /// its own; posts from several threads are serialised by the provider. A queue that is empty
+  /// (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post_receives_to<detail::posted_shared_receive_queue>(native_handle(),

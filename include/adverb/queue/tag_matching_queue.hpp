@@ -77,8 +77,8 @@ class tag_matching_queue_base : public shared_receive_queue_base {
   using shared_receive_queue_base::shared_receive_queue_base;
 
   /// Posts operations on the list, in their order: `add_tag`, `delete_tag`, `synchronize_tags`.
-  /// Allocates nothing; posts from several threads are serialised by the provider. Nothing checks
-  /// that the queue is not empty (moved from). Wraps: ibv_post_srq_ops(3).
+  /// Allocates nothing; posts from several threads are serialised by the provider. A queue that is
+  /// empty (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_ops(3).
   template <class... Operations>
   [[gnu::always_inline]] post_result post_operations(
       const Operations&... operations) const noexcept {

@@ -18,6 +18,9 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
+template <window_type Type>
+class memory_window_base;
+
 struct bind_window_operation {
   static constexpr ibv_wr_opcode opcode = IBV_WR_BIND_MW;
   static constexpr send_operation extended = send_operation::bind_window;

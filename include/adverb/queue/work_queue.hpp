@@ -68,8 +68,8 @@ class work_queue_base : public handle_base<ibv_wq> {
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->wq_context; }
 
   /// Posts receives, in their order and with one doorbell. Allocates nothing and takes no lock of
-  /// its own; posts from several threads are serialised by the provider. Nothing checks that the
-  /// queue is not empty (moved from). Wraps: ibv_post_wq_recv(3).
+  /// its own; posts from several threads are serialised by the provider. A queue that is empty
+  /// (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_wq_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(State != work_queue_state::reset,

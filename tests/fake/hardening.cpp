@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// What ends a program that is wrong, with a sentence, instead of reading what is not there.
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <support/catch.hpp>
+#include <support/ended_program.hpp>
+
+#include "fake.hpp"
+#include "test_bench.hpp"
+
+using namespace adverb;
+
+#if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
+
+namespace {
+
+constexpr std::string_view empty_queue_pair =
+    ": EINVAL (Invalid argument); the queue pair is empty: moved from, closed, or never made";
+
+ibv_wc too_long() {
+  ibv_wc native{};
+  native.wr_id = 42;
+  native.status = IBV_WC_LOC_LEN_ERR;
+  native.qp_num = 0x11;
+  return native;
+}
+
+ibv_wc sent() {
+  ibv_wc native{};
+  native.wr_id = 42;
+  native.status = IBV_WC_SUCCESS;
+  native.opcode = IBV_WC_SEND;
+  native.qp_num = 0x11;
+  return native;
+}
+
+constexpr std::string_view failed_request =
+    "completion::success() on qp 0x11 id 42: EINVAL (Invalid argument); the work request failed "
+    "(local length error): check() it first";
+constexpr std::string_view no_receive =
+    "completion::success().receive() on qp 0x11 id 42: EINVAL (Invalid argument); it is the "
+    "completion of no receive: test the view before reading it";
+
+}  // namespace
+
+TEST_CASE("a field of a completion that failed ends the program") {
+  const completion failed{too_long()};
+  CHECK(words_at_the_end([&] { (void)failed.success().length(); }) == failed_request);
+  CHECK(words_at_the_end([&] { (void)failed.success().opcode(); }) == failed_request);
+  CHECK(words_at_the_end([&] { (void)failed.success().tag_synchronization_requested(); }) ==
+        failed_request);
+}
+
+TEST_CASE("a completion that failed is that of no message") {
+  const completion failed{too_long()};
+  CHECK_FALSE(failed.success().receive());
+  CHECK_FALSE(failed.success().receive_tagged());
+  CHECK(words_at_the_end([&] { (void)failed.success().receive().length(); }) ==
+        "completion::success().receive() on qp 0x11 id 42: EINVAL (Invalid argument); the work "
+        "request failed (local length error): check() it first");
+}
+
+TEST_CASE("a field of a message that did not come ends the program") {
+  const completion done{sent()};
+  REQUIRE_FALSE(done.success().receive());
+  const received_message none = done.success().receive();
+  CHECK(words_at_the_end([&] { (void)none.length(); }) == no_receive);
+  CHECK(words_at_the_end([&] { (void)none.immediate(); }) == no_receive);
+  CHECK(words_at_the_end([&] { (void)none.has_grh(); }) == no_receive);
+  CHECK(words_at_the_end([&] { (void)none.source_queue_pair(); }) == no_receive);
+  CHECK(words_at_the_end([&] { (void)done.success().receive_tagged().tag_matched(); }) ==
+        no_receive);
+}
+
+TEST_CASE("a field of an extended completion that failed ends the program") {
+  const auto at = [](const ibv_wc& native, const auto& look) {
+    test_bench bench;
+    const extended_completion_queue<> queue{bench.context, 16};
+    bench.machine.complete(queue.native_handle(), native, {});
+    return words_at_the_end([&] {
+      for (const auto& done : queue.poll(1)) look(done);
+    });
+  };
+  constexpr std::string_view reason = "the work request failed (local length error)";
+  CHECK(at(too_long(), [](const auto& done) {
+          (void)done.success().length();
+        }).starts_with("completion::success() on id 42: "));
+  CHECK(at(too_long(), [](const auto& done) {
+          (void)done.success().receive().length();
+        }).find(reason) != std::string::npos);
+  CHECK(at(sent(), [](const auto& done) {
+          (void)done.success().receive().length();
+        }).ends_with("it is the completion of no receive: test the view before reading it"));
+}
+
+TEST_CASE("a post through a pair that was moved from ends the program") {
+  test_bench bench;
+  auto pair = bench.ready<transport::rc>();
+  const auto moved = std::move(pair);
+  const std::vector<std::byte> bytes(8);
+  CHECK(words_at_the_end([&] { (void)pair.post(send(inline_data{bytes})); }) ==
+        "ibv_post_send" + std::string{empty_queue_pair});
+  CHECK(words_at_the_end([&] { (void)pair.post(receive()); }) ==
+        "ibv_post_recv" + std::string{empty_queue_pair});
+  CHECK(words_at_the_end([&] { (void)queue_pair_ref<transport::rc>{}.post(receive()); }) ==
+        "ibv_post_recv" + std::string{empty_queue_pair});
+}
+
+TEST_CASE("a post to another queue that is empty ends the program") {
+  CHECK(words_at_the_end([] { (void)shared_receive_queue_ref{}.post(receive()); }) ==
+        "ibv_post_srq_recv: EINVAL (Invalid argument); the shared receive queue is empty: moved "
+        "from, closed, or never made");
+  CHECK(words_at_the_end([] { (void)work_queue_ref<>{}.post(receive()); }) ==
+        "ibv_post_wq_recv: EINVAL (Invalid argument); the work queue is empty: moved from, closed, "
+        "or never made");
+  CHECK(words_at_the_end([] { (void)tag_matching_queue_ref{}.post_operations(delete_tag({})); }) ==
+        "ibv_post_srq_ops: EINVAL (Invalid argument); the shared receive queue is empty: moved "
+        "from, closed, or never made");
+  CHECK(words_at_the_end([] { (void)extended_sender<transport::rc>{}.start(); }) ==
+        "ibv_wr_start" + std::string{empty_queue_pair});
+}
+
+TEST_CASE("a poll of a queue that is empty ends the program") {
+  std::array<completion, 4> batch;
+  CHECK(words_at_the_end([&] { (void)completion_queue_ref{}.poll(batch); }) ==
+        "ibv_poll_cq: EINVAL (Invalid argument); the completion queue is empty: moved from, "
+        "closed, or never made");
+  CHECK(words_at_the_end([] { (void)extended_completion_queue_ref<>{}.poll(); }) ==
+        "ibv_start_poll: EINVAL (Invalid argument); the completion queue is empty: moved from, "
+        "closed, or never made");
+}
+
+TEST_CASE("a block that is not there ends the program") {
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  const memory_region region{bench.domain, bytes};
+  const auto blocks = region.blocks(24);
+  REQUIRE(blocks.size() == 2);
+  CHECK(words_at_the_end([&] { (void)blocks[2]; }) ==
+        "buffer_blocks::operator[]: EINVAL (Invalid argument); block 2 of 2");
+}
+
+#endif
+
+#if ADVERB_HARDENING >= ADVERB_HARDENING_DEBUG
+
+TEST_CASE("moving more than the peer's memory holds ends the program") {
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  const memory_region region{bench.domain, bytes};
+  const remote_buffer<std::byte, access_right::remote_read | access_right::remote_write> there{
+      adopt, 0x1000, 48, rkey{7}};
+  const auto larger = [](std::string_view call, int bytes_of_it) {
+    return std::string{call} + ": EINVAL (Invalid argument); " + std::to_string(bytes_of_it) +
+           " bytes do not fit the 48 of the remote buffer";
+  };
+  CHECK(words_at_the_end([&] { (void)write(there, region.slice(0, 49)); }) == larger("write", 49));
+  CHECK(words_at_the_end([&] {
+          (void)write_with_immediate(there, immediate{1}, region.slice(0, 40), region.slice(0, 9));
+        }) == larger("write_with_immediate", 49));
+  CHECK(words_at_the_end([&] { (void)read(there, region.buffer()); }) == larger("read", 64));
+  const std::array<const_buffer, 2> list{region.slice(0, 32), region.slice(0, 32)};
+  CHECK(words_at_the_end([&] { (void)write(there, std::span{list}); }) == larger("write", 64));
+  CHECK(words_at_the_end([&] { (void)write(there, inline_data{bytes}); }) == larger("write", 64));
+  CHECK(words_at_the_end([&] { (void)write(there, region.slice(0, 48)); }) == "it went on");
+}
+
+TEST_CASE("a post through an extended sender that is empty ends the program") {
+  CHECK(words_at_the_end([] {
+          (void)extended_sender<transport::rc>{}.post(send());
+        }).starts_with("ibv_wr_start: EINVAL"));
+}
+
+#endif

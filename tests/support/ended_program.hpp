@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// How a program ends that does what is never right.
+#pragma once
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <adverb/core/failure_hook.hpp>
+#include <support/catch.hpp>
+
+/// Calls the function in a process of its own, and returns what it told the failure hook before it
+/// aborted; "it went on" if it did not.
+template <class Function>
+std::string words_at_the_end(const Function& function) {
+  int ends[2] = {};
+  REQUIRE(pipe(ends) == 0);
+  static int to_parent = -1;
+  to_parent = ends[1];
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  REQUIRE(child != -1);
+  if (child == 0) {
+    // Catch would report the signal as a failure.
+    std::signal(SIGABRT, SIG_DFL);
+    adverb::set_failure_hook(
+        [](const adverb::failure& why) noexcept { dprintf(to_parent, "%s", why.what()); });
+    function();
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string words;
+  char buffer[1024];
+  for (ssize_t count = 0; (count = read(ends[0], buffer, sizeof buffer)) > 0;)
+    words.append(buffer, static_cast<std::size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT) return "it went on";
+  return words;
+}
