@@ -4,7 +4,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <adverb/core/byte_order.hpp>
+#include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/ids.hpp>
 
 namespace {

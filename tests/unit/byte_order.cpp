@@ -7,7 +7,7 @@
 
 #include <endian.h>
 
-#include <adverb/core/byte_order.hpp>
+#include <adverb/core/detail/byte_order.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb::detail;

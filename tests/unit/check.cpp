@@ -4,7 +4,7 @@
 #include <climits>
 #include <system_error>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 
 namespace {

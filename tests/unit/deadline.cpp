@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include <adverb/core/deadline.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <support/catch.hpp>
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 #include <support/told_failures.hpp>

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include <adverb/core/lifetime.hpp>
+#include <adverb/core/detail/lifetime.hpp>
 #include <support/catch.hpp>
 
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include <adverb/cm/lookup_error.hpp>
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

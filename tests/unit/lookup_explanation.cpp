@@ -3,7 +3,7 @@
 #include <string>
 #include <system_error>
 
-#include <adverb/cm/explain_lookup.hpp>
+#include <adverb/cm/detail/explain_lookup.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -2,7 +2,7 @@
 // How much private data each message carries, on each kind of link.
 #include <cstddef>
 
-#include <adverb/cm/private_data_limit.hpp>
+#include <adverb/cm/detail/private_data_limit.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

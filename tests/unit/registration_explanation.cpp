@@ -6,7 +6,7 @@
 
 #include <sys/resource.h>
 
-#include <adverb/memory/explain_registration.hpp>
+#include <adverb/memory/detail/explain_registration.hpp>
 #include <support/catch.hpp>
 
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include <adverb/queue/send_credits.hpp>
+#include <adverb/queue/detail/send_credits.hpp>
 #include <support/catch.hpp>
 
 using adverb::detail::send_credits;

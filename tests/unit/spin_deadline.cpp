@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <adverb/core/deadline.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <support/catch.hpp>
 
 namespace {

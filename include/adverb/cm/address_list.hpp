@@ -11,11 +11,11 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/address_info.hpp>
-#include <adverb/cm/explain_lookup.hpp>
+#include <adverb/cm/detail/explain_lookup.hpp>
 #include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/lookup_options.hpp>
 #include <adverb/cm/socket_address.hpp>
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

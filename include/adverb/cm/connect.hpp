@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include <adverb/cm/connect_attempt.hpp>
 #include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connector.hpp>
-#include <adverb/cm/host_addresses.hpp>
+#include <adverb/cm/detail/connect_attempt.hpp>
+#include <adverb/cm/detail/host_addresses.hpp>
 #include <adverb/cm/prepare.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <adverb/cm/connection_parameters.hpp>
-#include <adverb/cm/drain.hpp>
+#include <adverb/cm/detail/drain.hpp>
+#include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/private_data.hpp>
-#include <adverb/cm/session.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

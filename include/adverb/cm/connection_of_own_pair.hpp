@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
-#include <adverb/cm/drive_own_pair.hpp>
+#include <adverb/cm/detail/drive_own_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

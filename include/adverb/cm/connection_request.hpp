@@ -6,8 +6,8 @@
 
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
+#include <adverb/cm/detail/state_when_made.hpp>
 #include <adverb/cm/request_of_own_pair.hpp>
-#include <adverb/cm/state_when_made.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

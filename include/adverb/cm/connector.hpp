@@ -8,11 +8,11 @@
 
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connector_of_own_pair.hpp>
-#include <adverb/cm/create_endpoint.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
+#include <adverb/cm/detail/create_endpoint.hpp>
+#include <adverb/cm/detail/state_when_made.hpp>
 #include <adverb/cm/rejection.hpp>
-#include <adverb/cm/state_when_made.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

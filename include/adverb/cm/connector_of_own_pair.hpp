@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <adverb/cm/connection_of_own_pair.hpp>
-#include <adverb/cm/own_pair_holder.hpp>
+#include <adverb/cm/detail/own_pair_holder.hpp>
 #include <adverb/cm/rejection.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

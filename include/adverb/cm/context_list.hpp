@@ -7,8 +7,8 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/explain_call.hpp>
-#include <adverb/core/check.hpp>
+#include <adverb/cm/detail/explain_call.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/device/context.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <adverb/cm/datagram_peer.hpp>
+#include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/multicast_membership.hpp>
-#include <adverb/cm/session.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

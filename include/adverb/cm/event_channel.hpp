@@ -7,9 +7,9 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/explain_call.hpp>
-#include <adverb/core/deadline.hpp>
-#include <adverb/core/file_descriptor.hpp>
+#include <adverb/cm/detail/explain_call.hpp>
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/fwd.hpp>
 

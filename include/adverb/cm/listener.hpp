@@ -8,7 +8,7 @@
 
 #include <adverb/cm/accept_options.hpp>
 #include <adverb/cm/connection_request.hpp>
-#include <adverb/cm/create_endpoint.hpp>
+#include <adverb/cm/detail/create_endpoint.hpp>
 #include <adverb/cm/listener_options.hpp>
 #include <adverb/cm/prepare.hpp>
 

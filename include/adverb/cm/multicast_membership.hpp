@@ -8,9 +8,9 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/datagram_way.hpp>
+#include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/multicast_role.hpp>
-#include <adverb/cm/session.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

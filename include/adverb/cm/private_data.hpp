@@ -14,7 +14,7 @@
 #include <system_error>
 #include <type_traits>
 
-#include <adverb/core/byte_order.hpp>
+#include <adverb/core/detail/byte_order.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

@@ -8,14 +8,14 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/completion/check_completion.hpp>
 #include <adverb/completion/completion_opcode.hpp>
+#include <adverb/completion/detail/check_completion.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/attributes.hpp>
-#include <adverb/core/byte_order.hpp>
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/handle.hpp>
-#include <adverb/core/hardening.hpp>
 #include <adverb/core/ids.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -6,7 +6,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/file_descriptor.hpp>
+#include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/fwd.hpp>
 

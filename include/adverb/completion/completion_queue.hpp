@@ -11,11 +11,11 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/completion/common_completion_queue.hpp>
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_queue_options.hpp>
+#include <adverb/completion/detail/common_completion_queue.hpp>
 #include <adverb/completion/up_to.hpp>
-#include <adverb/core/thread_sanitizer.hpp>
+#include <adverb/core/detail/thread_sanitizer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

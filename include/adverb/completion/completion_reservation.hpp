@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/completion/reserved_completions.hpp>
+#include <adverb/completion/detail/reserved_completions.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

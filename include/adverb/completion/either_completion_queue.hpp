@@ -9,8 +9,8 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
-#include <adverb/core/missing_feature.hpp>
-#include <adverb/core/same_result.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
+#include <adverb/core/detail/same_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,12 +8,12 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/completion/check_completion.hpp>
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_field.hpp>
 #include <adverb/completion/completion_opcode.hpp>
+#include <adverb/completion/detail/check_completion.hpp>
 #include <adverb/completion/status.hpp>
-#include <adverb/core/byte_order.hpp>
+#include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/ids.hpp>
 

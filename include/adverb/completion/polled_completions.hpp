@@ -8,9 +8,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/completion/common_completion_queue.hpp>
+#include <adverb/completion/detail/common_completion_queue.hpp>
 #include <adverb/completion/extended_completion.hpp>
-#include <adverb/core/thread_sanitizer.hpp>
+#include <adverb/core/detail/thread_sanitizer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <system_error>
 
-#include <adverb/core/callable_ref.hpp>
-#include <adverb/core/missing_feature.hpp>
+#include <adverb/core/detail/callable_ref.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <adverb/core/check.hpp>
-#include <adverb/core/hardening.hpp>
-#include <adverb/core/lifetime.hpp>
+#include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/hardening.hpp>
+#include <adverb/core/detail/lifetime.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

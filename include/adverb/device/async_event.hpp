@@ -9,7 +9,7 @@
 
 #include <adverb/core/handle.hpp>
 #include <adverb/device/async_event_type.hpp>
-#include <adverb/device/describe_device.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -14,11 +14,11 @@
 #include <endian.h>
 #include <infiniband/verbs.h>
 
-#include <adverb/core/call_if_declared.hpp>
-#include <adverb/core/file_descriptor.hpp>
+#include <adverb/core/detail/call_if_declared.hpp>
+#include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/device/async_event.hpp>
-#include <adverb/device/describe_device.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/device/device_attributes.hpp>
 #include <adverb/device/gid.hpp>

@@ -11,7 +11,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/device/guid.hpp>
 
 namespace adverb::inline ADVERB_ABI {

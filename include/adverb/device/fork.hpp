@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -12,7 +12,7 @@
 
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/memory/check_slice.hpp>
+#include <adverb/memory/detail/check_slice.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

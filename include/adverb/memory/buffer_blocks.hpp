@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <adverb/core/hardening.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/memory/buffer.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -15,8 +15,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
-#include <adverb/device/device_limit.hpp>
-#include <adverb/memory/byte_extent.hpp>
+#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/memory/detail/byte_extent.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -12,8 +12,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/memory/detail/explain_registration.hpp>
 #include <adverb/memory/device_memory.hpp>
-#include <adverb/memory/explain_registration.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/reregistration.hpp>

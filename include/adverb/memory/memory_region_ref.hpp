@@ -15,7 +15,7 @@
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/buffer.hpp>
 #include <adverb/memory/buffer_blocks.hpp>
-#include <adverb/memory/byte_extent.hpp>
+#include <adverb/memory/detail/byte_extent.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/missing_feature.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_allocator.hpp>
 #include <adverb/memory/thread_domain.hpp>

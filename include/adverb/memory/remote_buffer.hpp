@@ -10,12 +10,12 @@
 #include <string_view>
 #include <type_traits>
 
-#include <adverb/core/byte_order.hpp>
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/access.hpp>
-#include <adverb/memory/check_slice.hpp>
+#include <adverb/memory/detail/check_slice.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/missing_feature.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/registrable_memory.hpp>

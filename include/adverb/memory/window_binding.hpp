@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
+#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 

@@ -8,7 +8,7 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/address.hpp>
 #include <adverb/queue/address_of_sender.hpp>
-#include <adverb/queue/explain_address.hpp>
+#include <adverb/queue/detail/explain_address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -9,7 +9,7 @@
 #include <adverb/completion/completion.hpp>
 #include <adverb/queue/address.hpp>
 #include <adverb/queue/datagram.hpp>
-#include <adverb/queue/explain_address.hpp>
+#include <adverb/queue/detail/explain_address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,8 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/durations.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/endpoint.hpp>
-#include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
-#include <adverb/core/byte_order.hpp>
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/device/gid.hpp>
 #include <adverb/device/port.hpp>

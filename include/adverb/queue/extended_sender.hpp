@@ -9,9 +9,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/thread_sanitizer.hpp>
 #include <adverb/core/handle.hpp>
-#include <adverb/core/thread_sanitizer.hpp>
-#include <adverb/queue/post.hpp>
+#include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/send_operation.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -14,7 +14,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
-#include <adverb/device/device_limit.hpp>
+#include <adverb/device/detail/device_limit.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

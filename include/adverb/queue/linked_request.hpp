@@ -2,7 +2,7 @@
 // A request among others that were prepared to be posted together.
 #pragma once
 
-#include <adverb/queue/patchable_request.hpp>
+#include <adverb/queue/detail/patchable_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

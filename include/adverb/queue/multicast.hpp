@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/handle.hpp>
-#include <adverb/queue/explain_address.hpp>
+#include <adverb/queue/detail/explain_address.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI {

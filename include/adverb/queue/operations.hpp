@@ -11,11 +11,11 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/byte_order.hpp>
-#include <adverb/core/hardening.hpp>
+#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
-#include <adverb/queue/argument_order.hpp>
+#include <adverb/queue/detail/argument_order.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/work_request.hpp>
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <system_error>
 
-#include <adverb/core/check.hpp>
-#include <adverb/queue/explain_post.hpp>
-#include <adverb/queue/posted_to.hpp>
+#include <adverb/core/detail/check.hpp>
+#include <adverb/queue/detail/explain_post.hpp>
+#include <adverb/queue/detail/posted_to.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

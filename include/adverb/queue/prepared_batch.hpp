@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <adverb/core/indexed_values.hpp>
+#include <adverb/core/detail/indexed_values.hpp>
 #include <adverb/queue/linked_request.hpp>
 #include <adverb/queue/post_result.hpp>
 

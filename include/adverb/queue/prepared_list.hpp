@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/queue/linked_request.hpp>
 #include <adverb/queue/post_result.hpp>
 

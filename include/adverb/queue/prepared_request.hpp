@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <adverb/queue/patchable_request.hpp>
+#include <adverb/queue/detail/patchable_request.hpp>
 #include <adverb/queue/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -7,7 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/queue_pair_base.hpp>
+#include <adverb/queue/detail/queue_pair_base.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

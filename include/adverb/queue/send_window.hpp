@@ -16,10 +16,10 @@
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/extended_completion.hpp>
+#include <adverb/queue/detail/prepared_for_window.hpp>
+#include <adverb/queue/detail/send_credits.hpp>
 #include <adverb/queue/extended_sender.hpp>
-#include <adverb/queue/prepared_for_window.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
-#include <adverb/queue/send_credits.hpp>
 #include <adverb/queue/send_window_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -10,7 +10,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/queue/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {

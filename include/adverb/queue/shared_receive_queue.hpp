@@ -8,9 +8,9 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/explain_shared_receive_queue.hpp>
-#include <adverb/queue/post.hpp>
-#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/detail/explain_shared_receive_queue.hpp>
+#include <adverb/queue/detail/post.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -11,8 +11,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/device/device_limit.hpp>
-#include <adverb/queue/completing_receive_queue.hpp>
+#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/queue/detail/completing_receive_queue.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/tag_operations.hpp>
 

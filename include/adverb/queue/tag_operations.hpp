@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/payload.hpp>
+#include <adverb/queue/detail/payload.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {

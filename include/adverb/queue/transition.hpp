@@ -8,7 +8,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
-#include <adverb/queue/check_attribute.hpp>
+#include <adverb/queue/detail/check_attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_plan.hpp>

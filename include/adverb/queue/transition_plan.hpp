@@ -14,8 +14,8 @@
 #include <adverb/device/choose_gid.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
+#include <adverb/queue/detail/explain_transition.hpp>
 #include <adverb/queue/endpoint.hpp>
-#include <adverb/queue/explain_transition.hpp>
 #include <adverb/queue/path_migration.hpp>
 
 namespace adverb::inline ADVERB_ABI {

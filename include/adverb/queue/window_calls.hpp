@@ -8,10 +8,10 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/missing_feature.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/memory_window.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/postable.hpp>
-#include <adverb/queue/queue_traits.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -9,7 +9,7 @@
 
 #include <adverb/fwd.hpp>
 #include <adverb/memory/window_binding.hpp>
-#include <adverb/queue/payload.hpp>
+#include <adverb/queue/detail/payload.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/work_request.hpp>

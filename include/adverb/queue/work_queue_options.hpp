@@ -11,9 +11,9 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/device/device_limit.hpp>
+#include <adverb/device/detail/device_limit.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/explain_other_device.hpp>
+#include <adverb/queue/detail/explain_other_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

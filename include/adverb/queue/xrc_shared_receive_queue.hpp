@@ -8,7 +8,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/queue/completing_receive_queue.hpp>
+#include <adverb/queue/detail/completing_receive_queue.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_domain.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/queue_traits.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/xrc_domain.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -11,7 +11,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/missing_feature.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/steering/flow.hpp>
 

@@ -12,8 +12,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/fwd.hpp>
-#include <adverb/queue/queue_traits.hpp>
-#include <adverb/steering/explain_flow.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/steering/detail/explain_flow.hpp>
 #include <adverb/steering/flow_rule.hpp>
 #include <adverb/steering/flow_specification.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
+#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/steering/esp.hpp>

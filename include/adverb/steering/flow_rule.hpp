@@ -9,9 +9,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/steering/detail/specification.hpp>
+#include <adverb/steering/detail/specification_order.hpp>
 #include <adverb/steering/flow_options.hpp>
-#include <adverb/steering/specification.hpp>
-#include <adverb/steering/specification_order.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/steering/specification.hpp>
+#include <adverb/steering/detail/specification.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

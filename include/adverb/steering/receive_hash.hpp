@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include <adverb/core/check.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <adverb/device/receive_side_scaling.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/problem_list.hpp>
+#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/indirection_table.hpp>
 #include <adverb/queue/queue_pair.hpp>

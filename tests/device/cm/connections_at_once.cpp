@@ -7,7 +7,7 @@
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
-#include <adverb/core/lifetime.hpp>
+#include <adverb/core/detail/lifetime.hpp>
 #include <support/catch.hpp>
 
 #include "cm/resources.hpp"

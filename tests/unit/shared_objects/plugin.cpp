@@ -6,8 +6,8 @@
 
 #include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/status.hpp>
+#include <adverb/core/detail/lifetime.hpp>
 #include <adverb/core/error.hpp>
-#include <adverb/core/lifetime.hpp>
 
 #define EXPORTED extern "C" [[gnu::visibility("default")]]
 

@@ -7,8 +7,8 @@
 
 #include <adverb/completion/completion_reservation.hpp>
 #include <adverb/completion/status.hpp>
+#include <adverb/core/detail/lifetime.hpp>
 #include <adverb/core/error.hpp>
-#include <adverb/core/lifetime.hpp>
 #include <support/catch.hpp>
 #include <support/told_failures.hpp>
 

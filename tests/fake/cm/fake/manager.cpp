@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <adverb/cm/kept_domains.hpp>
+#include <adverb/cm/detail/kept_domains.hpp>
 
 #include "state.hpp"
 

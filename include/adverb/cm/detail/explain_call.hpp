@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Why a call of librdmacm failed, as far as this side can see.
+#pragma once
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include <rdma/rdma_cma.h>
+#include <unistd.h>
+
+#include <adverb/cm/detail/local_addresses.hpp>
+#include <adverb/cm/socket_address.hpp>
+#include <adverb/core/text.hpp>
+#include <adverb/core/timeout.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A call that failed on an identifier, with the addresses that it was given.
+struct failed_call {
+  std::string_view verb;
+  std::error_code code;
+  const rdma_cm_id* id;
+  cm::socket_address to;
+  cm::socket_address from;
+
+  [[nodiscard]] cm::socket_address local() const noexcept {
+    return address_in(&id->route.addr.src_addr);
+  }
+  [[nodiscard]] cm::socket_address peer() const noexcept {
+    return address_in(&id->route.addr.dst_addr);
+  }
+};
+
+inline void explain_event_channel(text_writer& writer, const std::error_code& code) {
+  // librdmacm looks on after it was refused, and ends with ENOENT.
+  const char* const device = "/dev/infiniband/rdma_cm";
+  if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
+    writer.put("this program has no right to open ").put(std::string_view{device});
+  else if (code == std::errc::too_many_files_open)
+    writer.put("this program has too many files open: see ulimit -n");
+  else
+    writer.put("rdma_cm needs an RDMA device, and the kernel module rdma_ucm");
+}
+
+/// "no RDMA device serves 10.9.0.1 (eth0); the RDMA devices here have 10.1.0.1 (rxe0)".
+inline void explain_no_device(text_writer& writer, const cm::socket_address& address) {
+  writer.put("no RDMA device serves ").put(address.with_port(0));
+  const auto interface = interface_of(address);
+  if (!interface.view().empty()) writer.put(" (").put(interface.view()).put(")");
+  writer.put("; ");
+  put_rdma_addresses(writer, address.family());
+}
+/// The same of an address elsewhere.
+inline void explain_no_device_towards(text_writer& writer, const cm::socket_address& address) {
+  writer.put("the way to ").put(address.with_port(0)).put(" leads over no RDMA device; ");
+  put_rdma_addresses(writer, address.family());
+}
+
+/// A link-local address that does not say on which link.
+inline bool lacks_scope(const cm::socket_address& address) noexcept {
+  return address.is_link_local() && address.scope() == 0;
+}
+inline void explain_lack_of_scope(text_writer& writer, const cm::socket_address& address) {
+  writer.put("a link-local address needs its interface: ");
+  writer.put(*address.ipv6()).put("%eth0, say");
+}
+
+/// Why an identifier cannot have a local address.
+inline void explain_local_address(text_writer& writer, const std::error_code& code,
+                                  const cm::socket_address& address) {
+  // Linux has said either of a port that is taken.
+  const bool unavailable =
+      code == std::errc::address_in_use || code == std::errc::address_not_available;
+  if (code == std::errc::permission_denied) {
+    writer.put("ports below 1024 are for privileged programs");
+  } else if (lacks_scope(address)) {
+    explain_lack_of_scope(writer, address);
+  } else if (!address.is_any() && interface_of(address).view().empty()) {
+    writer.put(address.with_port(0)).put(" is no address of this machine; ");
+    put_rdma_addresses(writer, address.family());
+  } else if (unavailable) {
+    writer.put("port ").decimal(address.port()).put(" is taken: something listens on it already");
+  } else if (code == std::errc::no_such_device) {
+    explain_no_device(writer, address);
+  }
+}
+
+inline void explain_bind(text_writer& writer, const failed_call& call) {
+  if (call.to.is_empty())
+    writer.put("no address is given");
+  else if (!call.local().is_empty())
+    writer.put("it has the address ").put(call.local()).put(" already");
+  else
+    explain_local_address(writer, call.code, call.to);
+}
+
+inline void explain_listen(text_writer& writer, const failed_call& call) {
+  if (!call.peer().is_empty())
+    writer.put("it was made to connect to ").put(call.peer());
+  else if (call.code == std::errc::invalid_argument)
+    writer.put("it listens already");
+  else if (!call.local().is_empty())
+    explain_local_address(writer, call.code, call.local());
+}
+
+inline void explain_resolve_address(text_writer& writer, const failed_call& call) {
+  const cm::socket_address from = call.from.is_empty() ? call.local() : call.from;
+  if (call.to.is_empty()) {
+    writer.put("no address is given");
+  } else if (!from.is_empty() && from.family() != call.to.family()) {
+    writer.put(from).put(" is ").put(from.family()).put(", and ");
+    writer.put(call.to).put(" is ").put(call.to.family());
+  } else if (call.code == std::errc::network_unreachable ||
+             call.code == std::errc::host_unreachable) {
+    writer.put("this machine has no route to ").put(call.to.with_port(0)).put("; ");
+    put_rdma_addresses(writer, call.to.family());
+  } else if (call.code == std::errc::invalid_argument && !call.peer().is_empty()) {
+    writer.put("the address ").put(call.peer()).put(" was resolved already, or is being resolved");
+  } else if (!call.from.is_empty()) {
+    explain_local_address(writer, call.code, call.from);
+  } else if (lacks_scope(call.to)) {
+    explain_lack_of_scope(writer, call.to);
+  } else if (!interface_of(call.to).view().empty()) {
+    explain_no_device(writer, call.to);
+  } else if (call.code == std::errc::no_such_device) {
+    explain_no_device_towards(writer, call.to);
+  }
+}
+
+/// iWARP makes its TCP connection before the call returns.
+inline void explain_connect(text_writer& writer, const failed_call& call) {
+  if (call.code == std::errc::connection_refused)
+    writer.put("no one listens on that port");
+  else if (call.code != std::errc::invalid_argument)
+    return;
+  else if (lacks_scope(call.peer()))
+    explain_lack_of_scope(writer, call.peer());
+  else
+    writer.put("the route is not resolved yet, or a connection was asked for already");
+}
+
+inline void explain_step(text_writer& writer, const failed_call& call) {
+  if (call.code != std::errc::invalid_argument) return;
+  if (call.verb == "rdma_resolve_route")
+    writer.put("the route was resolved already, or is being resolved");
+  else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
+    writer.put(call.id->qp == nullptr ? "" : "it has a queue pair already");
+  else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
+           call.verb == "rdma_reject_ece")
+    writer.put("there is no request that is still to be answered");
+  else if (call.verb == "rdma_disconnect")
+    writer.put("it is not connected");
+  else if (call.verb == "rdma_establish")
+    writer.put("no peer has accepted, or the connection is established already");
+}
+
+/// Says in words why a call on an identifier failed; nothing where there is no more to say.
+inline void explain_call(text_writer& writer, const failed_call& call) {
+  if (call.verb == "rdma_bind_addr")
+    explain_bind(writer, call);
+  else if (call.verb == "rdma_listen")
+    explain_listen(writer, call);
+  else if (call.verb == "rdma_resolve_addr")
+    explain_resolve_address(writer, call);
+  else if (call.verb == "rdma_resolve_route" && call.code == std::errc::no_such_device)
+    explain_no_device(writer, call.local());
+  else if (call.verb == "rdma_connect")
+    explain_connect(writer, call);
+  else
+    explain_step(writer, call);
+}
+
+/// Why a peer does not answer, as far as can be known from here.
+inline constexpr std::string_view why_no_answer =
+    "it is off, what is sent is lost on the way, or the program there does not answer";
+
+/// What it means that nothing came in time.
+inline void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
+                            timeout limit) {
+  const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
+  if (verb == "rdma_connect") {
+    writer.put(peer).put(" did not answer within ").put(limit).put(": ").put(why_no_answer);
+  } else if (verb == "rdma_accept") {
+    writer.put(peer).put(" did not confirm the connection within ").put(limit);
+  } else {
+    writer.put("nothing came within ").put(limit);
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

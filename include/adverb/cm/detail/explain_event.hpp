@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Why a step of a connection's life failed, from the event that told so.
+#pragma once
+
+#include <cerrno>
+#include <system_error>
+
+#include <adverb/cm/detail/explain_call.hpp>
+#include <adverb/cm/event.hpp>
+#include <adverb/core/failure.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The status of an event that is none of the kernel's, and no errno: what librdmacm had to do
+/// itself failed, and it does not tell why.
+inline constexpr int failed_in_librdmacm = -1;
+
+/// The errno that stands for an event which ends what was under way. None is ETIMEDOUT, which says
+/// that the time of the program is up, and what it waits for may still come.
+[[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
+  if (event.status() == failed_in_librdmacm) return EIO;
+  if (event.status() == -ETIMEDOUT) return EHOSTUNREACH;
+  if (event.status() < 0) return -event.status();
+  if (event.is_rejection()) return ECONNREFUSED;
+  switch (event.type()) {
+    case cm::event_type::unreachable: return EHOSTUNREACH;
+    case cm::event_type::disconnected: return ECONNRESET;
+    case cm::event_type::device_removal: return ENODEV;
+    default: return ECONNABORTED;
+  }
+}
+
+inline void explain_address_error(text_writer& writer, const cm::event& event) {
+  const cm::socket_address peer = event.identifier().peer_address();
+  if (event.status() == -ENODEV)
+    explain_no_device_towards(writer, peer);
+  else if (event.status() == -ENETUNREACH)
+    writer.put("this machine has no route to ").put(peer.with_port(0));
+  else
+    writer.put("no neighbour answers for ").put(peer.with_port(0));
+}
+
+/// Says in words what an event means for whoever waited for another one.
+inline void explain_event(text_writer& writer, const cm::event& event) {
+  if (event.is_rejection()) {
+    writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
+                                                        : "the peer gave no queue pair: ");
+    writer.put(event.reason());
+    return;
+  }
+  if (event.status() == failed_in_librdmacm) {
+    writer.put(event.type() == cm::event_type::multicast_error
+                   ? "librdmacm could not attach the queue pair to the group"
+               : event.type() == cm::event_type::connect_error
+                   ? "librdmacm could not bring the queue pair up"
+                   : "librdmacm could not ask the kernel for the outcome");
+    return;
+  }
+  switch (event.type()) {
+    case cm::event_type::unreachable:
+      writer.put("no answer from the peer: ").put(why_no_answer);
+      return;
+    case cm::event_type::address_error: explain_address_error(writer, event); return;
+    case cm::event_type::route_error: writer.put("there is no route to the address"); return;
+    case cm::event_type::multicast_error:
+      writer.put("the group was not joined, or one that was joined before is lost");
+      return;
+    case cm::event_type::disconnected:
+      writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
+                                     : "the peer did not answer the end of the connection");
+      return;
+    case cm::event_type::device_removal: writer.put("the device was removed"); return;
+    default: writer.put("the answer was: ").put(event.type());
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+// What a completion queue can do however it is polled: announce, be waited on, change its size.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_channel.hpp>
+#include <adverb/completion/detail/check_loop.hpp>
+#include <adverb/completion/detail/explain_completion_queue.hpp>
+#include <adverb/completion/detail/reserved_completions.hpp>
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/detail/pause.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+struct completion_queue_traits {
+  using native_type = ibv_cq;
+  static constexpr std::string_view destroy_verb = "ibv_destroy_cq";
+  static int destroy(ibv_cq* queue) noexcept { return ibv_destroy_cq(queue); }
+  template <class Function>
+  static void for_each_parent(const ibv_cq* queue, const Function& function) noexcept {
+    function(queue->context);
+    function(queue->channel);
+  }
+  static void describe(const ibv_cq* queue, text_writer& writer) noexcept {
+    put_device(writer, queue->context).put(" cq ").decimal(queue->handle);
+  }
+};
+
+// The part of a queue that both engines have.
+[[nodiscard]] inline ibv_cq* plain_queue(ibv_cq* queue) noexcept { return queue; }
+[[nodiscard]] inline ibv_cq* plain_queue(ibv_cq_ex* queue) noexcept {
+  return ibv_cq_ex_to_cq(queue);
+}
+[[nodiscard]] inline const ibv_cq* plain_queue(const ibv_cq_ex* queue) noexcept {
+  return ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue));
+}
+
+/// A period as the C API has it, rounded up to whole microseconds; beyond 16 bits where it is too
+/// long or negative.
+template <duration_like Duration>
+[[nodiscard]] constexpr std::uint32_t moderation_microseconds(const Duration& period) noexcept {
+  const double wanted = in_nanoseconds(period) / 1000;
+  if (!(wanted >= 0 && wanted <= 0xffff)) return 0x1'0000;
+  const auto whole = static_cast<std::uint32_t>(wanted);
+  return static_cast<double>(whole) < wanted ? whole + 1 : whole;
+}
+
+/// What a completion queue can do whichever engine polls it, and whether it is owned or referred
+/// to.
+template <class Native>
+class common_completion_queue_base : public handle_base<Native> {
+ public:
+  using handle_base<Native>::handle_base;
+
+  [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
+  /// How many completions it holds: at least what was asked for.
+  [[nodiscard]] std::size_t capacity() const noexcept {
+    return static_cast<std::size_t>(this->native_handle()->cqe);
+  }
+  /// How many of these are reserved, by send windows and by `completion_reservation`s.
+  [[nodiscard]] std::size_t reserved() const noexcept {
+    return detail::reserved_completions::instance().of(plain());
+  }
+  /// The channel that it announces completions on; empty when it has none.
+  [[nodiscard]] completion_channel_ref channel() const noexcept {
+    return this->native_handle()->channel;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->cq_context; }
+
+  /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
+  /// next of a solicited message or error. A completion that is already there gives none: prefer
+  /// `wait` and `arm_and_drain`, which get this right. Wraps: ibv_req_notify_cq(3).
+  void request_notification(bool solicited_only = false, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "ibv_req_notify_cq", this->native_handle())) return;
+    const int result = ibv_req_notify_cq(plain(), solicited_only ? 1 : 0);
+    detail::check_returned(policy, "ibv_req_notify_cq", result, on_queue());
+  }
+
+  /// Gives it room for at least `capacity` completions, more or fewer than before; `capacity()`
+  /// tells what it got. What is in it stays in it, so it cannot become smaller than that, and what
+  /// is reserved stays reserved: fewer are refused (EBUSY). Not while another thread polls.
+  /// Wraps: ibv_resize_cq(3).
+  void resize(std::size_t capacity, on_failure policy = throwing{}) const {
+    if (!detail::check_present(policy, "ibv_resize_cq", this->native_handle())) return;
+    const std::size_t needed = reserved();
+    const int result =
+        capacity < needed ? EBUSY : ibv_resize_cq(plain(), detail::entries_of(capacity));
+    detail::check_returned(policy, "ibv_resize_cq", result, [&](failure_description& description) {
+      on_queue()(description);
+      if (capacity < needed) return detail::explain_reserved(description, needed);
+      if (description.code() != std::errc::invalid_argument) return;
+      description.explain([&](text_writer& writer) {
+        detail::explain_resize(writer, context(), this->capacity(), capacity);
+      });
+    });
+  }
+
+  /// Lets an event wait until there are this many completions, or until this long after the first
+  /// of them. The period is any duration, rounded up to microseconds. More than 65535 of either is
+  /// refused (EINVAL). Wraps: ibv_modify_cq(3).
+  template <duration_like Duration>
+  void moderate(std::uint32_t completions, const Duration& period,
+                on_failure policy = throwing{}) const {
+    const std::uint32_t microseconds = detail::moderation_microseconds(period);
+    if (!detail::check_present(policy, "ibv_modify_cq", this->native_handle()) ||
+        !holds(policy, "ibv_modify_cq", completions <= 0xffff && microseconds <= 0xffff,
+               "completions are moderated by at most 65535 of them and 65535 microseconds"))
+      return;
+    ibv_modify_cq_attr attributes{};
+    attributes.attr_mask = IBV_CQ_ATTR_MODERATE;
+    attributes.moderate.cq_count = static_cast<std::uint16_t>(completions);
+    attributes.moderate.cq_period = static_cast<std::uint16_t>(microseconds);
+    const int result = ibv_modify_cq(plain(), &attributes);
+    detail::check_returned(policy, "ibv_modify_cq", result, [&](failure_description& description) {
+      on_queue()(description);
+      description.explain([&](text_writer& writer) {
+        detail::explain_moderation(writer, context(), completions, microseconds);
+      });
+    });
+  }
+
+ protected:
+  // The loops of both engines. `poll` is called with the policy, takes completions off the queue,
+  // and returns how many.
+
+  /// Waits until `poll` takes something, or until the deadline.
+  template <class Poll>
+  std::size_t wait_with(const Poll& poll, const detail::deadline& deadline,
+                        on_failure policy) const {
+    constexpr std::string_view verb = "completion_queue::wait";
+    if (!holds(policy, verb, static_cast<bool>(channel()), "the queue was made without a channel"))
+      return 0;
+    while (true) {
+      std::size_t count = poll(policy);
+      if (count != 0 || policy.failed()) return count;
+      request_notification(false, policy);
+      if (policy.failed()) return 0;
+      count = poll(policy);
+      if (policy.failed()) return count;
+      // What came in between may have left an event, which must not pile up with later ones.
+      while (count != 0 && channel().has_event())
+        if (!take_event(policy, verb)) return count;
+      if (count != 0 || !deadline.wait_readable(channel().file_descriptor())) return count;
+      if (!take_event(policy, verb)) return 0;
+    }
+  }
+
+  /// Polls until `poll` takes something, for at most this long. `fits` tells (and reports) whether
+  /// anything can be taken at all. All that is done when nothing was there is apart, and there is
+  /// one call of `poll`, so that it can be inlined.
+  template <class Poll, class Fits, class Timeout>
+  std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout,
+                             on_failure policy) const {
+    std::optional<detail::spin_deadline> deadline;
+    while (this->native_handle() != nullptr) {
+      const std::size_t count = poll(policy);
+      if (count != 0 || policy.failed()) [[likely]]
+        return count;
+      if (!goes_on(deadline, fits, timeout, policy)) return 0;
+    }
+    fits(policy);
+    return 0;
+  }
+
+  /// Polls without sleeping until `stop` says so, and returns how many completions there were.
+  template <class Poll, class Stop>
+  std::size_t poll_until_with(const Poll& poll, Stop& stop, on_failure policy) const {
+    return repeat_until(
+        [&](on_failure policy_of_step) {
+          const std::size_t count = poll(policy_of_step);
+          if (count == 0) detail::pause_processor();
+          return count;
+        },
+        stop, policy);
+  }
+
+  /// The same asleep, for at most `interval` at a time.
+  template <class Poll, class Stop, class Interval>
+  std::size_t wait_until_with(const Poll& poll, Stop& stop, const Interval& interval,
+                              on_failure policy) const {
+    return repeat_until(
+        [&](on_failure policy_of_step) {
+          return wait_with(poll, detail::deadline{interval}, policy_of_step);
+        },
+        stop, policy);
+  }
+
+  /// Empties the queue, arms it, and empties it again.
+  template <class Poll>
+  void arm_and_drain_with(const Poll& poll, on_failure policy) const {
+    const auto drain = [&] {
+      while (poll(policy) != 0)
+        if (policy.failed()) return;
+    };
+    drain();
+    if (policy.failed()) return;
+    request_notification(false, policy);
+    if (policy.failed()) return;
+    drain();
+  }
+
+  /// Reports a queue that is empty (not there), or that there is no room for what it holds.
+  bool has_room(on_failure policy, std::string_view verb, std::size_t room,
+                std::string_view otherwise) const {
+    return detail::check_present(policy, verb, this->native_handle()) &&
+           holds(policy, verb, room != 0, otherwise);
+  }
+
+  [[nodiscard]] auto on_queue() const noexcept {
+    return detail::on_object<detail::completion_queue_traits>(plain());
+  }
+
+ private:
+  [[nodiscard]] ibv_cq* plain() const noexcept {
+    return detail::plain_queue(this->native_handle());
+  }
+
+  /// The part of busy_poll_with that is done when nothing was there: false when it is to end.
+  template <class Fits, class Timeout>
+  [[gnu::noinline]] static bool goes_on(std::optional<detail::spin_deadline>& deadline, Fits fits,
+                                        Timeout timeout, on_failure policy) {
+    if (!deadline) {
+      if (!fits(policy)) return false;
+      deadline.emplace(timeout);
+    }
+    if (deadline->passed()) return false;
+    detail::pause_processor();
+    return true;
+  }
+
+  /// Calls `take`, which returns how many completions it took, until `stop` says so or it fails.
+  template <class Take, class Stop>
+  static std::size_t repeat_until(const Take& take, Stop& stop, on_failure policy) {
+    std::size_t total = 0;
+    while (!stop()) {
+      total += take(policy);
+      if (policy.failed()) break;
+    }
+    return total;
+  }
+
+  /// Takes an event off the channel, which has to be one of this queue. False when there is none.
+  bool take_event(on_failure policy, std::string_view verb) const {
+    const auto event = channel().next_event(policy);
+    return event && holds(policy, verb, event->native_handle() == plain(),
+                          "an event of another queue came: a channel that several queues share "
+                          "needs next_event and arm_and_drain");
+  }
+
+  /// Reports (EINVAL) a condition that does not hold.
+  bool holds(on_failure policy, std::string_view verb, bool condition,
+             std::string_view otherwise) const {
+    return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
+                                  [&](failure_description& description) {
+                                    on_queue()(description);
+                                    description.explain(otherwise);
+                                  });
+  }
+};
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What was asked of a device against what it allows, for failures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/device/device_attributes.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// One row of a table of limits: a number, its name in messages, and where the device tells the
+/// most that it allows.
+struct device_limit {
+  std::string_view name;
+  std::uint64_t asked;
+  std::uint64_t (*allowed)(const device_attributes& device) noexcept;
+};
+
+/// A row. The limit is what an accessor of device_attributes returns, or a member of that:
+///
+///     limit<&device_attributes::max_sge>("max_sge", options.max_sge)
+///     limit<&device_attributes::tag_matching, &tag_matching_limits::max_tags>("max_tags", tags)
+template <auto Accessor>
+[[nodiscard]] constexpr device_limit limit(std::string_view name, std::uint64_t asked) noexcept {
+  return {name, asked, [](const device_attributes& device) noexcept -> std::uint64_t {
+            return (device.*Accessor)();
+          }};
+}
+template <auto Accessor, auto Member>
+[[nodiscard]] constexpr device_limit limit(std::string_view name, std::uint64_t asked) noexcept {
+  return {name, asked, [](const device_attributes& device) noexcept -> std::uint64_t {
+            return (device.*Accessor)().*Member;
+          }};
+}
+
+/// Adds what is over its limit: "max_send_wr is 100000, the device allows 16384".
+template <std::size_t Count>
+void add_exceeded(problem_list& problems, const device_attributes& device,
+                  const device_limit (&limits)[Count]) {
+  for (const device_limit& each : limits) {
+    const std::uint64_t allowed = each.allowed(device);
+    if (each.asked <= allowed) continue;
+    problems.add([&](text_writer& writer) {
+      writer.put(each.name).put(" is ").decimal(each.asked);
+      writer.put(", the device allows ").decimal(allowed);
+    });
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

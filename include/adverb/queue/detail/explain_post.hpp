@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Why a post was refused, as far as can be known from here.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/text.hpp>
+#include <adverb/queue/detail/posted_to.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// "the queue is full (max_recv_wr is 1)": what is too large or too much, and its option. The value
+/// is unknown where the queue could not be asked.
+inline void put_exhausted(text_writer& writer, std::string_view what, std::string_view option,
+                          bool known, std::uint32_t value) noexcept {
+  writer.put(what).put(" (").put(option);
+  if (known) writer.put(" is ").decimal(value);
+  writer.put(")");
+}
+
+inline void put_full(text_writer& writer, bool known, std::string_view requests_option,
+                     std::uint32_t requests, std::string_view elements_option,
+                     std::uint32_t elements) noexcept {
+  put_exhausted(writer, "the queue is full", requests_option, known, requests);
+  put_exhausted(writer, ", or the next request has too many elements", elements_option, known,
+                elements);
+}
+
+/// What the queues of a pair hold.
+struct queue_pair_room {
+  bool known;
+  ibv_qp_cap cap;
+};
+[[nodiscard]] inline queue_pair_room room_of(ibv_qp* pair) noexcept {
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made_with{};
+  const bool known = ibv_query_qp(pair, &now, IBV_QP_CAP, &made_with) == 0;
+  return {known, now.cap};
+}
+
+inline void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept {
+  const auto [known, cap] = room_of(pair);
+  put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
+  put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
+  writer.put(", or a length that its operation cannot have");
+}
+
+inline void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
+  const auto [known, cap] = room_of(pair);
+  put_full(writer, known, "max_recv_wr", cap.max_recv_wr, "max_recv_sge", cap.max_recv_sge);
+}
+
+inline void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept {
+  ibv_srq_attr now{};
+  const bool known = ibv_query_srq(queue, &now) == 0;
+  put_full(writer, known, "max_wr", now.max_wr, "max_sge", now.max_sge);
+}
+
+/// Says what providers refuse a request for with ENOMEM, EINVAL or ENOSPC; they do not say which of
+/// these it was.
+[[gnu::cold]] inline void explain_refusal(text_writer& writer, posted_to queue,
+                                          const void* object) noexcept {
+  const auto pair = [&] { return static_cast<ibv_qp*>(const_cast<void*>(object)); };
+  switch (queue) {
+    case posted_to::send_queue:
+    case posted_to::extended_send_queue: return explain_full_send_queue(writer, pair());
+    case posted_to::receive_queue:
+      if (pair()->srq == nullptr) return explain_full_receive_queue(writer, pair());
+      writer.put("the pair has no receive queue of its own: post to its shared receive queue");
+      return;
+    case posted_to::shared_receive_queue:
+      return explain_full_shared_receive_queue(writer,
+                                               static_cast<ibv_srq*>(const_cast<void*>(object)));
+    case posted_to::work_queue:
+      writer.put("the queue is full (max_wr), or the next request has too many elements (max_sge)");
+      return;
+    case posted_to::tag_list:
+      writer.put(
+          "the list is full, or too many operations are in progress, or the next one has too many "
+          "elements");
+      return;
+    case posted_to::send_window:
+    case posted_to::full_send_window:
+      writer.put(
+          "no completion will make room for it: the chain is longer than the window, or nothing "
+          "that is in progress is signaled");
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// A work request that is built already, and whose fields can be changed one by one.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/ids.hpp>
+#include <adverb/memory/remote_buffer.hpp>
+#include <adverb/queue/destination.hpp>
+#include <adverb/queue/detail/payload.hpp>
+#include <adverb/queue/operations.hpp>
+#include <adverb/queue/window_operations.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What an operation has that may be changed.
+template <class Operation>
+inline constexpr bool has_remote_memory = requires { typename Operation::remote_type; };
+template <class Operation>
+inline constexpr bool gets_data = requires { Operation::brings_data; };
+
+/// Whether a request binds a window: it is told when it was accepted, to write the new key.
+template <class Request>
+inline constexpr bool binds_window =
+    requires(const Request& request, const ibv_send_wr& native) { request.accepted(native); };
+
+template <class Request>
+[[nodiscard]] consteval bool check_preparable() noexcept {
+  constexpr bool known = is_send_request<Request> || is_receive_request<Request>;
+  static_assert(known,
+                "only work requests can be prepared: send(...), write(...), receive(...), ...");
+  if constexpr (known) {
+    constexpr bool binds = binds_window<Request>;
+    constexpr bool extended = needs_extended_sender<Request>();
+    static_assert(!binds,
+                  "binding a window cannot be prepared: its key is another one each time, and the "
+                  "window has to be told of it");
+    static_assert(!extended,
+                  "this operation exists only in the extended calls, which have nothing to "
+                  "prepare: post it through extended()");
+    return !binds && !extended;
+  }
+  return known;
+}
+
+/// What a payload is made of.
+template <class Payload>
+inline constexpr std::size_t held_pieces = 0;
+template <std::size_t Count>
+inline constexpr std::size_t held_pieces<held_elements<Count>> = Count;
+template <std::size_t Count>
+inline constexpr std::size_t held_pieces<inline_elements<Count>> = Count;
+
+template <class Payload>
+inline constexpr bool is_list = std::same_as<Payload, listed_inline_elements>;
+template <class Buffer>
+inline constexpr bool is_list<listed_elements<Buffer>> = true;
+
+/// The C struct of a request and the elements that it points to, and what changes them. Each
+/// function stores the fields that it names, and no others, and returns `Self`.
+///
+/// Copies are whole: each points to its own elements. What comes next is not copied, because it
+/// belongs to the place of a request and not to its value.
+template <class Self, class Request>
+class patchable_request {
+  static_assert(check_preparable<Request>());
+  using operation = typename Request::operation_type;
+  using payload_type = typename Request::payload_type;
+  using memory = typename Request::memory;
+  static constexpr bool sends = is_send_request<Request>;
+
+ public:
+  using native_type = typename Request::native_type;
+
+  /// What its completion carries as `id()` or `pointer<T>()`.
+  template <request_id_type Id>
+  Self& id(Id value) & noexcept {
+    native_.wr_id = request_id(value);
+    return self();
+  }
+
+  /// Asks for a completion, or for none.
+  Self& signaled(bool wanted = true) & noexcept {
+    static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
+    if constexpr (sends) {
+      constexpr unsigned signal = IBV_SEND_SIGNALED;
+      if (wanted)
+        native_.send_flags |= signal;
+      else
+        native_.send_flags &= ~signal;
+    }
+    return self();
+  }
+
+  [[nodiscard]] bool is_signaled() const noexcept {
+    static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
+    if constexpr (sends)
+      return (native_.send_flags & IBV_SEND_SIGNALED) != 0;
+    else
+      return true;
+  }
+
+  /// Where in the peer's memory it begins: of a write, a read or an atomic operation.
+  template <class T, access_rights Rights>
+  Self& remote(const remote_buffer<T, Rights>& there) & noexcept {
+    constexpr bool present = has_remote_memory<operation>;
+    static_assert(present,
+                  "the request has no remote memory: only writes, reads and atomic operations do");
+    if constexpr (present) {
+      operation::template check_remote<T, Rights>();
+      fields_of<typename operation::remote_type>(there).fill(native_);
+    }
+    return self();
+  }
+
+  /// The 32 bits that the peer finds in its completion: of an operation with immediate data.
+  Self& immediate(adverb::immediate data) & noexcept {
+    constexpr bool present = std::is_base_of_v<immediate_field, operation>;
+    static_assert(present,
+                  "the request has no immediate data: prepare send_with_immediate(...) or "
+                  "write_with_immediate(...)");
+    if constexpr (present) immediate_field{in_network_order(data)}.fill(native_);
+    return self();
+  }
+
+  /// Both values of a compare-and-swap.
+  Self& values(const compare_and_swap_values& values) & noexcept {
+    constexpr bool present = std::is_base_of_v<compare_and_swap_fields, operation>;
+    static_assert(present, "only a compare_and_swap(...) has values");
+    if constexpr (present) compare_and_swap_fields{values.expected, values.desired}.fill(native_);
+    return self();
+  }
+
+  /// What a fetch-and-add adds.
+  Self& addend(std::uint64_t number) & noexcept {
+    constexpr bool present = std::is_base_of_v<addend_field, operation>;
+    static_assert(present, "only a fetch_and_add(...) has an addend");
+    if constexpr (present) addend_field{number}.fill(native_);
+    return self();
+  }
+
+  /// The key that is invalidated: the peer's, of a send with invalidate, or one of this side.
+  Self& invalidated_key(rkey key) & noexcept {
+    constexpr bool present = std::is_base_of_v<invalidate_fields, operation>;
+    static_assert(present,
+                  "the request invalidates no key: prepare send_with_invalidate(...) or "
+                  "local_invalidate(...)");
+    if constexpr (present) invalidate_fields{static_cast<std::uint32_t>(key)}.fill(native_);
+    return self();
+  }
+
+  /// Where a datagram goes (UD).
+  Self& to(const datagram_destination& there) & noexcept {
+    return redirect<destination_kind::datagram>(there);
+  }
+  /// Which shared receive queue of the peer it goes to (XRC).
+  Self& to(shared_receive_queue_number there) & noexcept {
+    return redirect<destination_kind::shared_receive_queue>(there);
+  }
+
+  /// The payload, of which it has the same kind and number of pieces as before: a buffer (a mutable
+  /// one where data arrives), inline data, or a list of either. `Index` counts its buffers, or its
+  /// pieces of inline data.
+  template <std::size_t Index = 0, class Piece>
+  Self& payload(const Piece& piece) & noexcept {
+    const auto lowered = [&] {
+      if constexpr (gets_data<operation>)
+        return scatter(piece);
+      else
+        return gather(piece);
+    }();
+    using lowered_type = std::remove_const_t<decltype(lowered)>;
+    constexpr std::size_t count = held_pieces<payload_type>;
+    constexpr bool whole_list = is_list<payload_type> && Index == 0;
+    static_assert(Index < count || whole_list,
+                  "the request was prepared with fewer pieces of payload");
+    if constexpr (whole_list) {
+      constexpr bool same = std::same_as<lowered_type, payload_type>;
+      constexpr bool is_inline = payload_type::send_flags != 0;
+      static_assert(same || is_inline,
+                    "the request was prepared with a list of buffers: give another std::span of "
+                    "buffers of this type, or change the elements of that one");
+      static_assert(same || !is_inline,
+                    "the request was prepared with a list of inline data: give another std::span "
+                    "of inline_data, or change the elements of that one");
+      if constexpr (same) {
+        native_.sg_list = lowered.lower(elements_);
+        native_.num_sge = lowered.count();
+      }
+    } else if constexpr (Index < count) {
+      constexpr bool same =
+          payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
+      static_assert(same,
+                    "the payload has to be of the kind that the request was prepared with: a "
+                    "buffer, or inline_data");
+      if constexpr (same) {
+        elements_[Index].addr = lowered.elements[0].addr;
+        elements_[Index].length = lowered.elements[0].length;
+        elements_[Index].lkey = lowered.elements[0].lkey;
+      }
+    }
+    return self();
+  }
+
+  /// As the C API has it.
+  [[nodiscard]] const native_type& native() const noexcept { return native_; }
+
+ protected:
+  explicit patchable_request(const Request& request) noexcept {
+    request.fill(native_, nullptr, elements_);
+  }
+  patchable_request(const patchable_request& other) noexcept
+      : native_{other.native_}, elements_{other.elements_} {
+    native_.next = nullptr;
+    use_own_elements();
+  }
+  patchable_request& operator=(const patchable_request& other) noexcept {
+    native_type* const next = native_.next;
+    native_ = other.native_;
+    native_.next = next;
+    elements_ = other.elements_;
+    use_own_elements();
+    return *this;
+  }
+  ~patchable_request() = default;
+
+  /// To be handed over: the C API takes what it only reads as not const.
+  [[nodiscard]] native_type* first() const noexcept { return const_cast<native_type*>(&native_); }
+
+  void move_buffer(std::uint64_t address) noexcept { elements_[0].addr = address; }
+
+  native_type native_{};
+
+ private:
+  [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
+
+  template <destination_kind Kind, class There>
+  Self& redirect(const There& there) noexcept {
+    constexpr bool present = [] {
+      if constexpr (sends) return Request::destination == Kind;
+      return false;
+    }();
+    static_assert(present,
+                  "the request was not prepared with such a destination: add .to(destination) "
+                  "before it is prepared");
+    if constexpr (present) destination_fields(there).fill(native_);
+    return self();
+  }
+
+  void use_own_elements() noexcept {
+    if constexpr (held_pieces<payload_type> > 0) native_.sg_list = elements_.data();
+  }
+
+  [[no_unique_address]] memory elements_{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

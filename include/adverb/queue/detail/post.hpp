@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Posting: work requests, lowered onto the stack, linked, and handed over with one doorbell.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/detail/indexed_values.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
+#include <adverb/core/detail/thread_sanitizer.hpp>
+#include <adverb/queue/operations.hpp>
+#include <adverb/queue/post_result.hpp>
+#include <adverb/queue/postable.hpp>
+#include <adverb/queue/work_request.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// How many requests were accepted by a post that failed. Providers differ: some make `*bad` null
+/// although they failed, and a call that the provider does not have does not write it: then it is
+/// not read, because it may hold no value. Every other failure writes it, as ibv_post_send(3) says.
+template <class Request>
+[[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t accepted_before(const Request* first,
+                                                                      Request* const* bad,
+                                                                      int error) noexcept {
+  if (is_unsupported(error)) return 0;
+  std::uint32_t accepted = 0;
+  for (; first != nullptr && first != *bad; first = first->next) ++accepted;
+  return first == nullptr ? post_result::unknown : accepted;
+}
+
+/// The errno of a post that failed: some providers return it negative, and one returns 0.
+[[nodiscard]] constexpr int error_of_post(int result) noexcept {
+  return result == 0 ? EIO : result < 0 ? -result : result;
+}
+
+// The functions of each queue, so that posting is written once.
+struct send_queue {
+  using object_type = ibv_qp;
+  using native_request = ibv_send_wr;
+  static constexpr posted_to kind = posted_to::send_queue;
+  static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->send_cq; }
+  static int post(ibv_qp* queue_pair, ibv_send_wr* first, ibv_send_wr** bad) noexcept {
+    return ibv_post_send(queue_pair, first, bad);
+  }
+};
+struct receive_queue {
+  using object_type = ibv_qp;
+  using native_request = ibv_recv_wr;
+  static constexpr posted_to kind = posted_to::receive_queue;
+  static void* completes_on(const ibv_qp* queue_pair) noexcept { return queue_pair->recv_cq; }
+  static int post(ibv_qp* queue_pair, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
+    return ibv_post_recv(queue_pair, first, bad);
+  }
+};
+
+/// Tells a request that it was accepted, as the provider left it, if it wants to know.
+template <class Request, class Native>
+constexpr void tell_accepted(const Request& request, const Native& native, bool accepted) noexcept {
+  if constexpr (requires { request.accepted(native); })
+    if (accepted) request.accepted(native);
+}
+
+// Posting is always inlined, or what is known of the requests would be written into memory, to be
+// read back by a function.
+
+/// Hands over requests that are linked, `count` of them, with one doorbell.
+///
+/// Only a later request can be refused by a call that returns 0 (siw's, which returns what its
+/// doorbell returned): where there is just one, `bad` says nothing, unless the post failed. Where
+/// that may leave it unwritten, one request was not accepted, and of several it is unknown how many
+/// were.
+template <class Queue, bool JustOne>
+[[nodiscard, gnu::always_inline]] inline post_result post_chain(
+    typename Queue::object_type* object, typename Queue::native_request* first,
+    std::uint32_t count) noexcept {
+  require_present(verb_of(Queue::kind), object);
+  typename Queue::native_request* bad;
+  if constexpr (!JustOne)
+    bad = nullptr;
+  else if constexpr (requires { Queue::may_leave_bad_request; })
+    bad = first;
+  before_post_to(Queue::completes_on(object));
+  const int result = Queue::post(object, first, &bad);
+  if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {
+    const int error = error_of_post(result);
+    // Clang does not see it, and would look at what became of the post once more where it
+    // succeeded.
+    if (error == 0) __builtin_unreachable();
+    return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
+            Queue::kind};
+  }
+  return {object, 0, count, Queue::kind};
+}
+
+template <class Queue, std::size_t... Index, class... Requests>
+[[nodiscard, gnu::always_inline]] inline post_result post_to(typename Queue::object_type* object,
+                                                             std::index_sequence<Index...>,
+                                                             const Requests&... requests) noexcept {
+  // The device reads the elements from copies: so the requests themselves never have to be in
+  // memory, and this is as short as the C that it stands for.
+  constexpr std::size_t count = sizeof...(Requests);
+  typename Queue::native_request native[count];
+  indexed_values<typename Requests::memory...> memory;
+  (requests.fill(native[Index], Index + 1 < count ? &native[(Index + 1) % count] : nullptr,
+                 value_at<Index>(memory)),
+   ...);
+  constexpr bool just_one = count == 1;
+  const post_result result = post_chain<Queue, just_one>(object, native, count);
+  (tell_accepted(requests, native[Index], Index < result.accepted().value_or(0)), ...);
+  return result;
+}
+
+template <class Queue, class Prepared>
+[[nodiscard, gnu::always_inline]] inline post_result post_prepared(
+    typename Queue::object_type* object, const Prepared& prepared) noexcept {
+  return prepared.hand_over([object](typename Queue::native_request* first, std::uint32_t count) {
+    return post_chain<Queue, Prepared::is_just_one>(object, first, count);
+  });
+}
+
+/// Posts requests, or what was prepared.
+template <class Queue, class... Posted>
+[[nodiscard, gnu::always_inline]] inline post_result post_either(
+    typename Queue::object_type* object, const Posted&... posted) noexcept {
+  constexpr bool prepared = (is_prepared<Posted> && ...);
+  constexpr bool plain = (!is_prepared<Posted> && ...);
+  static_assert(prepared || plain,
+                "prepared requests cannot be posted together with others: prepare them all as one "
+                "batch, or post them in two calls");
+  static_assert(!prepared || sizeof...(Posted) == 1,
+                "prepared requests are posted together when they were prepared together, as a "
+                "prepared_batch or a prepared_list");
+  if constexpr (plain)
+    return post_to<Queue>(object, std::index_sequence_for<Posted...>{}, posted...);
+  else if constexpr (prepared && sizeof...(Posted) == 1)
+    return (post_prepared<Queue>(object, posted), ...);
+  else
+    return {object, EINVAL, 0, Queue::kind};
+}
+
+/// Posts receives to a queue that has nothing else.
+template <class Queue, class... Requests>
+[[nodiscard, gnu::always_inline]] inline post_result post_receives_to(
+    typename Queue::object_type* object, const Requests&... requests) noexcept {
+  static_assert(sizeof...(Requests) > 0, "there is nothing to post");
+  (check_not_linked<Requests>(), ...);
+  constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
+  static_assert(all_receives, "only receives can be posted here: receive(...)");
+  if constexpr (all_receives)
+    return post_either<Queue>(object, requests...);
+  else
+    return {object, EINVAL, 0, Queue::kind};
+}
+
+/// Posts requests of one kind.
+template <transport Transport, qp_state State, class... Requests>
+[[nodiscard, gnu::always_inline]] inline post_result post(ibv_qp* queue_pair,
+                                                          const Requests&... requests) noexcept {
+  static_assert(sizeof...(Requests) > 0, "there is nothing to post");
+  (check_not_linked<Requests>(), ...);
+  constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
+  constexpr bool all_sends = (requests_of<Requests>::all_send && ...);
+  constexpr bool all_known =
+      ((requests_of<Requests>::all_send || requests_of<Requests>::all_receive) && ...);
+  static_assert(all_known,
+                "only work requests can be posted: send(...), write(...), receive(...), ...");
+  if constexpr (all_known) {
+    static_assert(all_sends || all_receives,
+                  "sends and receives go to different queues: post them in two calls");
+    (check_all_postable<Transport, State>(requests_of<Requests>{}), ...);
+  }
+  if constexpr (all_receives)
+    return post_either<receive_queue>(queue_pair, requests...);
+  else if constexpr (all_sends)
+    return post_either<send_queue>(queue_pair, requests...);
+  else
+    return {queue_pair, EINVAL, 0, posted_to::send_queue};
+}
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI

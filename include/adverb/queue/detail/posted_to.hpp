@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// The queues that something can be posted to, and their names in messages.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/core/text.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The queues that something can be posted to.
+enum class posted_to : std::uint32_t {
+  send_queue,
+  extended_send_queue,
+  receive_queue,
+  shared_receive_queue,
+  work_queue,
+  tag_list,
+  send_window,
+  /// Such a result has the requests in progress in place of the errno, and the size of the window
+  /// in place of the accepted ones.
+  full_send_window,
+};
+inline constexpr unsigned posted_to_bits = 3;
+static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_to_bits);
+
+[[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
+  switch (queue) {
+    case posted_to::send_queue: return "ibv_post_send";
+    case posted_to::extended_send_queue: return "ibv_wr_complete";
+    case posted_to::receive_queue: return "ibv_post_recv";
+    case posted_to::shared_receive_queue: return "ibv_post_srq_recv";
+    case posted_to::work_queue: return "ibv_post_wq_recv";
+    case posted_to::tag_list: return "ibv_post_srq_ops";
+    case posted_to::send_window:
+    case posted_to::full_send_window: return "send_window::post";
+  }
+  return "post";
+}
+
+/// Names the object that has the queue.
+inline void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept {
+  switch (queue) {
+    case posted_to::send_queue:
+    case posted_to::extended_send_queue:
+    case posted_to::receive_queue:
+    case posted_to::send_window:
+    case posted_to::full_send_window:
+      return queue_pair_traits::describe(static_cast<const ibv_qp*>(object), writer);
+    case posted_to::shared_receive_queue:
+    case posted_to::tag_list:
+      return shared_receive_queue_traits::describe(static_cast<const ibv_srq*>(object), writer);
+    case posted_to::work_queue:
+      return work_queue_traits::describe(static_cast<const ibv_wq*>(object), writer);
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

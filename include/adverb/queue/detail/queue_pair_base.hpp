@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// What can be done with a queue pair.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/detail/same_result.hpp>
+#include <adverb/fwd.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/arriving_data.hpp>
+#include <adverb/queue/connection_enhancements.hpp>
+#include <adverb/queue/detail/post.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/queue/extended_sender.hpp>
+#include <adverb/queue/queue_pair_attributes.hpp>
+#include <adverb/queue/rate_limit.hpp>
+#include <adverb/queue/transport.hpp>
+#include <adverb/queue/window_calls.hpp>
+#include <adverb/queue/window_operations.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// What can be done with a queue pair in a state, whether it is owned or referred to.
+template <transport Transport, qp_state State>
+class queue_pair_base : public handle_base<ibv_qp> {
+ public:
+  using handle_base::handle_base;
+
+  static constexpr adverb::transport transport_of = Transport;
+  static constexpr qp_state state_of = State;
+
+  [[nodiscard]] qp_number number() const noexcept {
+    return static_cast<qp_number>(native_handle()->qp_num);
+  }
+  [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return native_handle()->pd;
+  }
+  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+    return native_handle()->send_cq;
+  }
+  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+    return native_handle()->recv_cq;
+  }
+  /// Where its receives are taken from, or empty when it has a receive queue of its own.
+  [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
+    return native_handle()->srq;
+  }
+  /// The pointer that it was made with.
+  [[nodiscard]] void* user_context() const noexcept { return native_handle()->qp_context; }
+
+  /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
+  [[nodiscard]] queue_pair_attributes query(on_failure policy = throwing{}) const {
+    constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr initial{};
+    if (!call(policy, "ibv_query_qp",
+              [&](ibv_qp* pair) { return ibv_query_qp(pair, &attributes, everything, &initial); }))
+      return {};
+    return queue_pair_attributes{attributes, initial};
+  }
+
+  /// How fast the pair may send. Wraps: ibv_modify_qp_rate_limit(3).
+  void limit_rate(const rate_limit& limit, on_failure policy = throwing{}) const {
+    ibv_qp_rate_limit_attr native = limit.native();
+    call(policy, "ibv_modify_qp_rate_limit",
+         [&](ibv_qp* pair) { return ibv_modify_qp_rate_limit(pair, &native); });
+  }
+
+  /// The enhancements that this side supports, or, once set, uses. Wraps: ibv_query_ece(3).
+  [[nodiscard]] connection_enhancements enhancements(on_failure policy = throwing{}) const {
+    ibv_ece native{};
+    if (!call(policy, "ibv_query_ece", [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
+      return {};
+    return {native.vendor_id, native.options};
+  }
+  /// Says which enhancements to use, and returns those of them that the provider accepted. Before
+  /// RTR. Wraps: ibv_set_ece(3).
+  connection_enhancements set_enhancements(const connection_enhancements& chosen,
+                                           on_failure policy = throwing{}) const {
+    ibv_ece native{chosen.vendor_id, chosen.options, 0};
+    if (!call(policy, "ibv_set_ece", [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
+      return {};
+    return {native.vendor_id, native.options};
+  }
+
+  /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
+  /// for the last one instead of for the completion. False for an empty pair.
+  /// Wraps: ibv_query_qp_data_in_order(3).
+  [[nodiscard]] bool has_data_in_order(arriving_data data) const noexcept {
+    ibv_qp* const pair = native_handle();
+    return pair != nullptr &&
+           ibv_query_qp_data_in_order(pair, static_cast<ibv_wr_opcode>(data), 0) != 0;
+  }
+
+  /// Posts work requests, all sends or all receives, in their order and with one doorbell.
+  /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
+  /// threads are serialised by the provider. A pair that is empty (moved from) ends the program
+  /// (ADVERB_HARDENING_FAST). Wraps: ibv_post_send(3), ibv_post_recv(3).
+  template <class... Requests>
+  [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
+    return detail::post<Transport, State>(native_handle(), requests...);
+  }
+
+  /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, in
+  /// place of what it was bound to before. What it returns has the new key: a send that is posted
+  /// behind it may take that to the peer, anything else has to wait for the completion. See
+  /// `memory_window::restore_key` for when it completes with an error.
+  ///
+  /// Reports EACCES when the region was not registered with window_bind, or lacks local_write and
+  /// the window is to grant writing; EPERM when pair, window and region are not of one protection
+  /// domain; ERANGE for bytes outside the region; EINVAL for no bytes, for a zero_based region, and
+  /// for an address that atomics cannot use; and what the provider has against it, a full queue for
+  /// instance. Wraps: ibv_bind_mw(3).
+  template <class T = std::byte,
+            access_rights Rights = access_right::remote_read | access_right::remote_write,
+            window_type Type>
+  window_binding<Type, T, Rights> bind(const memory_window_base<Type>& window,
+                                       memory_region_ref region, std::size_t offset,
+                                       std::size_t length, const bind_options& options = {},
+                                       on_failure policy = throwing{}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is bound by a work request: "
+                  "post(bind_window(window.prepare(region, ...)))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = native_handle();
+    if (!detail::check_present(policy, "ibv_bind_mw", pair)) return {};
+    return detail::bind_by_call<window_binding<Type, T, Rights>>(
+        pair, {window.native_handle(), region, offset, length, Rights, pair->pd},
+        window.native_handle(), options, policy);
+  }
+
+  /// Posts the unbinding of a window of type 1: when it has completed, peers have no more access
+  /// through it. The region of the binding has to be there still. Wraps: ibv_bind_mw(3).
+  template <window_type Type, class T, access_rights Rights>
+  void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
+              on_failure policy = throwing{}) const {
+    static_assert(Type == window_type::one,
+                  "a window of type 2 is taken back by a work request: "
+                  "post(local_invalidate(binding))");
+    detail::check_can_bind<Transport, State>();
+    ibv_qp* const pair = native_handle();
+    if (!detail::check_present(policy, "ibv_bind_mw", pair)) return;
+    detail::unbind_by_call(pair, binding.native_window(), binding.native(), options, policy);
+  }
+
+  /// The extended way to send, for a pair that was made with these operations. Reports EOPNOTSUPP
+  /// for one that was not: `post` is always there.
+  template <send_operations Operations = basic_operations(Transport)>
+  [[nodiscard]] extended_sender<Transport, Operations> extended(
+      on_failure policy = throwing{}) const {
+    if constexpr (detail::check_known<State>())
+      static_assert(detail::can_send_in(State),
+                    "requests can be sent when the queue pair is ready to send: finish rts() or "
+                    "connect() first");
+    return {adopt, native_handle(), policy};
+  }
+
+  /// Calls the function with the extended sender, if the pair was made with these operations, and
+  /// with a reference to the pair, whose `post` is classic, if it was not; returns what that
+  /// returns. Both are as cheap as the pointer:
+  ///
+  ///     pair.with_sender([&](auto sender) { sender.post(send(buffer)).check(); });
+  ///
+  /// The pair is asked each time: call it around a loop, not inside it. For pairs made with
+  /// `fall_back_to_classic`. Wraps: ibv_qp_to_qp_ex(3).
+  template <send_operations Operations = basic_operations(Transport), class Function>
+  decltype(auto) with_sender(Function&& function) const {
+    using extended_type = extended_sender<Transport, Operations>;
+    using classic_type = queue_pair_ref<Transport, State>;
+    if constexpr (detail::returns_the_same<Function, extended_type, classic_type>()) {
+      std::error_code missing;
+      if (const extended_type sender = this->template extended<Operations>(missing))
+        return function(sender);
+      return function(classic_type{native_handle()});
+    }
+  }
+
+ private:
+  /// Calls what returns 0 or an errno. True on success.
+  template <std::invocable<ibv_qp*> Call>
+  bool call(on_failure policy, std::string_view verb, const Call& function) const {
+    ibv_qp* const pair = native_handle();
+    return detail::check_present(policy, verb, pair) &&
+           detail::check_returned(policy, verb, function(pair),
+                                  detail::on_object<detail::queue_pair_traits>(pair));
+  }
+};
+
+}  // namespace detail
+}  // namespace adverb::inline ADVERB_ABI
