@@ -17,8 +17,12 @@ using namespace adverb;
   [[maybe_unused]] const auto dangling = queue_pair<transport::rc>::create(domain, options).init();
 
   // case: ignored_builder
-  // expect: ignoring return
+  // expect: nothing is changed before .apply()
   fresh.init();
+
+  // case: forgotten_apply
+  // expect: nothing is changed before .apply()
+  fresh.init().port(port_number{1});
 
   // case: ignored_pair
   // expect: ignoring return

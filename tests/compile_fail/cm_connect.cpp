@@ -21,6 +21,10 @@ using namespace adverb;
   // expect: the target of XRC listens; what connects is its initiator: transport::xrc_send
   (void)cm::connect<transport::xrc_recv>(address);
 
+  // case: port_before_the_host
+  // expect: the host comes first, then the port: connect(host, port)
+  (void)cm::connect(7471, "host");
+
   // case: ignored
   // expect: ignoring return
   cm::connect(address);

@@ -87,7 +87,7 @@ using pair_in = const queue_pair<Transport, State>&;
   rc.post(send(buffer), buffer).check();
 
   // case: ignored_result
-  // expect: ignoring return
+  // expect: a post can be refused: .check() it
   rc.post(send(buffer));
 
   // case: reference_to_a_temporary

@@ -21,19 +21,19 @@ void register_memory(const adverb::protection_domain& domain) {
 
 #if ADVERB_MUST_FAIL == 1
 // case: temporary_memory
-// expect: no matching
+// expect: memory to register is a container or array that is no temporary
 void temporary_memory(const adverb::protection_domain& domain) {
   const adverb::memory_region region{domain, std::vector<int>(16)};
 }
 
 // case: temporary_memory_with_an_address
-// expect: no matching
+// expect: memory to register is a container or array that is no temporary
 void temporary_memory_with_an_address(const adverb::protection_domain& domain) {
   (void)adverb::memory_region::with_device_address(domain, std::vector<int>(16), 0);
 }
 
 // case: one_object
-// expect: no matching
+// expect: memory to register is a container or array that is no temporary
 void one_object(const adverb::protection_domain& domain, int& number) {
   const adverb::memory_region region{domain, number};
 }

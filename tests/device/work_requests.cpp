@@ -208,6 +208,16 @@ TEST_CASE("Inline data that 32 bits cannot count is refused, not cut", "[ibv_pos
   CHECK(!pair.near_pair.post(send(std::span{pieces})));
 }
 
+TEST_CASE("Pieces of inline data whose sum 32 bits cannot count are refused", "[ibv_post_send]") {
+  both_engines pair;
+  const std::span<const std::byte> half{pair.near_end.bytes.data(), std::size_t{1} << 31};
+  CHECK(!pair.near_pair.post(send(inline_data{half}, inline_data{half})));
+  CHECK(!pair.sender.post(send(inline_data{half}, inline_data{half})));
+  const std::array pieces{inline_data{half}, inline_data{half}};
+  CHECK(!pair.near_pair.post(send(std::span{pieces})));
+  CHECK(!pair.sender.post(send(std::span{pieces})));
+}
+
 TEST_CASE("A list of inline data of a program's own types arrives in one message",
           "[ibv_post_send]") {
   both_engines pair;

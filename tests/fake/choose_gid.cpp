@@ -102,6 +102,26 @@ TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
     CHECK(each.native().port_num <= 255);
 }
 
+TEST_CASE("a port that does not answer does not hide the GIDs of the others") {
+  fake::machine machine;
+  fake::device& device = machine.devices[0];
+  device.ports.push_back(device.ports[0]);
+  device.attributes.phys_port_cnt = 2;
+  for (ibv_gid_entry& each : device.ports[1].gids) each.port_num = 2;
+  const adverb::context context = adverb::open_device();
+  machine.fail<called::query_port>(EIO);
+  CHECK(adverb::choose_gid(context, port_number{2})->port() == port_number{2});
+}
+
+TEST_CASE("a device of which no port answers is reported") {
+  fake::machine machine;
+  const adverb::context context = adverb::open_device();
+  const adverb::failure why = reported(
+      [&] { machine.fail<called::query_port>(EIO); },
+      [&](auto&&... policy) { (void)adverb::choose_gid(context, port_number{1}, policy...); });
+  CHECK(why.verb() == "ibv_query_port");
+}
+
 TEST_CASE("a table that cannot be read is reported") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();

@@ -118,7 +118,9 @@ TEST_CASE("A failed post explains itself") {
   const std::string of_sends =
       "the queue is full (max_send_wr is 8), or the next request has too many elements "
       "(max_send_sge is 3), too much inline data (max_inline_data is 64), or a length that its "
-      "operation cannot have";
+      "operation cannot have; unsignaled requests leave the queue with the completion of a "
+      "signaled "
+      "one behind them";
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
         "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; " +
             of_sends);
@@ -132,7 +134,7 @@ TEST_CASE("A failed post explains itself") {
   CHECK(explained(bench.received({.result = ENOMEM, .bad_request = 1})) ==
         "ibv_post_recv on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
         "the queue is full (max_recv_wr is 7), or the next request has too many elements "
-        "(max_recv_sge is 2)");
+        "(max_recv_sge is 2), or none at all, which soft-iWARP refuses");
 }
 
 TEST_CASE("What a queue holds is asked of it only when a failure is told") {
@@ -148,5 +150,5 @@ TEST_CASE("What a queue holds is asked of it only when a failure is told") {
   result.check(why);
   CHECK(why.explanation() ==
         "1 request was accepted; the queue is full (max_recv_wr), or the next request has too many "
-        "elements (max_recv_sge)");
+        "elements (max_recv_sge), or none at all, which soft-iWARP refuses");
 }

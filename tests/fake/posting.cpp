@@ -54,7 +54,7 @@ TEST_CASE("Each request has what its operation has, its elements in order, and n
         "RDMA_WRITE_WITH_IMM imm_data=0x55667788" + remote + " [mr0+0 8]");
   CHECK(bench.posted(write(bench.remote, second, first)) ==
         "RDMA_WRITE" + remote + " [mr0+16 24][mr0+0 8]");
-  CHECK(bench.posted(read(bench.remote.at(2), first, first)) ==
+  CHECK(bench.posted(read(bench.remote.slice(2, 2), first, first)) ==
         "RDMA_READ remote_addr=0x1122334455667798 rkey=0xaabbccdd [mr0+0 8][mr0+0 8]");
   CHECK(bench.posted(compare_and_swap(bench.remote, {.expected = 0x0102030405060708, .desired = 9},
                                       first)) ==

@@ -26,7 +26,7 @@ struct prepared_bench : test_bench {
   memory_region region{domain, memory, access_right::local_write};
   queue_pair<transport::rc> pair = ready<transport::rc>();
   remote_words remote{adopt, 0x1000, 512, rkey{0xaa}};
-  remote_words elsewhere{adopt, 0x2008, 1, rkey{0xbb}};
+  remote_words elsewhere{adopt, 0x2008, 512, rkey{0xbb}};
   mutable_buffer first = region.slice(0, 8);
   mutable_buffer second = region.slice(16, 24);
   mutable_buffer third = region.slice(40, 4);

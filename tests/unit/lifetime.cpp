@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The table of live children.
+#include <atomic>
 #include <cstddef>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <adverb/core/detail/lifetime.hpp>
 #include <support/catch.hpp>
@@ -118,4 +122,34 @@ TEST_CASE("parents are noted apart from children, and taken once") {
   CHECK(text_of(registry.children_of(&object)) == "1 queue pair");
   registry.remove_child(&object, object_kind::queue_pair);
   CHECK(registry.children_of(&object).none());
+}
+
+TEST_CASE("a child of fork can use the table, whatever other threads did when it was made") {
+  lifetime_registry& registry = lifetime_registry::instance();
+  std::atomic<bool> stop{false};
+  std::thread busy{[&] {
+    const int parent = 0;
+    while (!stop) {
+      registry.add_child(&parent, object_kind::memory_region);
+      registry.remove_child(&parent, object_kind::memory_region);
+    }
+  }};
+  int failed = 0;
+  for (int round = 0; round < 300; ++round) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);  // what hangs is ended by a signal
+      const int mine = 0;
+      registry.add_child(&mine, object_kind::queue_pair);
+      _exit(registry.children_of(&mine).none() ? 1 : 0);
+    }
+    int status = 0;
+    if (child == -1 || waitpid(child, &status, 0) != child || status != 0) {
+      ++failed;
+      break;
+    }
+  }
+  stop = true;
+  busy.join();
+  CHECK(failed == 0);
 }

@@ -2,6 +2,7 @@
 // A connection in one line.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -82,6 +83,12 @@ template <transport Transport = transport::rc>
                                             const connect_options& options = {},
                                             on_failure policy = throwing{}) {
   return connect<Transport>(host, port, options, detail::no_preparation, policy);
+}
+
+/// Does not compile: says what comes first.
+template <transport Transport = transport::rc, std::integral Port, class... Rest>
+void connect(Port, std::string_view, const Rest&...) {
+  static_assert(sizeof(Port) == 0, "the host comes first, then the port: connect(host, port)");
 }
 
 /// The way to a host, for programs that make things on the device before they connect: to the first

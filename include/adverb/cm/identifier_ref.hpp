@@ -545,7 +545,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Says it when a domain is of another device, or another opening of it, than the identifier's.
   bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const {
     detail::problem_list problems{writer};
-    detail::explain_other_device(problems, "domain", domain.native_handle(), context());
+    detail::explain_other_device(problems, "the domain", domain.native_handle(), context());
+    if (!problems.empty())
+      writer.put(": librdmacm opens the devices; make it of the context() of the connection");
     return !problems.empty();
   }
 };

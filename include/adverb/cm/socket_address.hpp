@@ -20,7 +20,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/core/text.hpp>
-#include <adverb/steering/network_address.hpp>
+#include <adverb/device/network_address.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

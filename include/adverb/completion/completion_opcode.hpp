@@ -79,6 +79,7 @@ namespace detail {
 /// and as signed bytes the two lowest receives are the least: so this is one comparison, which
 /// costs no more than to look at the bit that the C API has for it. That bit is set for the list
 /// operations of tag matching and for the opcodes of drivers too, of which there is no message.
+// See docs/decisions.md, "Receives are recognised by one comparison".
 [[nodiscard]] constexpr bool completes_receive(std::uint32_t opcode) noexcept {
   constexpr auto last = static_cast<std::int8_t>(IBV_WC_RECV_RDMA_WITH_IMM);
   static_assert(static_cast<std::int8_t>(IBV_WC_RECV) == INT8_MIN && last == INT8_MIN + 1);

@@ -192,6 +192,7 @@ class [[nodiscard]] owner : public Base {
 
   /// Destroys the object now and reports an error. A failed close leaves the handle as it was: it
   /// can be closed again once the reason is gone. Closing an empty handle does nothing.
+  // See docs/decisions.md, "A failed close keeps the object".
   void close(on_failure policy = throwing{}) {
     policy.clear();
     if (object_ == nullptr) return;

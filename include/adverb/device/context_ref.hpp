@@ -159,17 +159,26 @@ class context_base : public handle_base<ibv_context> {
   /// All entries of the GID tables of all ports, without those of ports beyond 255, which no queue
   /// pair can use. Wraps: ibv_query_gid_table(3).
   [[nodiscard]] std::vector<adverb::gid_entry> gid_table(on_failure policy = throwing{}) const {
-    std::size_t capacity = 0;
-    std::size_t length = 0;
     const std::uint32_t ports = query_device(policy).physical_ports();
     if (policy.failed()) return {};
-    // A number of 8 bits names a port. What cannot be asked is taken to have as many as the last.
-    for (std::uint32_t port = 1; port <= ports; ++port) {
-      if (port <= last_port)
-        length = query_port(static_cast<port_number>(port), policy).gid_table_length();
-      if (policy.failed()) return {};
-      capacity += length;
+    // As many for each port as the longest table has: a port beyond 255 cannot be asked, and one
+    // that does not answer must not hide the others.
+    std::uint32_t longest = 0;
+    bool answered = false;
+    failure first;
+    for (std::uint32_t port = 1; port <= ports && port <= last_port; ++port) {
+      failure why;
+      const auto length = query_port(static_cast<port_number>(port), why).gid_table_length();
+      if (why && !first) first = why;
+      if (why) continue;
+      answered = true;
+      if (length > longest) longest = length;
     }
+    if (first && !answered) {
+      policy.report(first);
+      return {};
+    }
+    const std::size_t capacity = std::size_t{ports} * longest;
     std::vector<adverb::gid_entry> entries(capacity);
     entries.resize(read_gid_table(entries.data(), capacity, policy));
     return entries;

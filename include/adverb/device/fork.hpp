@@ -36,8 +36,10 @@ enum class fork_support_status : std::uint32_t {
 
 /// Makes the process one that can fork, also by system(3) and popen(3), while its memory is
 /// registered; every registration takes a little longer then, and its pages are missing in
-/// children. Call it before the first registration: later it fails with EINVAL, even if fork
-/// support is unneeded. A repeated call succeeds. Wraps: ibv_fork_init(3).
+/// children. A child must not use the objects of its parent, nor destroy them: it leaves by
+/// _exit(2), not by exit(3), which destroys static objects, or becomes another program. Call it
+/// before the first registration: later it fails with EINVAL, even if fork support is unneeded. A
+/// repeated call succeeds. Wraps: ibv_fork_init(3).
 inline void initialize_fork_support(on_failure policy = throwing{}) {
   detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {

@@ -77,8 +77,24 @@ class [[nodiscard]] memory_region
   memory_region(protection_domain_ref domain, Range&& memory, on_failure policy)
       : memory_region{domain, memory, detail::default_rights<Range>(), policy} {}
 
+  /// Does not compile: says what memory is.
+  template <class Memory, class... Rest>
+    requires(!registrable_memory<Memory>)
+  memory_region(protection_domain_ref, Memory&&, const Rest&...) {
+    static_assert(registrable_memory<Memory>,
+                  "memory to register is a container or array that is no temporary, or a "
+                  "std::span: it has to outlive the region");
+  }
+
   /// Registers memory that the device, and so every buffer and peer, addresses from
   /// `device_address` on. Both have to lie equally far into a page. Wraps: ibv_reg_mr_iova(3).
+  template <class Memory, class... Rest>
+    requires(!registrable_memory<Memory>)
+  static void with_device_address(protection_domain_ref, Memory&&, const Rest&...) {
+    static_assert(registrable_memory<Memory>,
+                  "memory to register is a container or array that is no temporary, or a "
+                  "std::span: it has to outlive the region");
+  }
   template <registrable_memory Range>
   [[nodiscard]] static memory_region with_device_address(
       protection_domain_ref domain, Range&& memory, std::uint64_t device_address,
@@ -213,6 +229,7 @@ class [[nodiscard]] memory_region
                                                 on_failure policy) {
     // Not every provider looks at IBV_ACCESS_ZERO_BASED (rxe, for one, does not); the device
     // address 0 means the same to all.
+    // See docs/decisions.md, "Zero-based regions have device address 0".
     if (rights.contains(access_right::zero_based))
       return registered_at(domain, memory, 0, rights, policy);
     return made(

@@ -74,6 +74,7 @@ struct reregistration_outcome {
   if (result == 0) return {.changed = true, .usable = true, .words = {}};
   // libibverbs calls the region unusable then too, but nothing has touched it; what is lacking is
   // said by the code.
+  // See docs/decisions.md, "An unsupported re-registration keeps the region".
   if (is_unsupported(error)) return {.changed = false, .usable = true, .words = {}};
   switch (result) {
     case IBV_REREG_MR_ERR_INPUT:

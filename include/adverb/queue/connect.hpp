@@ -94,6 +94,7 @@ template <transport Transport>
 
 /// Puts a pair that got as far as RTR back into INIT as it was. If even that fails, the failure
 /// hook is told.
+// See docs/decisions.md, "connect() starts from INIT".
 inline void return_to_init(ibv_qp* queue_pair, transport service,
                            const announcement& announced) noexcept {
   constexpr int kept = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;

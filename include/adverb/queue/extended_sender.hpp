@@ -133,7 +133,7 @@ template <class Sender>
 /// From start to commit the send queue is a critical section, for which some providers hold a lock:
 /// post nothing else to the pair meanwhile, and do not wait for anything.
 template <transport Transport, send_operations Operations>
-class [[nodiscard]] extended_batch {
+class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
  public:
   /// Wraps: ibv_wr_start(3).
   [[gnu::always_inline]] explicit extended_batch(ibv_qp_ex* sender) noexcept : sender_{sender} {

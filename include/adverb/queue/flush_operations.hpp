@@ -99,6 +99,7 @@ template <class T, access_rights Rights, access_rights Needed>
 template <class T, access_rights Rights, access_rights Needed>
 [[nodiscard]] constexpr auto flush(const remote_buffer<T, Rights>& remote,
                                    flush_placement<Needed>) noexcept {
+  // See docs/decisions.md, "Flushes longer than 32 bits flush the region".
   const bool fits = remote.size_bytes() <= std::numeric_limits<std::uint32_t>::max();
   return detail::make_flush<T, Rights, Needed>(
       remote, fits ? detail::flush_extent::range : detail::flush_extent::region);

@@ -39,18 +39,22 @@ constexpr void check_inline() noexcept {
       "this type is sent in its wire format: inline_data{object.encode()}");
 }
 
-/// The size of inline data lies in `length`, but what 31 bits cannot count: that goes into `lkey`,
-/// which nobody reads of inline data, and leaves in `length` more than any device takes. So it is
-/// refused as too large, and never cut.
+/// The size of inline data lies in `length`. Of one that no device takes, 16 MiB and more, the rest
+/// lies in `lkey`, which nobody reads of inline data, and `length` is between 16 and 32 MiB: it is
+/// refused as too large. 63 such pieces add up to a positive number of 32 bits, in which providers
+/// add.
+inline constexpr unsigned inline_length_bits = 24;
 [[nodiscard]] constexpr ibv_sge inline_element(std::uint64_t address, std::size_t size) noexcept {
-  constexpr std::uint32_t beyond_every_device = 1U << 31;
+  constexpr std::uint32_t beyond_every_device = 1U << inline_length_bits;
   const auto low = static_cast<std::uint32_t>(size) & (beyond_every_device - 1);
-  const auto high = static_cast<std::uint32_t>(static_cast<std::uint64_t>(size) >> 31);
+  const auto high =
+      static_cast<std::uint32_t>(static_cast<std::uint64_t>(size) >> inline_length_bits);
   return {address, high == 0 ? low : low | beyond_every_device, high};
 }
 [[nodiscard]] constexpr std::size_t inline_size(const ibv_sge& element) noexcept {
-  constexpr std::uint32_t low = (1U << 31) - 1;
-  return static_cast<std::size_t>(std::uint64_t{element.lkey} << 31 | (element.length & low));
+  constexpr std::uint32_t low = (1U << inline_length_bits) - 1;
+  return static_cast<std::size_t>(std::uint64_t{element.lkey} << inline_length_bits |
+                                  (element.length & low));
 }
 [[nodiscard]] inline void* inline_memory(const ibv_sge& element) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(element.addr));
@@ -97,9 +101,8 @@ namespace detail {
 
 static_assert(is_element<inline_data>);
 
-/// Whether an array of ibv_sge, as inline data fills them, is also one of ibv_data_buf: the size in
-/// `length` and `lkey` is what a 64-bit number in their place reads as, below the sizes that every
-/// device refuses.
+/// Whether an array of ibv_sge, as inline data fills them, is also one of ibv_data_buf: `length`
+/// and `lkey` read as one 64-bit number are the size, below the sizes that every device refuses.
 inline constexpr bool elements_are_data_buffers =
     std::endian::native == std::endian::little && sizeof(ibv_data_buf) == sizeof(ibv_sge) &&
     alignof(ibv_data_buf) <= alignof(ibv_sge) &&

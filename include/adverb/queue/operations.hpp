@@ -243,10 +243,11 @@ template <class T, access_rights Rights, class Payload>
     [[maybe_unused]] const remote_buffer<T, Rights>& remote, [[maybe_unused]] std::string_view call,
     Payload payload) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_DEBUG)) {
-    const std::uint64_t length = length_of(payload);
-    if (length > remote.size_bytes()) [[unlikely]]
-      end_program(call, [length, room = remote.size_bytes()](failure_description& description) {
-        description.explain([=](text_writer& writer) {
+    const std::uint64_t wanted = length_of(payload);
+    const std::uint64_t there = remote.size_bytes();
+    if (wanted > there) [[unlikely]]
+      end_program(call, [length = wanted, room = there](failure_description& description) {
+        description.explain([&](text_writer& writer) {
           writer.decimal(length).put(" bytes do not fit the ").decimal(room);
           writer.put(" of the remote buffer");
         });

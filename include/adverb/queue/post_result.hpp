@@ -16,7 +16,7 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// What became of a post: everything was accepted, or not.
-class [[nodiscard]] post_result {
+class [[nodiscard("a post can be refused: .check() it")]] post_result {
  public:
   /// Nothing was posted, and nothing failed.
   constexpr post_result() noexcept = default;

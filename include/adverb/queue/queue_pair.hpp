@@ -128,17 +128,17 @@ class [[nodiscard]] queue_pair
   }
 
   /// Starts the transition from RESET to INIT.
-  [[nodiscard]] auto init() noexcept ADVERB_LIFETIME_BOUND {
+  auto init() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::reset, "init() starts from RESET");
     return begin<qp_state::init>();
   }
   /// Starts the transition from INIT to RTR, ready to receive.
-  [[nodiscard]] auto rtr() noexcept ADVERB_LIFETIME_BOUND {
+  auto rtr() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::init, "rtr() starts from INIT: finish init() first");
     return begin<qp_state::rtr>();
   }
   /// Starts the transition from RTR to RTS, ready to send; or back to it from SQD and SQE.
-  [[nodiscard]] auto rts() noexcept ADVERB_LIFETIME_BOUND {
+  auto rts() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rtr || State == qp_state::sqd || State == qp_state::sqe,
                   "rts() starts from RTR: finish rtr() first");
     static_assert(State != qp_state::sqe || is_transition(Transport, State, qp_state::rts),
@@ -147,14 +147,14 @@ class [[nodiscard]] queue_pair
   }
   /// Starts the transition from RTS to SQD: what is in progress is finished, what is posted then
   /// waits.
-  [[nodiscard]] auto drain() noexcept ADVERB_LIFETIME_BOUND {
+  auto drain() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rts, "drain() starts from RTS: finish rts() first");
     static_assert(is_transition(Transport, State, qp_state::sqd),
                   "raw packet queue pairs have no state SQD");
     return begin<qp_state::sqd>();
   }
   /// Starts a change of attributes within the state: `pair.change().allow(rights).apply()`.
-  [[nodiscard]] auto change() noexcept ADVERB_LIFETIME_BOUND {
+  auto change() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(is_transition(Transport, State, State) && !detail::is_always_reached(State),
                   "no attribute can be changed in this state of this transport");
     return begin<State>();

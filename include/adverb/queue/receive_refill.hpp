@@ -122,7 +122,7 @@ class receive_refill {
 
   /// Takes back a block: of a completion, which may be a failed one, or the block of that number.
   /// Posts when a batch is complete, and says what became of that; the block is taken back in any
-  /// case. Reports a wrong number as `block` does.
+  /// case. A number of no block ends the program (ADVERB_HARDENING_FAST).
   template <detail::identified Completion>
   post_result give_back(const Completion& completion) {
     return give_back(completion.id());

@@ -17,7 +17,7 @@ namespace adverb::inline ADVERB_ABI {
 
 /// What became of a post through a send window: everything was accepted, or the window had no room
 /// for it and nothing was posted, or the post failed.
-class [[nodiscard]] send_window_result {
+class [[nodiscard("a post can be refused, or the window full: look at it")]] send_window_result {
  public:
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 

@@ -38,7 +38,7 @@ class queue_pair;
 ///
 /// The builder refers to the queue pair, which has to outlive it: do not keep one of a temporary.
 template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
-class [[nodiscard]] transition {
+class [[nodiscard("nothing is changed before .apply()")]] transition {
   static constexpr detail::transition_step step{Transport, From, To};
   static constexpr transition_attributes table = step.attributes;
   static constexpr bool announces = To == qp_state::init && detail::announces(Transport);
@@ -48,39 +48,39 @@ class [[nodiscard]] transition {
       : pair_{&pair}, plan_{plan} {}
 
   /// The port of the device to use. In INIT, required.
-  [[nodiscard]] auto port(port_number number) const noexcept {
+  auto port(port_number number) const noexcept {
     return with<qp_attribute::port>([&](detail::transition_plan& plan) { plan.set_port(number); });
   }
   /// What the peer may do through this pair, to memory whose region allows it too (RC, UC).
-  [[nodiscard]] auto allow(access_rights rights) const noexcept {
+  auto allow(access_rights rights) const noexcept {
     return with<qp_attribute::access>(
         [&](detail::transition_plan& plan) { plan.set_access(rights); });
   }
   /// The partition, as an index into the P_Key table of the port.
-  [[nodiscard]] auto pkey_index(adverb::pkey_index index) const noexcept {
+  auto pkey_index(adverb::pkey_index index) const noexcept {
     return with<qp_attribute::pkey_index>(
         [&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
   }
   /// The key that datagrams to this pair have to carry (UD). In INIT, required.
-  [[nodiscard]] auto queue_key(adverb::queue_key key) const noexcept {
+  auto queue_key(adverb::queue_key key) const noexcept {
     return with<qp_attribute::queue_key>(
         [&](detail::transition_plan& plan) { plan.set_queue_key(key); });
   }
   /// The number of the first packet that this pair sends. In INIT, where it is announced.
-  [[nodiscard]] auto sequence_number(packet_sequence_number number) const noexcept {
+  auto sequence_number(packet_sequence_number number) const noexcept {
     static_assert(announces || Transport == transport::driver,
                   "the first sequence number is announced to the peer: give it to init()");
     return with<qp_attribute::send_sequence_number, announces>(
         [&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
   }
   /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
-  [[nodiscard]] auto gid(std::optional<gid_index> index) const noexcept {
+  auto gid(std::optional<gid_index> index) const noexcept {
     return with<qp_attribute::source_gid, announces>(
         [&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 
   /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
-  [[nodiscard]] auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
+  auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
     constexpr qp_attributes parts = qp_attribute::address | qp_attribute::remote_queue_pair |
                                     qp_attribute::receive_sequence_number;
     static_assert(Transport != transport::driver,
@@ -89,80 +89,79 @@ class [[nodiscard]] transition {
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
   /// The way to the peer.
-  [[nodiscard]] auto address(const adverb::address& way) const noexcept {
+  auto address(const adverb::address& way) const noexcept {
     return with<qp_attribute::address>(
         [&](detail::transition_plan& plan) { plan.set_address(way); });
   }
   /// The number of the peer's queue pair.
-  [[nodiscard]] auto remote_queue_pair(qp_number number) const noexcept {
+  auto remote_queue_pair(qp_number number) const noexcept {
     return with<qp_attribute::remote_queue_pair>(
         [&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
   }
   /// The number of the first packet that the peer sends.
-  [[nodiscard]] auto remote_sequence_number(packet_sequence_number number) const noexcept {
+  auto remote_sequence_number(packet_sequence_number number) const noexcept {
     return with<qp_attribute::receive_sequence_number>(
         [&](detail::transition_plan& plan) { plan.set_remote_sequence_number(number); });
   }
   /// The largest packet on the way.
-  [[nodiscard]] auto path_mtu(mtu size) const noexcept {
+  auto path_mtu(mtu size) const noexcept {
     return with<qp_attribute::path_mtu>(
         [&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
   }
   /// How many reads and atomics of the peer may be in progress here (RC).
-  [[nodiscard]] auto max_destination_read_atomic(std::uint8_t count) const noexcept {
+  auto max_destination_read_atomic(std::uint8_t count) const noexcept {
     return with<qp_attribute::max_destination_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
   }
   /// How long the peer is asked to wait when it finds no receive posted here (RC).
-  [[nodiscard]] auto receiver_not_ready_timer(
-      adverb::receiver_not_ready_timer time) const noexcept {
+  auto receiver_not_ready_timer(adverb::receiver_not_ready_timer time) const noexcept {
     return with<qp_attribute::receiver_not_ready_timer>(
         [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_timer(time); });
   }
 
   /// How long to wait for the peer's acknowledgement before sending again (RC).
-  [[nodiscard]] auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
+  auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
     return with<qp_attribute::acknowledge_timeout>(
         [&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
   }
   /// How often to send again before giving up: 0 to 7 (RC).
-  [[nodiscard]] auto retry_count(std::uint8_t count) const noexcept {
+  auto retry_count(std::uint8_t count) const noexcept {
     return with<qp_attribute::retry_count>(
         [&](detail::transition_plan& plan) { plan.set_retry_count(count); });
   }
   /// How often to send again to a peer that has no receive posted: 0 to 6, or 7 for ever (RC).
-  [[nodiscard]] auto receiver_not_ready_retry_count(std::uint8_t count) const noexcept {
+  auto receiver_not_ready_retry_count(std::uint8_t count) const noexcept {
     return with<qp_attribute::receiver_not_ready_retry_count>(
         [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_retry_count(count); });
   }
   /// How many own reads and atomics may be in progress at the peer (RC).
-  [[nodiscard]] auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
+  auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
     return with<qp_attribute::max_initiator_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
   }
 
   /// Another way to the peer, for path migration (RC, UC, XRC).
-  [[nodiscard]] auto alternate_path(const adverb::alternate_path& other) const noexcept {
+  auto alternate_path(const adverb::alternate_path& other) const noexcept {
     return with<qp_attribute::alternate_path>(
         [&](detail::transition_plan& plan) { plan.set_alternate_path(other); });
   }
   /// Arms path migration, or changes over by hand (RC, UC, XRC).
-  [[nodiscard]] auto path_migration(path_migration_state state) const noexcept {
+  auto path_migration(path_migration_state state) const noexcept {
     return with<qp_attribute::path_migration_state>(
         [&](detail::transition_plan& plan) { plan.set_path_migration_state(state); });
   }
   /// The state that the pair is believed to be in: the transition is refused when it is not.
-  [[nodiscard]] auto current_state(qp_state state) const noexcept {
+  auto current_state(qp_state state) const noexcept {
     return with<qp_attribute::current_state>(
         [&](detail::transition_plan& plan) { plan.set_current_state(state); });
   }
   /// Gives an asynchronous event (send queue drained) when the last send is done. In SQD.
-  [[nodiscard]] auto notify_when_drained() const noexcept {
+  auto notify_when_drained() const noexcept {
     return with<qp_attribute::drain_notification>(
         [](detail::transition_plan& plan) { plan.set_drain_notification(); });
   }
   /// The most that the pair sends, in kbit/s; 0 for no limit (raw packets).
-  [[nodiscard]] auto rate_limit(std::uint32_t kilobits_per_second) const noexcept {
+  auto rate_limit(std::uint32_t kilobits_per_second) const noexcept {
     return with<qp_attribute::rate_limit>(
         [&](detail::transition_plan& plan) { plan.set_rate_limit(kilobits_per_second); });
   }
@@ -196,7 +195,7 @@ class [[nodiscard]] transition {
 
   // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
-  [[nodiscard]] auto with(const Set& set) const noexcept {
+  auto with(const Set& set) const noexcept {
     if constexpr (!Announced && !(table.required | table.optional).contains(Attributes))
       detail::refuse_attribute<Attributes>();
     static_assert(!Given.intersects(Attributes), "this attribute is set already");

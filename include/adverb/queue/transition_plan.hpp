@@ -191,6 +191,7 @@ struct transition_defaults {
   /// About 67 ms.
   static constexpr std::uint8_t acknowledge_timeout_code = 14;
   /// 7 would be natural, but some providers (Soft-RoCE) take it as endless.
+  // See docs/decisions.md, "Default retry counts".
   static constexpr std::uint8_t retry_count = 6;
   /// Endless: a receiver that is slow is no error.
   static constexpr std::uint8_t receiver_not_ready_retry_count = 7;

@@ -128,6 +128,7 @@ class send_request {
   /// inline data says that it is inline, but librxe sends nothing of it without the flag.
   [[gnu::always_inline]] void build(ibv_qp_ex* sender) const noexcept {
     sender->wr_id = id_;
+    // See docs/decisions.md, "Extended calls keep the inline flag".
     sender->wr_flags = flags_;
     operation_.build(sender);
     destination_.build(sender);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <adverb/steering/network_address.hpp>
+#include <adverb/device/network_address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

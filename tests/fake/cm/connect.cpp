@@ -175,6 +175,22 @@ TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
   CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
+TEST_CASE_METHOD(hosts, "the words of a program that rejects are quoted, if they can be read") {
+  const named_host host{{"10.0.0.2"}};
+  const auto explanation_of = [&](std::string_view words) {
+    const cm::private_data sent = cm::private_data::of(words);
+    rejects(by_the_program,
+            std::string{reinterpret_cast<const char*>(sent.bytes().data()), sent.size()});
+    adverb::failure why;
+    CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
+    return std::string{why.explanation()};
+  };
+  const std::string rejected = "the peer rejected the connection: the program there refused";
+  CHECK(explanation_of("the table is full") == rejected + ": \"the table is full\"");
+  CHECK(explanation_of("\x1b[2J") == rejected);
+  CHECK(explanation_of("") == rejected);
+}
+
 TEST_CASE_METHOD(hosts, "what rejects without words may be the kernel, for lack of a family") {
   const named_host host{{"fe80::1", "fe80::2", "10.0.0.2", "10.0.0.3"}};
   rejects(by_the_program);

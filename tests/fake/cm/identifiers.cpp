@@ -205,7 +205,9 @@ TEST_CASE_METHOD(fixture, "a queue pair that is refused says what the device doe
   const adverb::protection_domain elsewhere{another};
   domain = elsewhere;
   options = {};
-  CHECK(refused(plain, EINVAL) == "domain was made on fake0, or by another opening of it");
+  CHECK(refused(plain, EINVAL) ==
+        "the domain was made on fake0, or by another opening of it: librdmacm opens the devices; "
+        "make it of the context() of the connection");
 }
 
 TEST_CASE_METHOD(fixture, "a shared receive queue that is refused says what is too large",

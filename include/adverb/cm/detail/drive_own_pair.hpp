@@ -85,6 +85,7 @@ inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reac
     return true;
   };
   // What the peer may do to this side's memory is known only now: INIT was set to nothing.
+  // See docs/decisions.md, "The program's queue pair enters INIT twice".
   if (reached == qp_state::init && !(drive_to(qp_state::init) && drive_to(qp_state::rtr)))
     return false;
   return reached == qp_state::rts || drive_to(qp_state::rts);

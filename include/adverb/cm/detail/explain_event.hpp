@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cerrno>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include <adverb/cm/detail/explain_call.hpp>
@@ -17,6 +19,7 @@ inline constexpr int failed_in_librdmacm = -1;
 
 /// The errno that stands for an event which ends what was under way. None is ETIMEDOUT, which says
 /// that the time of the program is up, and what it waits for may still come.
+// See docs/decisions.md, "ETIMEDOUT is the program's own limit".
 [[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
   if (event.status() == failed_in_librdmacm) return EIO;
   if (event.status() == -ETIMEDOUT) return EHOSTUNREACH;
@@ -40,12 +43,22 @@ inline void explain_address_error(text_writer& writer, const cm::event& event) {
     writer.put("no neighbour answers for ").put(peer.with_port(0));
 }
 
+/// Quotes what the peer's program said with a rejection, if these are words.
+inline void put_words(text_writer& writer, const cm::private_data& said) {
+  const std::optional<std::string_view> words = said.text();
+  if (!words) return;
+  for (const char each : *words)
+    if (static_cast<unsigned char>(each) < ' ' || each == '\x7f') return;
+  writer.put(": \"").put(*words).put("\"");
+}
+
 /// Says in words what an event means for whoever waited for another one.
 inline void explain_event(text_writer& writer, const cm::event& event) {
   if (event.is_rejection()) {
     writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
                                                         : "the peer gave no queue pair: ");
     writer.put(event.reason());
+    put_words(writer, event.private_data());
     return;
   }
   if (event.status() == failed_in_librdmacm) {

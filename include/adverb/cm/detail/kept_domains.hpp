@@ -19,6 +19,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// so what is left in the domain can be destroyed then too.
 ///
 /// Thread safe, and without locks: a child process that is forked finds them as they are.
+// See docs/decisions.md, "librdmacm's default domain is kept".
 class [[gnu::visibility("default")]] kept_domains {
  public:
   /// Has the domain that this identifier was given with its device kept from now on. Without a

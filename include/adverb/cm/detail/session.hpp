@@ -26,6 +26,7 @@ struct wanted_events {
 /// How an acceptance ends: a peer that disconnects has had its connection, although what tells of
 /// it is still to come, or is lost (the kernel handles messages on several processors, so that the
 /// end may overtake the beginning).
+// See docs/decisions.md, "accept() returns connections that have already ended".
 inline constexpr wanted_events accepted{cm::event_type::established, cm::event_type::disconnected};
 
 /// What connectors, requests, listeners and connections consist of. The channel is destroyed after

@@ -150,6 +150,7 @@ class common_completion_queue_base : public handle_base<Native> {
       count = poll(policy);
       if (policy.failed()) return count;
       // What came in between may have left an event, which must not pile up with later ones.
+      // See docs/decisions.md, "wait() takes the event that it did not need".
       while (count != 0 && channel().has_event())
         if (!take_event(policy, verb)) return count;
       if (count != 0 || !deadline.wait_readable(channel().file_descriptor())) return count;

@@ -119,6 +119,7 @@ int check_reregistered(on_failure policy, std::string_view verb, const Call& cal
 
 /// For polling, which returns a count, or a negative number that means nothing else. Returns the
 /// count, 0 on failure (EIO).
+// See docs/decisions.md, "Poll failures are EIO".
 template <class Describe>
 std::size_t check_polled(on_failure policy, std::string_view verb, int result,
                          const Describe& describe) {

@@ -69,6 +69,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 /// They are given as what needs no allocation, which could throw when the object is there already.
 // Two names, because for an overload that takes a range the compiler would compare every list of
 // parents with all that a range can be made of.
+// See docs/decisions.md, "Parents that the C struct does not name".
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,
                                    std::initializer_list<const void*> parents) noexcept {

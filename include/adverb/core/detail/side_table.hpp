@@ -12,7 +12,8 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// The base of a table of which there is one in the program, plugins that were loaded at run time
-/// included. `Table` is the class itself, whose visibility has to be the default.
+/// included; but one of its own in each plugin that Clang compiled and that was loaded with
+/// RTLD_LOCAL. `Table` is the class itself, whose visibility has to be the default.
 template <class Table>
 class [[gnu::visibility("default")]] side_table {
  public:
@@ -24,6 +25,12 @@ class [[gnu::visibility("default")]] side_table {
   }
 
  protected:
+  /// A process that forks while another thread is in the table would leave it locked in the child.
+  side_table() noexcept {
+    constexpr auto let_in = [] { pthread_mutex_unlock(&instance().mutex_); };
+    pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); }, let_in, let_in);
+  }
+
   /// Keeps other threads out of the table.
   class lock {
    public:

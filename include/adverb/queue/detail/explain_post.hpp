@@ -45,18 +45,26 @@ inline void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept 
   const auto [known, cap] = room_of(pair);
   put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
   put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
-  writer.put(", or a length that its operation cannot have");
+  writer.put(", or a length that its operation cannot have; unsignaled requests leave the queue ");
+  writer.put("with the completion of a signaled one behind them");
+}
+
+/// Of queues of receives.
+inline void put_no_elements(text_writer& writer) noexcept {
+  writer.put(", or none at all, which soft-iWARP refuses");
 }
 
 inline void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
   const auto [known, cap] = room_of(pair);
   put_full(writer, known, "max_recv_wr", cap.max_recv_wr, "max_recv_sge", cap.max_recv_sge);
+  put_no_elements(writer);
 }
 
 inline void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept {
   ibv_srq_attr now{};
   const bool known = ibv_query_srq(queue, &now) == 0;
   put_full(writer, known, "max_wr", now.max_wr, "max_sge", now.max_sge);
+  put_no_elements(writer);
 }
 
 /// Says what providers refuse a request for with ENOMEM, EINVAL or ENOSPC; they do not say which of

@@ -31,6 +31,7 @@ inline void explain_attributes(problem_list& problems, transport service, qp_sta
 /// What the three bits of a retry count on the wire hold.
 inline constexpr std::uint8_t max_retries = 7;
 
+// See docs/decisions.md, "Retry counts above 7".
 [[nodiscard]] inline bool has_retries_of_wire(const ibv_qp_attr& values) noexcept {
   return values.retry_cnt <= max_retries && values.rnr_retry <= max_retries;
 }

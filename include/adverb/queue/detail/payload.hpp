@@ -106,11 +106,11 @@ struct inline_elements {
   /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
     if constexpr (Count == 1) {
-      ibv_wr_set_inline_data(sender, inline_memory(elements[0]), inline_size(elements[0]));
+      ibv_wr_set_inline_data(sender, inline_memory(elements[0]), elements[0].length);
     } else {
       std::array<ibv_data_buf, Count> list;
       for (std::size_t index = 0; index < Count; ++index)
-        list[index] = {inline_memory(elements[index]), inline_size(elements[index])};
+        list[index] = {inline_memory(elements[index]), elements[index].length};
       ibv_wr_set_inline_data_list(sender, Count, list.data());
     }
   }
@@ -181,11 +181,14 @@ template <class Piece, std::size_t Extent>
 /// The payload of a request that brings data: buffers, or one list of buffers, all mutable.
 template <class... Arguments>
 [[nodiscard]] constexpr auto scatter(const Arguments&... arguments) noexcept {
-  static_assert(
-      (std::same_as<Arguments, mutable_buffer> && ...),
-      "data is received into mutable buffers, or into one std::span of them: a const_buffer "
-      "can only be sent from");
-  return hold(arguments...);
+  constexpr bool buffers = (std::same_as<Arguments, mutable_buffer> && ...);
+  static_assert(buffers,
+                "data is received into mutable buffers, or into one std::span of them: a "
+                "const_buffer can only be sent from, and other memory has to be registered");
+  if constexpr (buffers)
+    return hold(arguments...);
+  else
+    return no_payload{};
 }
 template <class Buffer, std::size_t Extent>
   requires std::same_as<std::remove_const_t<Buffer>, mutable_buffer>
@@ -204,7 +207,7 @@ template <std::size_t Count>
 template <std::size_t Count>
 [[nodiscard]] constexpr std::uint64_t length_of(const inline_elements<Count>& payload) noexcept {
   std::uint64_t sum = 0;
-  for (const ibv_sge& element : payload.elements) sum += element.length;
+  for (const ibv_sge& element : payload.elements) sum += inline_size(element);
   return sum;
 }
 template <class Buffer>
@@ -215,7 +218,7 @@ template <class Buffer>
 }
 [[nodiscard]] inline std::uint64_t length_of(const listed_inline_elements& payload) noexcept {
   std::uint64_t sum = 0;
-  for (const inline_data& piece : payload.pieces) sum += piece.native().length;
+  for (const inline_data& piece : payload.pieces) sum += piece.bytes().size();
   return sum;
 }
 [[nodiscard]] constexpr std::uint64_t length_of(const no_payload&) noexcept { return 0; }

@@ -68,6 +68,7 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
 
 // Posting is always inlined, or what is known of the requests would be written into memory, to be
 // read back by a function.
+// See docs/decisions.md, "Posting is always inlined".
 
 /// Hands over requests that are linked, `count` of them, with one doorbell.
 ///
@@ -75,6 +76,7 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
 /// doorbell returned): where there is just one, `bad` says nothing, unless the post failed. Where
 /// that may leave it unwritten, one request was not accepted, and of several it is unknown how many
 /// were.
+// See docs/decisions.md, "A single post checks the return value only".
 template <class Queue, bool JustOne>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
     typename Queue::object_type* object, typename Queue::native_request* first,
@@ -104,6 +106,7 @@ template <class Queue, std::size_t... Index, class... Requests>
                                                              const Requests&... requests) noexcept {
   // The device reads the elements from copies: so the requests themselves never have to be in
   // memory, and this is as short as the C that it stands for.
+  // See docs/decisions.md, "A post copies the elements of its requests".
   constexpr std::size_t count = sizeof...(Requests);
   typename Queue::native_request native[count];
   indexed_values<typename Requests::memory...> memory;
