@@ -43,13 +43,13 @@ template <class Completion>
   });
 }
 
-/// The completion, of which a field is read that is there only if the view is not empty.
-[[nodiscard]] inline const ibv_wc& field_of(const ibv_wc& completion, bool there,
-                                            std::string_view view) noexcept {
+/// Ends a program that reads a field which is there only if the view is not empty.
+template <class Completion>
+[[gnu::always_inline]] inline void require_view(const Completion& read, bool there,
+                                                std::string_view view) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (!there) [[unlikely]]
-      end_at_field(completion, view);
-  return completion;
+      end_at_field(read, view);
 }
 
 }  // namespace detail
@@ -105,7 +105,8 @@ class received_message {
 
  private:
   [[nodiscard]] const ibv_wc& field() const noexcept {
-    return detail::field_of(*native_, there_, "completion::success().receive()");
+    detail::require_view(*native_, there_, "completion::success().receive()");
+    return *native_;
   }
 
   const ibv_wc* native_;
@@ -153,7 +154,8 @@ class successful_completion {
 
  private:
   [[nodiscard]] const ibv_wc& field() const noexcept {
-    return detail::field_of(*native_, static_cast<bool>(*this), "completion::success()");
+    detail::require_view(*native_, static_cast<bool>(*this), "completion::success()");
+    return *native_;
   }
 
   const ibv_wc* native_;

@@ -81,10 +81,10 @@ class [[nodiscard]] completion_channel
 
   /// Wraps: ibv_create_comp_channel(3).
   explicit completion_channel(context_ref context, on_failure policy = throwing{})
-      : owner{detail::make_handle<completion_channel>(
-            policy, "ibv_create_comp_channel",
-            [&] { return ibv_create_comp_channel(context.native_handle()); },
-            detail::on_device(context.native_handle()), context)} {}
+      : owner{adverb::adopt, detail::make_object(
+                                 policy, "ibv_create_comp_channel",
+                                 [&] { return ibv_create_comp_channel(context.native_handle()); },
+                                 detail::on_device(context.native_handle()), context)} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

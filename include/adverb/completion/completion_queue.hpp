@@ -223,10 +223,12 @@ class [[nodiscard]] completion_queue
   /// Wraps: ibv_create_cq(3), ibv_create_cq_ex(3).
   completion_queue(context_ref context, std::size_t capacity, completion_queue_options options,
                    on_failure policy = throwing{})
-      : owner{detail::make_handle<completion_queue>(
-            policy, detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
-            [&] { return create(context, capacity, options); },
-            detail::explaining_creation(context, capacity, options), context)} {}
+      : owner{adverb::adopt,
+              detail::make_object(
+                  policy,
+                  detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
+                  [&] { return create(context, capacity, options); },
+                  detail::explaining_creation(context, capacity, options), context)} {}
 
   completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
       : completion_queue{context, capacity, completion_queue_options{}, policy} {}

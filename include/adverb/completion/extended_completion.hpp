@@ -19,19 +19,6 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-namespace detail {
-
-/// The queue, of whose entry a field is read that is there only if the view is not empty.
-[[nodiscard]] inline ibv_cq_ex* field_of(ibv_cq_ex* queue, bool there,
-                                         std::string_view view) noexcept {
-  if constexpr (hardened(ADVERB_HARDENING_FAST))
-    if (!there) [[unlikely]]
-      end_at_field(*queue, view);
-  return queue;
-}
-
-}  // namespace detail
-
 /// What only the completion of a receive has. Valid as long as the completion it came from.
 template <completion_fields Fields>
 class extended_received_message {
@@ -126,7 +113,8 @@ class extended_received_message {
   [[nodiscard]] ibv_cq_ex* field() const noexcept {
     const bool there =
         detail::completes_receive(opcode_) || detail::completes_tagged_receive(opcode_);
-    return detail::field_of(queue_, there, "completion::success().receive()");
+    detail::require_view(*queue_, there, "completion::success().receive()");
+    return queue_;
   }
 
   // What tells whether there is a message, beside the queue: a view that is null where there is
@@ -206,7 +194,8 @@ class extended_successful_completion {
 
  private:
   [[nodiscard]] ibv_cq_ex* field() const noexcept {
-    return detail::field_of(queue_, there_, "completion::success()");
+    detail::require_view(*queue_, there_, "completion::success()");
+    return queue_;
   }
 
   ibv_cq_ex* queue_;

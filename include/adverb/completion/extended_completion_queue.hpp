@@ -237,10 +237,11 @@ class [[nodiscard]] extended_completion_queue
   /// Wraps: ibv_create_cq_ex(3).
   extended_completion_queue(context_ref context, std::size_t capacity,
                             completion_queue_options options, on_failure policy = throwing{})
-      : operations{detail::make_handle<extended_completion_queue>(
-            policy, "ibv_create_cq_ex",
-            [&] { return detail::create_extended(context, capacity, options, Fields); },
-            detail::explaining_creation(context, capacity, options, Fields), context)} {}
+      : operations{adverb::adopt,
+                   detail::make_object(
+                       policy, "ibv_create_cq_ex",
+                       [&] { return detail::create_extended(context, capacity, options, Fields); },
+                       detail::explaining_creation(context, capacity, options, Fields), context)} {}
 
   extended_completion_queue(context_ref context, std::size_t capacity,
                             on_failure policy = throwing{})

@@ -169,10 +169,12 @@ class context_base : public handle_base<ibv_context> {
     for (std::uint32_t port = 1; port <= ports && port <= last_port; ++port) {
       failure why;
       const auto length = query_port(static_cast<port_number>(port), why).gid_table_length();
-      if (why && !first) first = why;
-      if (why) continue;
-      answered = true;
-      if (length > longest) longest = length;
+      if (!why) {
+        answered = true;
+        if (length > longest) longest = length;
+      } else if (!first) {
+        first = why;
+      }
     }
     if (first && !answered) {
       policy.report(first);

@@ -55,12 +55,13 @@ class [[nodiscard]] imported_protection_domain
   /// which made it. Wraps: ibv_import_pd(3).
   imported_protection_domain(context_ref context, protection_domain_handle handle,
                              on_failure policy = throwing{})
-      : owner{detail::make_handle<imported_protection_domain>(
-            policy, "ibv_import_pd",
-            [&] {
-              return ibv_import_pd(context.native_handle(), static_cast<std::uint32_t>(handle));
-            },
-            detail::on_device(context.native_handle()), context)} {}
+      : owner{adverb::adopt, detail::make_object(
+                                 policy, "ibv_import_pd",
+                                 [&] {
+                                   return ibv_import_pd(context.native_handle(),
+                                                        static_cast<std::uint32_t>(handle));
+                                 },
+                                 detail::on_device(context.native_handle()), context)} {}
 };
 
 /// A memory region of another process: its memory cannot be reached from here, but work requests

@@ -62,9 +62,10 @@ class [[nodiscard]] protection_domain
 
   /// Wraps: ibv_alloc_pd(3).
   explicit protection_domain(context_ref context, on_failure policy = throwing{})
-      : owner{detail::make_handle<protection_domain>(
-            policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
-            detail::on_device(context.native_handle()), context)} {}
+      : owner{adverb::adopt,
+              detail::make_object(
+                  policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
+                  detail::on_device(context.native_handle()), context)} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -53,13 +53,13 @@ class [[nodiscard]] thread_domain
 
   /// Wraps: ibv_alloc_td(3).
   explicit thread_domain(context_ref context, on_failure policy = throwing{})
-      : owner{detail::make_handle<thread_domain>(
-            policy, "ibv_alloc_td",
-            [&] {
-              ibv_td_init_attr attributes{};
-              return ibv_alloc_td(context.native_handle(), &attributes);
-            },
-            detail::on_device(context.native_handle()), context)} {}
+      : owner{adverb::adopt, detail::make_object(
+                                 policy, "ibv_alloc_td",
+                                 [&] {
+                                   ibv_td_init_attr attributes{};
+                                   return ibv_alloc_td(context.native_handle(), &attributes);
+                                 },
+                                 detail::on_device(context.native_handle()), context)} {}
 };
 
 }  // namespace adverb::inline ADVERB_ABI

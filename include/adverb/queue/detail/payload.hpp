@@ -196,30 +196,31 @@ template <class Buffer, std::size_t Extent>
   return listed_elements<mutable_buffer>{list};
 }
 
-/// In bytes.
+template <class List, class Size>
+[[nodiscard]] constexpr std::uint64_t sum_of(const List& list, const Size& size_of) noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& each : list) sum += size_of(each);
+  return sum;
+}
+
+// The length of a payload, in bytes.
 template <std::size_t Count>
 [[nodiscard]] constexpr std::uint64_t length_of(const held_elements<Count>& payload) noexcept {
-  std::uint64_t sum = 0;
-  if constexpr (Count != 0)
-    for (const ibv_sge& element : payload.elements) sum += element.length;
-  return sum;
+  if constexpr (Count == 0)
+    return 0;
+  else
+    return sum_of(payload.elements, [](const ibv_sge& each) { return each.length; });
 }
 template <std::size_t Count>
 [[nodiscard]] constexpr std::uint64_t length_of(const inline_elements<Count>& payload) noexcept {
-  std::uint64_t sum = 0;
-  for (const ibv_sge& element : payload.elements) sum += inline_size(element);
-  return sum;
+  return sum_of(payload.elements, inline_size);
 }
 template <class Buffer>
 [[nodiscard]] constexpr std::uint64_t length_of(const listed_elements<Buffer>& payload) noexcept {
-  std::uint64_t sum = 0;
-  for (const Buffer& buffer : payload.buffers) sum += buffer.size();
-  return sum;
+  return sum_of(payload.buffers, [](const Buffer& each) { return each.size(); });
 }
 [[nodiscard]] inline std::uint64_t length_of(const listed_inline_elements& payload) noexcept {
-  std::uint64_t sum = 0;
-  for (const inline_data& piece : payload.pieces) sum += piece.bytes().size();
-  return sum;
+  return sum_of(payload.pieces, [](const inline_data& each) { return inline_size(each.native()); });
 }
 [[nodiscard]] constexpr std::uint64_t length_of(const no_payload&) noexcept { return 0; }
 
