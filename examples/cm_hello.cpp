@@ -6,6 +6,7 @@
 //     cm_hello 10.1.0.1       # the client
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -22,7 +23,7 @@ using connection = cm::connection<adverb::transport::rc>;
 using listener = cm::listener<adverb::transport::rc>;
 
 constexpr std::uint16_t port = 7471;
-constexpr adverb::timeout patience = adverb::timeout::seconds(10);
+constexpr adverb::timeout patience = std::chrono::seconds{10};
 
 /// Memory for a message in each direction, registered on the device of a connection that is to be.
 /// It outlives the connection.

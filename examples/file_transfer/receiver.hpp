@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -132,7 +133,7 @@ class receiver {
       {{listener.file_descriptor(), POLLIN, 0}, {interruption.file_descriptor(), POLLIN, 0}}};
   while (::poll(descriptors.data(), descriptors.size(), -1) < 0) interruption.check();
   interruption.check();
-  return listener.next_request(adverb::timeout::seconds(1));
+  return listener.next_request(std::chrono::seconds{1});
 }
 
 }  // namespace file_transfer

@@ -8,12 +8,10 @@
 #include <adverb/cm/connect.hpp>
 #include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connection.hpp>
-#include <adverb/cm/connection_of_own_pair.hpp>
 #include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
-#include <adverb/cm/connector_of_own_pair.hpp>
 #include <adverb/cm/context_list.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_parameters.hpp>
@@ -33,9 +31,9 @@
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/prepare.hpp>
 #include <adverb/cm/private_data.hpp>
+#include <adverb/cm/queue_drain.hpp>
 #include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/reject_reason.hpp>
 #include <adverb/cm/rejection.hpp>
-#include <adverb/cm/request_of_own_pair.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/cm/step.hpp>

@@ -249,6 +249,7 @@ enum class event_type : std::uint32_t;
 enum class lookup_error : int;
 enum class service_id : std::uint64_t;
 enum class multicast_role : std::uint32_t;
+enum class pair_owner : std::uint8_t;
 enum class step : std::uint8_t;
 class address_info;
 class address_list;
@@ -273,18 +274,13 @@ struct datagram_parameters;
 struct multicast_options;
 struct peer_options;
 struct rejection;
-template <transport Transport, step Step>
+class queue_drain;
+template <transport Transport, step Step, pair_owner Owner>
 class connector;
-template <transport Transport, step Step>
+template <transport Transport, step Step, pair_owner Owner>
 class connection_request;
-template <transport Transport>
+template <transport Transport, pair_owner Owner>
 class connection;
-template <transport Transport>
-class connector_of_own_pair;
-template <transport Transport>
-class request_of_own_pair;
-template <transport Transport>
-class connection_of_own_pair;
 template <transport Transport>
 class listener;
 }  // namespace cm

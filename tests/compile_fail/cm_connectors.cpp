@@ -70,6 +70,14 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   // expect(clang): no viable overloaded '='
   waiting = starting.resolve_address(address);
 
+  // case: finish_without_a_step
+  // expect: no step of this connector blocks: create_queue_pair() is the next
+  (void)far.finish();
+
+  // case: start_to_connect_without_pair
+  // expect: a connection needs a queue pair: create_queue_pair() first
+  near.start_connect();
+
   // case: ignored
   // expect: ignoring return
   starting.resolve_address(address);

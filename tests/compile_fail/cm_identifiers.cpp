@@ -44,8 +44,7 @@ using namespace adverb;
   channel.next_event();
 
   // case: number_as_timeout
-  // expect(gcc): cannot convert 'int' to 'adverb::
-  // expect(clang): no viable conversion from 'int'
+  // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
   moved.resolve_route(2000);
 #endif
 }

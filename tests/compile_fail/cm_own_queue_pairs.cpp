@@ -58,5 +58,9 @@ using namespace adverb;
   // case: listening_initiator
   // expect: the initiator of XRC connects; what listens is its target: transport::xrc_recv
   (void)cm::listener<transport::xrc_send>::create(address);
+
+  // case: pair_of_librdmacm_taken
+  // expect: librdmacm made the queue pair: this is for one that use_queue_pair() took
+  (void)ready.take_queue_pair();
 #endif
 }

@@ -3,6 +3,7 @@
 // same for both, and on soft-iWARP, where only librdmacm connects.
 #pragma once
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <utility>
@@ -38,7 +39,7 @@ class cm_loopback {
   }
   [[nodiscard]] connections connect() {
     auto accepted = std::async(std::launch::async, [this] {
-      auto request = listener_.next_request(adverb::timeout::seconds(10));
+      auto request = listener_.next_request(std::chrono::seconds{10});
       auto ready = request.create_queue_pair(completing_on(far_end.queue), domain);
       return ready.accept();
     });

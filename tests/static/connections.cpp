@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Identifiers, events and connections: what they weigh, and what can be done with them.
+#include <chrono>
 #include <type_traits>
 #include <utility>
 
@@ -76,7 +77,7 @@ static_assert(
                    queue_pair_ref<rc, qp_state::init>>);
 static_assert(std::is_same_v<decltype(std::declval<cm::connection<rc>&>().queue_pair()),
                              queue_pair_ref<rc, qp_state::rts>>);
-static_assert(detail::state_when_made(transport::ud) == qp_state::rts);
+static_assert(detail::created_state(transport::ud) == qp_state::rts);
 
 static_assert(cm::port_space_of(transport::rc) == cm::port_space::tcp &&
               cm::port_space_of(transport::ud) == cm::port_space::udp);
@@ -89,9 +90,9 @@ static_assert(std::is_trivially_copyable_v<cm::socket_address> &&
 static_assert(std::is_trivially_copyable_v<cm::connection_parameters>);
 
 // One timeout after another; what is too long is for ever.
-static_assert(timeout::seconds(1) + timeout::seconds(2) == timeout::seconds(3));
-static_assert((timeout::endless() + timeout::seconds(1)).is_endless());
-static_assert((timeout::seconds(1) + timeout::endless()).is_endless());
+static_assert(std::chrono::seconds{1} + std::chrono::seconds{2} == std::chrono::seconds{3});
+static_assert((timeout::endless() + std::chrono::seconds{1}).is_endless());
+static_assert((std::chrono::seconds{1} + timeout::endless()).is_endless());
 static_assert((timeout::endless() + timeout::endless()).is_endless());
 
 }  // namespace

@@ -11,7 +11,9 @@
 
 namespace {
 
+using adverb::timeout;
 using adverb::detail::deadline;
+using adverb::detail::wait_end;
 using namespace std::chrono_literals;
 
 struct pipe_ends {
@@ -44,24 +46,36 @@ TEST_CASE("a deadline passes at its time, and one that is not there never does")
 TEST_CASE("a file that stays silent is waited for until the deadline") {
   const pipe_ends silent;
   const auto start = std::chrono::steady_clock::now();
-  CHECK_FALSE(deadline{15ms}.wait_readable(silent.ends[0]));
+  CHECK(deadline{15ms}.wait_readable(silent.ends[0]) == wait_end::late);
   CHECK(std::chrono::steady_clock::now() - start >= 15ms);
-  CHECK_FALSE(deadline{0ms}.wait_readable(silent.ends[0]));
-  CHECK_FALSE(deadline{-1ms}.wait_readable(silent.ends[0]));
+  CHECK(deadline{0ms}.wait_readable(silent.ends[0]) == wait_end::late);
+  CHECK(deadline{-1ms}.wait_readable(silent.ends[0]) == wait_end::late);
 }
 
 TEST_CASE("a file that can be read is not waited for") {
   const pipe_ends ready;
   REQUIRE(::write(ready.ends[1], "x", 1) == 1);
-  CHECK(deadline{1h}.wait_readable(ready.ends[0]));
-  CHECK(deadline{0ms}.wait_readable(ready.ends[0]));
+  CHECK(deadline{1h}.wait_readable(ready.ends[0]) == wait_end::readable);
+  CHECK(deadline{0ms}.wait_readable(ready.ends[0]) == wait_end::readable);
 }
 
 TEST_CASE("without a deadline, and for a file that is none, reading itself decides") {
   const pipe_ends silent;
-  CHECK(deadline{}.wait_readable(silent.ends[0]));
-  // poll(2) tells of a file that is not open as of one that can be read.
-  CHECK(deadline{1h}.wait_readable(1'000'000));
+  CHECK(deadline{}.wait_readable(silent.ends[0]) == wait_end::readable);
+  // poll(2) reports a file that is not open as one that can be read.
+  CHECK(deadline{1h}.wait_readable(1'000'000) == wait_end::readable);
+}
+
+TEST_CASE("a descriptor that wakes ends the wait, unless the file is readable too") {
+  const pipe_ends silent;
+  const pipe_ends ready;
+  REQUIRE(::write(ready.ends[1], "x", 1) == 1);
+  const deadline woken{timeout{1h}.woken_by(ready.ends[0])};
+  CHECK(woken.wait_readable(silent.ends[0]) == wait_end::woken);
+  CHECK(woken.wait_either_readable(silent.ends[0], silent.ends[0]) == wait_end::woken);
+  CHECK(woken.wait_either_readable(silent.ends[0], ready.ends[0]) == wait_end::readable);
+  CHECK(deadline{timeout{0ms}.woken_by(silent.ends[0])}.wait_readable(silent.ends[0]) ==
+        wait_end::late);
 }
 
 TEST_CASE("a timeout of centuries is waited for like any other, until a signal comes") {
@@ -74,9 +88,9 @@ TEST_CASE("a timeout of centuries is waited for like any other, until a signal c
   const itimerval soon{{0, 20'000}, {0, 20'000}};
   REQUIRE(::setitimer(ITIMER_REAL, &soon, nullptr) == 0);
   const deadline for_ever{std::chrono::hours{24 * 366 * 200}};
-  const bool readable = for_ever.wait_readable(silent.ends[0]);
+  const wait_end end = for_ever.wait_readable(silent.ends[0]);
   const itimerval off{};
   REQUIRE(::setitimer(ITIMER_REAL, &off, nullptr) == 0);
   REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
-  CHECK_FALSE(readable);
+  CHECK(end == wait_end::interrupted);
 }

@@ -11,9 +11,9 @@ using namespace std::chrono_literals;
 
 TEST_CASE("Any duration is a timeout") {
   CHECK(timeout{1500us}.count() == 1'500'000);
-  CHECK(timeout{2min} == timeout::seconds(120));
+  CHECK(timeout{2min} == timeout{120s});
   CHECK(timeout{std::chrono::duration<double>{0.25}} == timeout{250ms});
-  CHECK(timeout{timeout::seconds(3)} == timeout{3s});
+  CHECK(timeout{3s}.wake_descriptor() == -1);
 }
 
 TEST_CASE("What is below zero is zero, and what is over two centuries is for ever") {
@@ -21,23 +21,20 @@ TEST_CASE("What is below zero is zero, and what is over two centuries is for eve
   CHECK(timeout{std::chrono::hours::max()}.is_endless());
   CHECK_FALSE(timeout{std::chrono::hours{24 * 365 * 100}}.is_endless());
   CHECK(timeout::endless().is_endless());
-  CHECK_FALSE(timeout::seconds(1).is_endless());
+  CHECK_FALSE(timeout{1s}.is_endless());
 }
 
 TEST_CASE("Milliseconds are rounded up, at least one, and as many as an int holds") {
-  CHECK(timeout{0s}.milliseconds() == 1);
-  CHECK(timeout{1ns}.milliseconds() == 1);
-  CHECK(timeout{1ms}.milliseconds() == 1);
-  CHECK(timeout{1'000'001ns}.milliseconds() == 2);
-  CHECK(timeout{2s}.milliseconds() == 2000);
-  CHECK(timeout::endless().milliseconds() == std::numeric_limits<int>::max());
-  CHECK(timeout{std::chrono::hours{24 * 30}}.milliseconds() == std::numeric_limits<int>::max());
+  CHECK(timeout{0s}.in_milliseconds() == 1);
+  CHECK(timeout{1ns}.in_milliseconds() == 1);
+  CHECK(timeout{1ms}.in_milliseconds() == 1);
+  CHECK(timeout{1'000'001ns}.in_milliseconds() == 2);
+  CHECK(timeout{2s}.in_milliseconds() == 2000);
+  CHECK(timeout::endless().in_milliseconds() == std::numeric_limits<int>::max());
+  CHECK(timeout{std::chrono::hours{24 * 30}}.in_milliseconds() == std::numeric_limits<int>::max());
 }
 
-TEST_CASE("A timeout is never below zero") {
-  CHECK(timeout{-1s}.count() == 0);
-  CHECK(timeout::seconds(-1).count() == 0);
-}
+TEST_CASE("A timeout is never below zero") { CHECK(timeout{-1s}.count() == 0); }
 
 TEST_CASE("Two timeouts one after the other") {
   CHECK(timeout{1s} + timeout{500ms} == timeout{1500ms});
@@ -45,6 +42,14 @@ TEST_CASE("Two timeouts one after the other") {
   CHECK((timeout{1ns} + timeout::endless()).is_endless());
   const timeout century{std::chrono::hours{24 * 365 * 199}};
   CHECK((century + century).is_endless());
+}
+
+TEST_CASE("A descriptor that wakes goes with a timeout") {
+  const timeout woken = timeout{1s}.woken_by(7);
+  CHECK(woken.wake_descriptor() == 7);
+  CHECK(woken.count() == timeout{1s}.count());
+  CHECK((woken + timeout{1s}).wake_descriptor() == 7);
+  CHECK(timeout::endless().woken_by(7).is_endless());
 }
 
 TEST_CASE("Timeouts are written") {

@@ -19,7 +19,7 @@ struct accept_options {
   connection_options connection{};
   /// How long to wait for a request, and then for the connection.
   timeout request_timeout = timeout::endless();
-  timeout accept_timeout = timeout::seconds(10);
+  timeout accept_timeout = detail::seconds{10};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -26,8 +26,8 @@ struct connect_options {
   /// How long each step may take, for each address that is tried: until the device and the
   /// neighbour are found, and the same again for the route; and until the peer has answered. To
   /// resolve the name of a host takes as long as the name service does.
-  timeout resolve_timeout = timeout::seconds(2);
-  timeout connect_timeout = timeout::seconds(10);
+  timeout resolve_timeout = detail::seconds{2};
+  timeout connect_timeout = detail::seconds{10};
 
   /// The family of the addresses that are tried.
   [[nodiscard]] address_family family_to_try() const noexcept {

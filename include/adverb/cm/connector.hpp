@@ -4,14 +4,14 @@
 
 #include <cerrno>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
-#include <adverb/cm/connector_of_own_pair.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/create_endpoint.hpp>
-#include <adverb/cm/detail/state_when_made.hpp>
 #include <adverb/cm/rejection.hpp>
 #include <adverb/cm/step.hpp>
 
@@ -19,14 +19,41 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// How an address is resolved.
 struct resolve_options {
-  /// The address of this machine to connect from; any unless it is said here.
+  /// The address of this machine to connect from; any unless it is given here.
   socket_address from{};
-  adverb::timeout timeout = adverb::timeout::seconds(2);
+  adverb::timeout timeout = detail::seconds{2};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// What `finish` of a connector returns, and the event that it takes.
+template <transport Transport, cm::step Step, cm::pair_owner Owner>
+struct connector_step {
+  static constexpr bool waits = false;
+  using finished = bool;
+};
+template <transport Transport, cm::pair_owner Owner>
+struct connector_step<Transport, cm::step::start, Owner> {
+  static constexpr bool waits = true;
+  using finished = cm::connector<Transport, cm::step::address_resolved>;
+};
+template <transport Transport, cm::pair_owner Owner>
+struct connector_step<Transport, cm::step::address_resolved, Owner> {
+  static constexpr bool waits = true;
+  using finished = cm::connector<Transport, cm::step::route_resolved>;
+};
+template <cm::pair_owner Owner>
+struct connector_step<transport::ud, cm::step::route_resolved, Owner> {
+  static constexpr bool waits = true;
+  using finished = cm::datagram_peer;
+};
+template <transport Transport, cm::pair_owner Owner>
+struct connector_step<Transport, cm::step::ready, Owner> {
+  static constexpr bool waits = true;
+  using finished = cm::connection<Transport, Owner>;
+};
 
 /// What a connector becomes as its queue pair is made: a datagram pair is complete, and needs no
 /// connection.
@@ -43,33 +70,58 @@ struct connector_with_queue_pair<transport::ud> {
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The set-up of a connection from the side that asks for it. What may be done next is in its type:
+/// The set-up of a connection from the side that asks for it. Its type says what may be done next:
 ///
-///     auto start = cm::connector<transport::rc>::create();
+///     auto start = cm::connector<>::create();
 ///     auto near = start.resolve_address(address);
 ///     auto far = near.resolve_route();
 ///     auto ready = far.create_queue_pair({.max_send_wr = 16});
 ///     ready.queue_pair().post(receive(buffer)).check();
-///     cm::connection<transport::rc> connection = ready.connect();
+///     cm::connection<> connection = ready.connect();
 ///
-/// Each step waits for its event, and moves from the connector, but only when it succeeds: one that
-/// failed before `connect` can be tried again, and one whose event did not come (ETIMEDOUT, or
-/// EINTR when a signal handler ran) waits on when it is tried again, `connect` too. `cm::connect`
-/// does all of them.
+/// Each step moves from the connector, but only when it succeeds: one that failed before `connect`
+/// can be tried again, and one whose event did not come (ETIMEDOUT, EINTR, or ECANCELED when the
+/// descriptor of its time limit woke it) waits on when it is tried again, `connect` too.
+/// `cm::connect` does all of them.
+///
+/// Every step that blocks has a form that does not: `start_…` starts it, `file_descriptor()`
+/// becomes readable, and `finish()` returns what the step leads to, which is empty until its event
+/// is there:
+///
+///     ready.start_connect();
+///     …                                             // poll(ready.file_descriptor())
+///     if (auto connection = ready.finish()) …
+///
+/// Many connectors can share a channel: `create(channel)`. A loop takes the events from the channel
+/// then, and hands each to the `finish(event)` of the connector whose `id()` it names.
 ///
 /// With datagrams there is nothing to connect: `resolve_peer` asks where to send them, in the place
 /// of `connect`, and the queue pair that sends to any number of peers is a `datagram_endpoint`.
-template <transport Transport, step Step = step::start>
+///
+/// `use_queue_pair` takes a queue pair that the program made:
+///
+///     auto fresh = queue_pair<transport::rc>::create(domain, options);
+///     auto ready = far.use_queue_pair(std::move(fresh));
+///     cm::connection<transport::rc, cm::pair_owner::program> connection = ready.connect();
+template <transport Transport, step Step, pair_owner Owner>
 class [[nodiscard]] connector {
+  using next = detail::connector_step<Transport, Step, Owner>;
+  using finished = typename next::finished;
+
  public:
   /// Empty.
   connector() noexcept = default;
 
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3).
-  [[nodiscard]] static connector<Transport, step::start> create(on_failure policy = throwing{}) {
+  [[nodiscard]] static connector<Transport> create(on_failure policy = throwing{}) {
+    return create({}, policy);
+  }
+  /// The same, with its events on a channel that others share. Wraps: rdma_create_id(3).
+  [[nodiscard]] static connector<Transport> create(event_channel_ref channel,
+                                                   on_failure policy = throwing{}) {
     static_assert(!detail::needs_endpoint(Transport),
                   "a connector of UC or XRC starts with its address: resolve(address)");
-    return {detail::cm_session::create(port_space_of(Transport), policy)};
+    return {detail::cm_session::create(channel, port_space_of(Transport), policy)};
   }
 
   /// The first three steps in one: finds the device, the neighbour and the way there. UC and XRC
@@ -81,9 +133,9 @@ class [[nodiscard]] connector {
     if constexpr (detail::needs_endpoint(Transport)) {
       cm::identifier id = detail::create_endpoint(policy, Transport, options.from, to);
       if (!id) return {};
-      return {detail::cm_session::of_request(std::move(id), policy)};
+      return {detail::cm_session::of_identifier(std::move(id), {}, policy)};
     } else {
-      auto start = connector<Transport, step::start>::create(policy);
+      auto start = connector<Transport>::create(policy);
       if (!start) return {};
       auto near = start.resolve_address(to, options, policy);
       if (!near) return {};
@@ -115,35 +167,34 @@ class [[nodiscard]] connector {
   [[nodiscard]] connector<Transport, step::address_resolved> resolve_address(
       const socket_address& to, const resolve_options& options = {},
       on_failure policy = throwing{}) {
-    static_assert(Step == step::start, "the address is resolved already");
+    check_before_address();
     if (session_.under_way && session_.id.peer_address() != to) {
-      report_under_way(policy);
+      session_.report(EALREADY, verb, policy, "another address is still being resolved");
       return {};
     }
-    const auto event = session_.take_step(
-        {event_type::address_resolved}, options.timeout + margin, "rdma_resolve_addr",
-        [&](auto&& start_policy) {
-          session_.id.resolve_address(to, options.from, options.timeout,
-                                      std::forward<decltype(start_policy)>(start_policy));
-        },
-        policy);
-    if (!event) return {};
-    return become<step::address_resolved>();
+    return wait_for<connector<Transport, step::address_resolved>>(
+        options.timeout + margin, policy,
+        [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
+  }
+  /// Starts to, without blocking. Wraps: rdma_resolve_addr(3).
+  void start_resolve_address(const socket_address& to, const resolve_options& options = {},
+                             on_failure policy = throwing{}) {
+    check_before_address();
+    session_.start(verb, policy,
+                   [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
   }
 
   /// Finds the way there. Wraps: rdma_resolve_route(3).
   [[nodiscard]] connector<Transport, step::route_resolved> resolve_route(
-      timeout limit = timeout::seconds(2), on_failure policy = throwing{}) {
-    static_assert(Step == step::address_resolved,
-                  "the route is resolved after the address, once: resolve_address() first");
-    const auto event = session_.take_step(
-        {event_type::route_resolved}, limit + margin, "rdma_resolve_route",
-        [&](auto&& start_policy) {
-          session_.id.resolve_route(limit, std::forward<decltype(start_policy)>(start_policy));
-        },
-        policy);
-    if (!event) return {};
-    return become<step::route_resolved>();
+      timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
+    check_before_route();
+    return wait_for<connector<Transport, step::route_resolved>>(
+        limit + margin, policy, [&] { session_.id.resolve_route(limit, policy); });
+  }
+  /// Starts to, without blocking. Wraps: rdma_resolve_route(3).
+  void start_resolve_route(timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
+    check_before_route();
+    session_.start(verb, policy, [&] { session_.id.resolve_route(limit, policy); });
   }
 
   /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
@@ -162,58 +213,118 @@ class [[nodiscard]] connector {
                     "a queue pair is made once the route is resolved: resolve_route() first");
       session_.id.template create_queue_pair<Transport>(options, domain, policy);
       if (policy.failed()) return {};
-      return become<step::ready>();
+      return {std::move(session_)};
     }
   }
 
   /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
   /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
-  [[nodiscard]] connector_of_own_pair<Transport> use_queue_pair(
+  [[nodiscard]] connector<Transport, step::ready, pair_owner::program> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
                   "datagrams (UD) have no connections: a pair of one's own needs no identifier");
     static_assert(Step == step::route_resolved,
                   "a queue pair is used once the route is resolved: resolve_route() first");
     if (!detail::begin_own_pair(policy, session_.id, fresh.native_handle())) return {};
-    return {std::move(session_), std::move(fresh)};
+    return {std::move(session_),
+            detail::connection_pair<Transport, pair_owner::program>{std::move(fresh)}};
   }
 
   /// The queue pair before it is connected: receives can be posted.
-  [[nodiscard]] queue_pair_ref<Transport, detail::state_when_made(Transport)> queue_pair()
+  [[nodiscard]] queue_pair_ref<Transport, detail::created_state(Transport)> queue_pair()
       const noexcept {
     static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
-    return session_.id.template queue_pair<Transport>()
-        .template as<detail::state_when_made(Transport)>();
+    return pair_.pair(session_.id).template as<detail::created_state(Transport)>();
   }
 
-  /// Asks the listener at the other side which queue pair datagrams (UD) are to be sent to: to the
-  /// peer that this gives, any pair in the domain can send. When it fails the connector is of no
-  /// more use, but for `rejection`. Wraps: rdma_connect(3).
+  /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
+  /// pair what the peer answers. Of a pair of the program's: librdmacm does it with its own.
+  /// Wraps: rdma_set_local_ece(3).
+  void offer_enhancements(const connection_enhancements& offered, on_failure policy = throwing{}) {
+    check_owns_pair();
+    pair_.offer_enhancements(session_.id, offered, policy);
+  }
+
+  /// Asks the listener at the other side which queue pair datagrams are to be sent to, by pairs in
+  /// the domain. Wraps: rdma_connect(3).
   [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
                                            const peer_options& options = {},
                                            on_failure policy = throwing{}) {
-    static_assert(Transport == transport::ud,
-                  "only datagrams (UD) go to a peer without a connection: connect()");
-    static_assert(Transport != transport::ud || Step == step::route_resolved,
-                  "a peer is asked once the route is resolved: resolve_route() first");
-    const auto event = established({.private_data = options.private_data}, options.timeout, policy);
-    if (!event) return {};
-    return {domain, event->datagram_parameters(), event->private_data(), policy};
+    check_before_peer();
+    return wait_for<datagram_peer>(options.timeout, policy, [&] {
+      domain_ = domain;
+      session_.id.connect({.private_data = options.private_data}, policy);
+    });
+  }
+  /// Starts to, without blocking; the time limit of the options is not looked at. The domain
+  /// outlives the step. Wraps: rdma_connect(3).
+  void start_resolve_peer(protection_domain_ref domain, const peer_options& options = {},
+                          on_failure policy = throwing{}) {
+    check_before_peer();
+    session_.start(verb, policy, [&] {
+      domain_ = domain;
+      session_.id.connect({.private_data = options.private_data}, policy);
+    });
   }
 
-  /// Asks the listener at the other side for the connection, and waits until it is there. When the
-  /// answer is no the connector is of no more use, but for `rejection`. Wraps: rdma_connect(3).
-  [[nodiscard]] connection<Transport> connect(const connection_options& options = {},
-                                              timeout limit = timeout::seconds(10),
-                                              on_failure policy = throwing{}) {
-    static_assert(
-        Transport != transport::ud,
-        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
-    static_assert(Transport == transport::ud || Step == step::ready,
-                  "a connection needs a queue pair: create_queue_pair() first");
-    const auto event = established(options, limit, policy);
-    if (!event) return {};
-    return {std::move(session_), event->private_data(), event->parameters()};
+  /// Asks the listener at the other side for the connection, and waits until it is there. A pair of
+  /// the program's is put into RTR and RTS as the two sides agree; when a call failed there,
+  /// another attempt goes on from that call. When the answer is no the connector can no longer be
+  /// used, but for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
+  /// ibv_modify_qp(3), rdma_establish(3).
+  [[nodiscard]] connection<Transport, Owner> connect(const connection_options& options = {},
+                                                     timeout limit = detail::seconds{10},
+                                                     on_failure policy = throwing{}) {
+    check_before_connect();
+    if (answer_) return establish(policy);
+    return wait_for<connection<Transport, Owner>>(
+        limit, policy, [&] { pair_.connect(session_.id, options, policy); });
+  }
+  /// Starts to, without blocking. Wraps: rdma_connect(3).
+  void start_connect(const connection_options& options = {}, on_failure policy = throwing{}) {
+    check_before_connect();
+    session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
+  }
+
+  /// Becomes readable when an event is there: then call `finish`. -1 when it is empty. That of the
+  /// channel, where it is shared.
+  [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
+
+  /// What the step that was started leads to, and empties the connector; or nothing (an empty one)
+  /// as long as its event is not there. Does not block. Fails as the blocking form does, but never
+  /// with ETIMEDOUT. Refuses (EINVAL) when no step was started, and when the channel is shared.
+  /// Wraps: rdma_get_cm_event(3).
+  [[nodiscard]] finished finish(on_failure policy = throwing{}) {
+    static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
+    if constexpr (Step == step::ready)
+      if (answer_) return establish(policy);
+    if (!session_.is_started(verb, policy)) return {};
+    return session_.take_events(verb, policy,
+                                [&](event& happened) { return finish(happened, policy); });
+  }
+  /// The same with an event of a shared channel, which it acknowledges. Refuses (EINVAL) one of
+  /// another identifier.
+  [[nodiscard]] finished finish(event& happened, on_failure policy = throwing{}) {
+    static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
+    if (!session_.is_about(happened, verb, policy)) return {};
+    const bool ended =
+        session_.is_ended_by(happened, {verb, wanted_event()}, policy, [this](const event& failed) {
+          if (failed.is_rejection())
+            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
+        });
+    const cm::private_data data{happened.private_data()};
+    const connection_parameters parameters = happened.parameters();
+    const datagram_parameters there = happened.datagram_parameters();
+    happened.acknowledge();
+    if (!ended) return {};
+    if constexpr (Step == step::ready) {
+      answer_ = acceptance{data, parameters};
+      return establish(policy);
+    } else if constexpr (std::is_same_v<finished, datagram_peer>) {
+      return {domain_, there, data, policy};
+    } else {
+      return {std::move(session_)};
+    }
   }
 
   /// Why the peer rejected, and what it sent along; nothing unless `connect` or `resolve_peer`
@@ -225,45 +336,97 @@ class [[nodiscard]] connector {
     return rejection_;
   }
 
+  /// Gives the program's pair back, in RESET, for another connection. Receives that were posted are
+  /// forgotten. Empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
+  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
+      on_failure policy = throwing{}) {
+    check_owns_pair();
+    auto fresh = pair_.take(policy);
+    if (!policy.failed()) *this = {};
+    return fresh;
+  }
+
  private:
-  template <transport, step>
+  template <transport, step, pair_owner>
   friend class connector;
 
-  connector(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
+  connector(detail::cm_session&& session,
+            detail::connection_pair<Transport, Owner>&& pair = {}) noexcept
+      : session_{std::move(session)}, pair_{std::move(pair)} {}
 
-  template <step Next>
-  [[nodiscard]] connector<Transport, Next> become() noexcept {
-    return {std::move(session_)};
+  /// The kernel ends what it resolves by itself when the time is up, and reports that; its answer
+  /// is given this much longer to come.
+  static constexpr timeout margin = detail::seconds{1};
+
+  /// The call that the step of this connector starts with.
+  static constexpr std::string_view verb = Step == step::start              ? "rdma_resolve_addr"
+                                           : Step == step::address_resolved ? "rdma_resolve_route"
+                                                                            : "rdma_connect";
+  [[nodiscard]] event_type wanted_event() const noexcept {
+    if constexpr (Step == step::start)
+      return event_type::address_resolved;
+    else if constexpr (Step == step::address_resolved)
+      return event_type::route_resolved;
+    else if constexpr (Step == step::ready)
+      return pair_.answer();
+    else
+      return event_type::established;
   }
 
-  /// The kernel ends what it resolves by itself when the time is up, and tells so; its answer is
-  /// given this much longer to come.
-  static constexpr timeout margin = timeout::seconds(1);
-
-  void report_under_way(on_failure policy) const {
-    policy.report(EALREADY, "rdma_resolve_addr", [&](failure_description& description) {
-      detail::on_object<detail::identifier_traits>(session_.id.native_handle())(description);
-      description.explain("this address is still being resolved");
-    });
+  static constexpr void check_before_address() noexcept {
+    static_assert(Step == step::start, "the address is resolved already");
+  }
+  static constexpr void check_before_route() noexcept {
+    static_assert(Step == step::address_resolved,
+                  "the route is resolved after the address, once: resolve_address() first");
+  }
+  static constexpr void check_before_peer() noexcept {
+    static_assert(Transport == transport::ud,
+                  "only datagrams (UD) go to a peer without a connection: connect()");
+    static_assert(Transport != transport::ud || Step == step::route_resolved,
+                  "a peer is asked once the route is resolved: resolve_route() first");
+  }
+  static constexpr void check_before_connect() noexcept {
+    static_assert(
+        Transport != transport::ud,
+        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
+    static_assert(Transport == transport::ud || Step == step::ready,
+                  "a connection needs a queue pair: create_queue_pair() first");
+  }
+  static constexpr void check_owns_pair() noexcept {
+    static_assert(Owner == pair_owner::program,
+                  "librdmacm made the queue pair: this is for one that use_queue_pair() took");
   }
 
-  /// Asks the peer, and waits for its answer.
-  [[nodiscard]] std::optional<event> established(const connection_options& options, timeout limit,
-                                                 on_failure policy) {
-    return session_.take_step(
-        {event_type::established}, limit, "rdma_connect",
-        [&](auto&& start_policy) {
-          session_.id.connect(options, std::forward<decltype(start_policy)>(start_policy));
-        },
-        policy,
-        [this](const event& failed) {
-          if (failed.is_rejection())
-            rejection_ = cm::rejection{failed.reason(), failed.private_data()};
-        });
+  /// Starts the step, unless it is under way, and waits for its end. `Result` is what the function
+  /// returns that was called, which may be none of this step: that was reported when compiling.
+  template <class Result, class Start>
+  [[nodiscard]] Result wait_for(timeout limit, on_failure policy, const Start& start) {
+    if constexpr (std::is_same_v<Result, finished>)
+      return session_.take_step(limit, verb, policy, start, [&] { return finish(policy); });
+    else
+      return {};
   }
+
+  /// The answer of the peer is there: brings the pair up.
+  [[nodiscard]] connection<Transport, Owner> establish(on_failure policy) {
+    pair_.establish(session_.id, policy);
+    if (policy.failed()) return {};
+    return {std::move(session_), answer_->private_data, answer_->parameters, std::move(pair_)};
+  }
+
+  /// What came with the acceptance of the peer.
+  struct acceptance {
+    cm::private_data private_data;
+    connection_parameters parameters;
+  };
 
   detail::cm_session session_;
+  [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;
+  std::optional<acceptance> answer_;
   std::optional<cm::rejection> rejection_;
+  /// Of the peer that is asked.
+  protection_domain_ref domain_;
 };
 
 inline datagram_peer datagram_endpoint::resolve_peer(const socket_address& to,

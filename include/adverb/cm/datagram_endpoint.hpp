@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cerrno>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/multicast_membership.hpp>
+#include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -36,7 +39,15 @@ class [[nodiscard]] datagram_endpoint {
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
                                                 on_failure policy = throwing{}) {
-    auto session = detail::cm_session::create(port_space_of(transport::ud), policy);
+    return create({}, address, options, domain, policy);
+  }
+  /// The same, with its events on a channel that others share.
+  [[nodiscard]] static datagram_endpoint create(event_channel_ref channel,
+                                                const socket_address& address,
+                                                const queue_pair_options& options = {},
+                                                protection_domain_ref domain = {},
+                                                on_failure policy = throwing{}) {
+    auto session = detail::cm_session::create(channel, port_space_of(transport::ud), policy);
     if (!session.id) return {};
     session.id.bind(address, policy);
     if (policy.failed()) return {};
@@ -87,26 +98,48 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] multicast_membership join(const socket_address& group,
                                           const multicast_options& options = {},
                                           on_failure policy = throwing{}) const {
-    return multicast_membership::join(session_, group, options, policy);
+    constexpr std::string_view verb = "rdma_join_multicast";
+    if (!session_.can_wait(verb, policy)) return {};
+    multicast_join joining = start_join(group, options, policy);
+    if (policy.failed()) return {};
+    return session_.wait(options.timeout, verb, policy, [&] { return joining.finish(policy); });
+  }
+  /// Starts to, without blocking: `finish` of what it returns makes the membership. The time limit
+  /// of the options is not looked at.
+  [[nodiscard]] multicast_join start_join(const socket_address& group,
+                                          const multicast_options& options = {},
+                                          on_failure policy = throwing{}) const {
+    if (groups_ == nullptr) groups_ = std::make_shared<detail::group_list>();
+    return {session_.id, session_.channel, groups_, group, options, policy};
   }
 
   /// For what is not here.
   [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
 
-  /// Readable when an event is there, for instance that a group is lost.
-  [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
-  /// The next event, or nothing when there is none.
+  /// Readable when an event is there, for instance that a group is lost. That of the channel, where
+  /// it is shared; -1 when the endpoint is empty.
+  [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
+  /// The next event, or nothing when there is none. Does not block. Refuses (EINVAL) when the
+  /// channel is shared. A group that the network has ended gives `multicast_error`, and its
+  /// membership `is_lost`.
   [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const {
-    return session_.channel.next_event(policy);
+    std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
+    if (next) note(*next);
+    return next;
+  }
+  /// Takes note of an event of this endpoint that came on a shared channel, for `is_lost` of its
+  /// memberships. One of another identifier changes nothing.
+  void note(const event& happened) const noexcept {
+    if (groups_ != nullptr && happened.identifier() == session_.id) groups_->note(happened);
   }
 
   /// Destroys the queue pair and the identifier now, and reports an error.
   void close(on_failure policy = throwing{}) { session_.id.close(policy); }
 
  private:
-  template <transport, step>
+  template <transport, step, pair_owner>
   friend class connector;
-  template <transport, step>
+  template <transport, step, pair_owner>
   friend class connection_request;
 
   explicit datagram_endpoint(detail::cm_session&& session) noexcept
@@ -122,6 +155,7 @@ class [[nodiscard]] datagram_endpoint {
   }
 
   detail::cm_session session_;
+  mutable std::shared_ptr<detail::group_list> groups_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

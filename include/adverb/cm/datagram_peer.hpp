@@ -13,7 +13,7 @@ struct peer_options {
   /// Handed to the program at the other side: up to 180 bytes.
   cm::private_data private_data{};
   /// How long to wait for each answer: that to the address, to the route and to the request.
-  adverb::timeout timeout = adverb::timeout::seconds(10);
+  adverb::timeout timeout = detail::seconds{10};
 };
 
 /// Where the datagrams of a peer are taken: its queue pair, the way there, and the queue key. It is

@@ -157,13 +157,11 @@ inline std::optional<event> event_channel_base::next_event(on_failure policy) co
   return event{adopt, taken};
 }
 
-template <duration_like Timeout>
-std::optional<event> event_channel_base::next_event(const Timeout& timeout,
-                                                    on_failure policy) const {
+inline std::optional<event> event_channel_base::next_event(timeout limit, on_failure policy) const {
   if (!detail::check_present(policy, "rdma_get_cm_event", this->native_handle()))
     return std::nullopt;
-  const detail::deadline deadline{timeout};
-  if (!deadline.wait_readable(file_descriptor())) {
+  const detail::deadline until{limit};
+  if (until.wait_readable(file_descriptor()) != detail::wait_end::readable) {
     policy.clear();
     return std::nullopt;
   }

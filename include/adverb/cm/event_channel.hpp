@@ -61,8 +61,7 @@ class event_channel_base : public detail::handle_base<rdma_event_channel> {
 
   /// The same, and nothing when the time is up. A blocking channel may wait longer, where an event
   /// is dropped by librdmacm; a non-blocking one does not.
-  template <duration_like Timeout>
-  [[nodiscard]] std::optional<event> next_event(const Timeout& timeout,
+  [[nodiscard]] std::optional<event> next_event(timeout limit,
                                                 on_failure policy = throwing{}) const;
 };
 

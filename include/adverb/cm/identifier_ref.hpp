@@ -116,7 +116,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     call(
         policy, "rdma_resolve_addr",
         [&](rdma_cm_id* id) {
-          return rdma_resolve_addr(id, from.native(), to.native(), limit.milliseconds());
+          return rdma_resolve_addr(id, from.native(), to.native(), limit.in_milliseconds());
         },
         to, from);
   }
@@ -125,7 +125,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Wraps: rdma_resolve_route(3).
   void resolve_route(timeout limit, on_failure policy = throwing{}) const {
     call_on_device(policy, "rdma_resolve_route",
-                   [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.milliseconds()); });
+                   [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.in_milliseconds()); });
   }
 
   /// Makes its queue pair, in INIT, or in RTS for UD. Without a domain it is librdmacm's; without

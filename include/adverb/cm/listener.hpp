@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -30,6 +31,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///       } catch (const adverb::error& failure) { log(failure.what()); }
 ///     }
 ///
+/// A loop that waits for more than requests watches `file_descriptor()`, and takes them with
+/// `try_next_request`, or with `take_request` from a channel that the listener shares.
+///
 /// Thread safe: of several threads that wait on one, each request wakes one.
 template <transport Transport>
 class [[nodiscard]] listener {
@@ -53,15 +57,22 @@ class [[nodiscard]] listener {
   [[nodiscard]] static listener create(const socket_address& address,
                                        const listener_options& options = {},
                                        on_failure policy = throwing{}) {
+    return create({}, address, options, policy);
+  }
+  /// The same, with its requests, and the events of their identifiers, on a channel that others
+  /// share: see `take_request`.
+  [[nodiscard]] static listener create(event_channel_ref channel, const socket_address& address,
+                                       const listener_options& options = {},
+                                       on_failure policy = throwing{}) {
     static_assert(Transport != transport::xrc_send,
                   "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
     if constexpr (detail::needs_endpoint(Transport)) {
-      return on_endpoint(address, options, policy);
+      return on_endpoint(channel, address, options, policy);
     } else {
       const bool on_both = address.is_any() && address.family() == address_family::ipv6 &&
                            !options.address_family_only;
-      if (on_both) return on_both_families(address.port(), options, policy);
-      listener made{detail::cm_session::create(port_space_of(Transport), policy)};
+      if (on_both) return on_both_families(channel, address.port(), options, policy);
+      listener made{detail::cm_session::create(channel, port_space_of(Transport), policy)};
       if (!made || !listens(made.session_.id, address, options, policy)) return {};
       return made;
     }
@@ -83,17 +94,35 @@ class [[nodiscard]] listener {
   }
   [[nodiscard]] std::uint16_t port() const noexcept { return local_address().port(); }
 
-  /// Readable when a request is there.
-  [[nodiscard]] int file_descriptor() const noexcept { return session_.channel.file_descriptor(); }
+  /// Readable when a request is there. That of the channel, where it is shared; -1 when the
+  /// listener is empty.
+  [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
 
-  /// Waits for the next request. Nothing (ETIMEDOUT) when none came in time, or a signal handler
-  /// ran meanwhile (EINTR): both are reported.
+  /// Waits for the next request. An empty one when none came in time (ETIMEDOUT), a signal handler
+  /// ran meanwhile (EINTR), or the descriptor of the time limit woke it (ECANCELED): all three are
+  /// reported.
   [[nodiscard]] connection_request<Transport> next_request(timeout limit = timeout::endless(),
                                                            on_failure policy = throwing{}) const {
-    auto event =
-        session_.wait_for({event_type::connect_request}, limit, "listener::next_request", policy);
-    if (!event) return {};
-    return connection_request<Transport>::take(*event, policy);
+    return session_.wait(limit, verb, policy, [&] { return try_next_request(policy); });
+  }
+  /// The next request, or an empty one when there is none. Does not block. Refuses (EINVAL) when
+  /// the channel is shared. Wraps: rdma_get_cm_event(3).
+  [[nodiscard]] connection_request<Transport> try_next_request(
+      on_failure policy = throwing{}) const {
+    return session_.take_events(verb, policy,
+                                [&](event& happened) { return take_request(happened, policy); });
+  }
+  /// The request of an event (`connect_request`), which is acknowledged. On a shared channel its
+  /// later events come there as well. Another event is reported as the failure that it is.
+  [[nodiscard]] connection_request<Transport> take_request(event& happened,
+                                                           on_failure policy = throwing{}) const {
+    policy.clear();
+    if (happened.type() == event_type::connect_request && happened.status() == 0)
+      return connection_request<Transport>::take(happened, shared_channel(), policy);
+    if (happened.type() != event_type::address_change &&
+        happened.type() != event_type::timewait_exit)
+      session_.report_event(happened, verb, policy);
+    return {};
   }
 
   /// Waits for the next request, and accepts it:
@@ -122,9 +151,16 @@ class [[nodiscard]] listener {
   /// How often another port is tried where the kernel's choice was free for one family alone.
   static constexpr int most_choices_of_port = 8;
 
+  static constexpr std::string_view verb = "listener::next_request";
+
   explicit listener(detail::cm_session&& session) noexcept : session_{std::move(session)} {}
 
-  [[nodiscard]] static listener on_endpoint(const socket_address& address,
+  [[nodiscard]] event_channel_ref shared_channel() const noexcept {
+    return session_.channel || !session_.id ? event_channel_ref{} : session_.id.channel();
+  }
+
+  [[nodiscard]] static listener on_endpoint(event_channel_ref channel,
+                                            const socket_address& address,
                                             const listener_options& options, on_failure policy) {
     if (options.reuse_address) {
       detail::refuse_to_reuse(policy, address);
@@ -132,7 +168,7 @@ class [[nodiscard]] listener {
     }
     cm::identifier id = detail::create_endpoint(policy, Transport, address, {});
     if (!id) return {};
-    listener made{detail::cm_session::of_request(std::move(id), policy)};
+    listener made{detail::cm_session::of_identifier(std::move(id), channel, policy)};
     if (!made) return {};
     made.session_.id.listen(options.backlog, policy);
     if (policy.failed()) return {};
@@ -141,13 +177,13 @@ class [[nodiscard]] listener {
 
   /// An identifier for each family, on one channel: what listens on the IPv6 wildcard does not take
   /// IPv4 everywhere (see the guide). On a machine without IPv6 there is only the other.
-  [[nodiscard]] static listener on_both_families(std::uint16_t port,
+  [[nodiscard]] static listener on_both_families(event_channel_ref channel, std::uint16_t port,
                                                  const listener_options& options,
                                                  on_failure policy) {
     failure why;
     for (int choices_left = port == 0 ? most_choices_of_port : 1; choices_left > 0;
          --choices_left) {
-      listener made = on_both_families_once(port, options, why);
+      listener made = on_both_families_once(channel, port, options, why);
       if (made) {
         policy.clear();
         return made;
@@ -158,15 +194,15 @@ class [[nodiscard]] listener {
     policy.report(why);
     return {};
   }
-  [[nodiscard]] static listener on_both_families_once(std::uint16_t port, listener_options options,
-                                                      failure& why) {
+  [[nodiscard]] static listener on_both_families_once(event_channel_ref channel, std::uint16_t port,
+                                                      listener_options options, failure& why) {
     options.address_family_only = true;
-    listener made{detail::cm_session::create(port_space_of(Transport), why)};
+    listener made{detail::cm_session::create(channel, port_space_of(Transport), why)};
     if (!made) return {};
     const bool on_ipv6 = listens(made.session_.id, socket_address::any(port), options, why);
     if (!on_ipv6 && why.code() != std::errc::address_family_not_supported) return {};
     cm::identifier ipv4 =
-        cm::identifier::create(made.session_.channel, port_space_of(Transport), nullptr, why);
+        cm::identifier::create(made.session_.id.channel(), port_space_of(Transport), nullptr, why);
     if (!ipv4 ||
         !listens(ipv4, socket_address::any_ipv4(on_ipv6 ? made.port() : port), options, why))
       return {};

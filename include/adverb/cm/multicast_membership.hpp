@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cerrno>
+#include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <rdma/rdma_cma.h>
 
@@ -17,8 +20,43 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// How a group is joined.
 struct multicast_options {
   multicast_role role = multicast_role::full_member;
-  adverb::timeout timeout = adverb::timeout::seconds(10);
+  adverb::timeout timeout = detail::seconds{10};
 };
+
+}  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A group that is joined or being joined. Its address is the context of the join, which its events
+/// carry.
+struct joined_group {
+  bool is_lost = false;
+};
+
+/// The groups of an endpoint. Whoever takes an event of the endpoint notes it here, so an event of
+/// one group that came while another one was joined is not lost.
+class group_list {
+ public:
+  [[nodiscard]] joined_group* add() {
+    groups_.push_back(std::make_unique<joined_group>());
+    return groups_.back().get();
+  }
+  void remove(const joined_group* group) noexcept {
+    std::erase_if(groups_, [&](const auto& each) { return each.get() == group; });
+  }
+  void note(const cm::event& happened) noexcept {
+    if (happened.type() != cm::event_type::multicast_error) return;
+    for (const auto& each : groups_)
+      if (each.get() == happened.join_context()) each->is_lost = true;
+  }
+
+ private:
+  std::vector<std::unique_ptr<joined_group>> groups_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
 
 /// A multicast group that an identifier is in, for as long as this lives: the network delivers what
 /// is sent to the group, and the queue pair of the identifier receives it. It is a destination,
@@ -27,11 +65,12 @@ struct multicast_options {
 ///     const cm::multicast_membership group = here.join(*cm::socket_address::parse("239.1.2.3",
 ///     0)); here.queue_pair().post(send(text).to(group)).check();
 ///
-/// The identifier and its queue pair have to outlive it. It can end before: the identifier tells by
-/// `event_type::multicast_error`.
+/// The identifier and its queue pair have to outlive it. The network can end it before: then the
+/// identifier gets an event (`event_type::multicast_error`), and `is_lost` is true.
 ///
 /// Move-only; empty by default and after being moved from. When the destructor cannot leave, the
-/// failure hook is told. Leaving waits until the events about the group are acknowledged.
+/// failure hook is called. Leaving waits until the events about the group are acknowledged.
+/// Joining, leaving and taking the events of an endpoint is for one thread at a time.
 class [[nodiscard]] multicast_membership : public datagram_way {
  public:
   /// Empty.
@@ -52,13 +91,17 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   multicast_membership(multicast_membership&& other) noexcept
       : datagram_way{std::move(other)},
         id_{std::exchange(other.id_, {})},
-        group_{std::exchange(other.group_, {})} {}
+        group_{std::exchange(other.group_, {})},
+        groups_{std::move(other.groups_)},
+        state_{std::exchange(other.state_, nullptr)} {}
   multicast_membership& operator=(multicast_membership&& other) noexcept {
     if (this != &other) {
       close(detail::telling{});
       datagram_way::operator=(std::move(other));
       id_ = std::exchange(other.id_, {});
       group_ = std::exchange(other.group_, {});
+      groups_ = std::move(other.groups_);
+      state_ = std::exchange(other.state_, nullptr);
     }
     return *this;
   }
@@ -66,7 +109,10 @@ class [[nodiscard]] multicast_membership : public datagram_way {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(id_); }
   [[nodiscard]] const socket_address& group() const noexcept { return group_; }
-  /// Who is the member.
+  /// Whether an event that was taken said that the network has ended the membership. Of one that
+  /// took over an event of the program it is always false.
+  [[nodiscard]] bool is_lost() const noexcept { return state_ != nullptr && state_->is_lost; }
+  /// The identifier that is the member.
   [[nodiscard]] identifier_ref id() const noexcept { return id_; }
 
   /// Leaves now, and reports an error. It is empty afterwards, whatever happened: librdmacm forgets
@@ -79,45 +125,21 @@ class [[nodiscard]] multicast_membership : public datagram_way {
                                                        object_kind::multicast_membership);
     const identifier_ref left = std::exchange(id_, {});
     datagram_way::operator=({});
+    if (state_ != nullptr) groups_->remove(std::exchange(state_, nullptr));
+    groups_ = {};
     left.leave_multicast(std::exchange(group_, {}), policy);
   }
 
  private:
-  friend class datagram_endpoint;
+  friend class multicast_join;
 
   /// Of a group that is being joined: nothing can be sent to it yet.
-  multicast_membership(adopt_t, identifier_ref id, const socket_address& group) noexcept
-      : id_{id}, group_{group} {
+  multicast_membership(adopt_t, identifier_ref id, const socket_address& group,
+                       std::shared_ptr<detail::group_list> groups = {},
+                       detail::joined_group* state = nullptr) noexcept
+      : id_{id}, group_{group}, groups_{std::move(groups)}, state_{state} {
     detail::lifetime_registry::instance().add_child(id.native_handle(),
                                                     object_kind::multicast_membership);
-  }
-
-  /// Joins, and waits until the group is joined.
-  [[nodiscard]] static multicast_membership join(const detail::cm_session& session,
-                                                 const socket_address& group,
-                                                 const multicast_options& options,
-                                                 on_failure policy) {
-    const identifier_ref id = session.id;
-    if (!detail::check_present(policy, "rdma_join_multicast", id.native_handle())) return {};
-    // Else it is the attachment of the queue pair that fails, of which librdmacm tells no reason.
-    if (detail::is_single_address(group)) {
-      policy.report(EINVAL, "rdma_join_multicast", [&](failure_description& description) {
-        description.detail(to_text(group));
-        detail::on_object<detail::identifier_traits>(id.native_handle())(description);
-        detail::explain_group(description, id.native_handle(), group);
-      });
-      return {};
-    }
-    id.join_multicast(group, options.role, nullptr, policy);
-    if (policy.failed()) return {};
-    multicast_membership joined{adopt, id, group};
-    auto event = session.wait_for({event_type::multicast_join}, options.timeout,
-                                  "rdma_join_multicast", policy);
-    if (!event) return {};
-    const datagram_parameters there = event->datagram_parameters();
-    event.reset();
-    joined.find_way(domain_of(id), there, policy);
-    return joined;
   }
 
   [[nodiscard]] static protection_domain_ref domain_of(identifier_ref id) noexcept {
@@ -132,6 +154,102 @@ class [[nodiscard]] multicast_membership : public datagram_way {
 
   identifier_ref id_;
   socket_address group_;
+  std::shared_ptr<detail::group_list> groups_;
+  detail::joined_group* state_ = nullptr;
+};
+
+/// A multicast group that is being joined, made by `datagram_endpoint::start_join`. Destroying it
+/// gives the attempt up. The endpoint outlives it.
+class [[nodiscard]] multicast_join {
+ public:
+  /// Empty.
+  multicast_join() noexcept = default;
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(joining_); }
+
+  /// Becomes readable when an event is there: then call `finish`. -1 when it is empty.
+  [[nodiscard]] int file_descriptor() const noexcept {
+    return joining_ ? joining_.id().channel().file_descriptor() : -1;
+  }
+
+  /// The membership, and empties this; or an empty one as long as its event is not there. Does not
+  /// block. Refuses (EINVAL) when the endpoint shares a channel. Wraps: rdma_get_cm_event(3).
+  [[nodiscard]] multicast_membership finish(on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, verb, own_channel_.native_handle())) return {};
+    while (auto happened = own_channel_.next_event(policy)) {
+      auto joined = finish(*happened, policy);
+      if (joined || policy.failed()) return joined;
+    }
+    return {};
+  }
+  /// The same with an event of a shared channel, which it acknowledges. One of another group of the
+  /// endpoint is noted for that.
+  [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, verb, joining_.id().native_handle())) return {};
+    if (happened.identifier() != joining_.id()) {
+      policy.report(EINVAL, verb, [&](failure_description& description) {
+        detail::on_object<detail::identifier_traits>(joining_.id().native_handle())(description);
+        description.explain("the event is about another identifier");
+      });
+      return {};
+    }
+    policy.clear();
+    const bool about_this = happened.join_context() == joining_.state_;
+    if (!about_this && happened.type() != event_type::device_removal) {
+      joining_.groups_->note(happened);
+      happened.acknowledge();
+      return {};
+    }
+    if (happened.type() != event_type::multicast_join || happened.status() != 0) {
+      policy.report(detail::errno_of(happened), verb, [&](failure_description& description) {
+        detail::on_object<detail::identifier_traits>(joining_.id().native_handle())(description);
+        description.explain([&](text_writer& writer) { detail::explain_event(writer, happened); });
+      });
+      happened.acknowledge();
+      joining_ = {};
+      return {};
+    }
+    const datagram_parameters there = happened.datagram_parameters();
+    // Leaving waits for it.
+    happened.acknowledge();
+    joining_.find_way(multicast_membership::domain_of(joining_.id()), there, policy);
+    return std::move(joining_);
+  }
+
+ private:
+  friend class datagram_endpoint;
+
+  static constexpr std::string_view verb = "rdma_join_multicast";
+
+  /// `own_channel` is empty when the identifier shares one.
+  multicast_join(identifier_ref id, event_channel_ref own_channel,
+                 std::shared_ptr<detail::group_list> groups, const socket_address& group,
+                 const multicast_options& options, on_failure policy) {
+    if (!detail::check_present(policy, verb, id.native_handle())) return;
+    // Else it is the attachment of the queue pair that fails, for which librdmacm gives no reason.
+    if (detail::is_single_address(group)) {
+      policy.report(EINVAL, verb, [&](failure_description& description) {
+        description.detail(to_text(group));
+        detail::on_object<detail::identifier_traits>(id.native_handle())(description);
+        detail::explain_group(description, id.native_handle(), group);
+      });
+      return;
+    }
+    detail::joined_group* const state = groups->add();
+    failure why;
+    id.join_multicast(group, options.role, state, why);
+    if (why) {
+      groups->remove(state);
+      policy.report(why);
+      return;
+    }
+    policy.clear();
+    own_channel_ = own_channel;
+    joining_ = multicast_membership{adopt, id, group, std::move(groups), state};
+  }
+
+  multicast_membership joining_;
+  event_channel_ref own_channel_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm

@@ -93,11 +93,9 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
 
   /// The same for at most this long, which is any duration: returns none, and leaves the queue
   /// armed, when none came in time.
-  template <class Timeout>
-    requires(!detail::takes_failure<Timeout>)
-  [[nodiscard]] std::span<completion> wait(std::span<completion> out, const Timeout& timeout,
+  [[nodiscard]] std::span<completion> wait(std::span<completion> out, timeout limit,
                                            on_failure policy = throwing{}) const {
-    return wait_for(out, detail::deadline{timeout}, policy);
+    return wait_for(out, detail::deadline{limit}, policy);
   }
 
   /// Polls without sleeping until there are completions, for at most this long, and returns them:
@@ -135,9 +133,9 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
   /// The same asleep while there are no completions. `stop` is asked after each span, after each
   /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
   /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
-  template <class Consume, class Stop, class Interval>
+  template <class Consume, class Stop>
   std::size_t wait_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
-                         const Interval& interval, on_failure policy = throwing{}) const {
+                         timeout interval, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
       if (fits(batch, "completion_queue::wait_until", policy))
         return wait_until_with(hand_to(consume, batch), stop, interval, policy);
@@ -157,12 +155,11 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     std::array<completion, Limit> batch;
     return hand_over(wait(batch, policy), consume);
   }
-  template <std::size_t Limit, class Consume, class Timeout>
-    requires(!detail::takes_failure<Timeout>)
-  std::size_t wait(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
+  template <std::size_t Limit, class Consume>
+  std::size_t wait(up_to_t<Limit>, Consume&& consume, timeout limit,
                    on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    return hand_over(wait(batch, timeout, policy), consume);
+    return hand_over(wait(batch, limit, policy), consume);
   }
   template <std::size_t Limit, class Consume, class Timeout>
     requires(!detail::takes_failure<Timeout>)
@@ -182,8 +179,8 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     std::array<completion, Limit> batch;
     return poll_until(batch, handing_over_to(consume), stop, policy);
   }
-  template <std::size_t Limit, class Consume, class Stop, class Interval>
-  std::size_t wait_until(up_to_t<Limit>, Consume&& consume, Stop&& stop, const Interval& interval,
+  template <std::size_t Limit, class Consume, class Stop>
+  std::size_t wait_until(up_to_t<Limit>, Consume&& consume, Stop&& stop, timeout interval,
                          on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
     return wait_until(batch, handing_over_to(consume), stop, interval, policy);

@@ -90,11 +90,16 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
 
   /// The same for at most this long, which is any duration: returns 0, and leaves the queue armed,
   /// when none came in time.
-  template <class Consume, class Timeout>
-    requires(!detail::takes_failure<Timeout>)
-  std::size_t wait(std::size_t limit, Consume&& consume, const Timeout& timeout,
+  template <class Consume>
+  std::size_t wait(std::size_t limit, Consume&& consume, timeout longest,
                    on_failure policy = throwing{}) const {
-    return wait_for(limit, consume, detail::deadline{timeout}, policy);
+    return wait_for(limit, consume, detail::deadline{longest}, policy);
+  }
+
+  /// Does not compile: says what comes first.
+  template <duration_like Duration, class... Rest>
+  std::size_t wait(std::size_t, const Duration&, const Rest&...) const {
+    return detail::takes_each<Duration, extended_completion<Fields>>() ? 1 : 0;
   }
 
   /// Polls without sleeping until there are completions, for at most this long, calls `consume`
@@ -136,9 +141,9 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
   /// The same asleep while there are no completions. `stop` is asked after each round, after each
   /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
   /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
-  template <class Consume, class Stop, class Interval>
-  std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop,
-                         const Interval& interval, on_failure policy = throwing{}) const {
+  template <class Consume, class Stop>
+  std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop, timeout interval,
+                         on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
                   detail::says_when_to_stop<Stop>())
       if (fits(limit, "completion_queue::wait_until", policy))

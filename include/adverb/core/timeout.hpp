@@ -4,13 +4,18 @@
 
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <adverb/core/durations.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How long to wait at most. Any std::chrono duration converts; what is below zero is zero, and
-/// what is over two centuries is for ever.
+/// How long a call blocks at most, and optionally a file descriptor that ends the wait earlier.
+/// Converts from any std::chrono duration; a negative one is zero, and one of more than two
+/// centuries is endless.
+///
+///     connection.wait(queue, batch, 10ms);
+///     connection.wait(queue, batch, timeout::endless().woken_by(descriptor));
 class timeout {
  public:
   // The shape of a duration, so that whatever takes one takes this too.
@@ -23,26 +28,40 @@ class timeout {
   template <duration_like Duration>
   constexpr timeout(const Duration& duration) noexcept
       : nanoseconds_{in_range(detail::in_nanoseconds(duration))} {}
+  /// Does not compile: a number has no unit.
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  constexpr timeout(Number) noexcept {
+    static_cast<void>(detail::check_timeout<Number>());
+  }
 
-  [[nodiscard]] static constexpr timeout endless() noexcept { return timeout{no_end}; }
-  [[nodiscard]] static constexpr timeout seconds(std::int32_t count) noexcept {
-    return timeout{count * std::int64_t{1'000'000'000}};
+  [[nodiscard]] static constexpr timeout endless() noexcept { return timeout{exactly{no_end}}; }
+
+  /// The same, but the wait also ends when the descriptor becomes readable, which nothing reads: an
+  /// eventfd, a signalfd, a pipe, or the descriptor of a `stop_event`.
+  [[nodiscard]] constexpr timeout woken_by(int file_descriptor) const noexcept {
+    timeout result = *this;
+    result.wake_ = file_descriptor;
+    return result;
   }
 
   [[nodiscard]] constexpr bool is_endless() const noexcept { return nanoseconds_ == no_end; }
   /// In nanoseconds.
   [[nodiscard]] constexpr std::int64_t count() const noexcept { return nanoseconds_; }
   /// In milliseconds for the C API: rounded up, at least 1 and at most 24 days.
-  [[nodiscard]] constexpr int milliseconds() const noexcept {
+  [[nodiscard]] constexpr int in_milliseconds() const noexcept {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
     const std::int64_t count = nanoseconds_ / 1'000'000 + (nanoseconds_ % 1'000'000 != 0 ? 1 : 0);
     return static_cast<int>(count < 1 ? 1 : count > most ? most : count);
   }
+  /// The descriptor that ends the wait, or -1.
+  [[nodiscard]] constexpr int wake_descriptor() const noexcept { return wake_; }
 
-  /// Both one after the other.
+  /// Both one after the other, with the descriptor of the left one.
   friend constexpr timeout operator+(timeout left, timeout right) noexcept {
-    if (left.nanoseconds_ > no_end - right.nanoseconds_) return endless();
-    return timeout{left.nanoseconds_ + right.nanoseconds_};
+    const bool ends = left.nanoseconds_ <= no_end - right.nanoseconds_;
+    left.nanoseconds_ = ends ? left.nanoseconds_ + right.nanoseconds_ : no_end;
+    return left;
   }
   friend constexpr bool operator==(timeout, timeout) noexcept = default;
   friend constexpr text<32> to_text(timeout limit) noexcept {
@@ -53,8 +72,10 @@ class timeout {
  private:
   static constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
 
-  constexpr explicit timeout(std::int64_t nanoseconds) noexcept
-      : nanoseconds_{nanoseconds < 0 ? 0 : nanoseconds} {}
+  struct exactly {
+    std::int64_t nanoseconds;
+  };
+  constexpr explicit timeout(exactly time) noexcept : nanoseconds_{time.nanoseconds} {}
 
   [[nodiscard]] static constexpr std::int64_t in_range(double nanoseconds) noexcept {
     if (nanoseconds <= 0) return 0;
@@ -62,6 +83,21 @@ class timeout {
   }
 
   std::int64_t nanoseconds_;
+  int wake_ = -1;
 };
 
+namespace detail {
+
+/// For the defaults of the library, without <chrono>.
+struct seconds {
+  using rep = std::int64_t;
+  struct period {
+    static constexpr std::intmax_t num = 1;
+    static constexpr std::intmax_t den = 1;
+  };
+  rep value;
+  [[nodiscard]] constexpr rep count() const noexcept { return value; }
+};
+
+}  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

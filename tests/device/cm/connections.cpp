@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Connections that librdmacm makes, step by step.
 #include <array>
+#include <chrono>
 #include <cstdint>
 
 #include <adverb/adverb.hpp>
@@ -26,7 +27,7 @@ TEST_CASE("A connection is made step by step, and carries data both ways",
   two_sides(
       [](const rc_listener& listener) {
         expect(listener.port() != 0, "the port is known");
-        auto request = listener.next_request(timeout::seconds(10));
+        auto request = listener.next_request(std::chrono::seconds{10});
         const auto hello = request.private_data().as<greeting>();
         expect(hello && hello->number == 42, "the greeting came along");
         auto ready = request.create_queue_pair({.max_recv_wr = 4});
@@ -38,7 +39,7 @@ TEST_CASE("A connection is made step by step, and carries data both ways",
         expect(got.success().receive().length() == 5, "five bytes arrived");
         // The client leaves with it, before rxe acknowledges it perhaps.
         connection.queue_pair().post(send(region.slice(0, 5))).check();
-        connection.wait_disconnected(timeout::seconds(10));
+        connection.wait_disconnected(std::chrono::seconds{10});
       },
       [](const cm::socket_address& address) {
         auto start = cm::connector<transport::rc>::create();

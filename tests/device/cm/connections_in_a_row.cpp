@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Many connections, one after another, and nothing that is left of them.
+#include <chrono>
 #include <future>
 #include <vector>
 
@@ -32,7 +33,7 @@ void accept_and_end(const rc_listener& listener) {
   ready.queue_pair().post(receive()).check();
   auto connection = ready.accept();
   std::size_t received = 0;
-  connection.wait_disconnected(timeout::seconds(10));
+  connection.wait_disconnected(std::chrono::seconds{10});
   connection.disconnect();
   connection.drain([&](const completion& each) {
     each.check();

@@ -59,7 +59,7 @@ TEST_CASE("Who listens tells a pair of its own, and both sides send",
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
         expect(listener.port() != 0, "the port is known");
-        auto request = listener.next_request(timeout::seconds(10));
+        auto request = listener.next_request(std::chrono::seconds{10});
         expect(request.private_data().as<std::uint32_t>() == 42U, "the private data came along");
         expect(request.peer_address().ipv4() == other_side().ipv4(), "the address of who asks");
         auto ready = request.create_queue_pair(datagram_options);
@@ -98,7 +98,7 @@ TEST_CASE("A pair of one's own serves many requests, and one pair sends to many 
         // Who asks asks again when the answer is late.
         std::set<std::uint32_t> asked;
         while (asked.size() < questions) {
-          auto request = listener.next_request(timeout::seconds(10));
+          auto request = listener.next_request(std::chrono::seconds{10});
           const auto question = request.private_data().as<std::uint32_t>();
           expect(question.has_value(), "the question came along");
           const auto pair = servers[*question % peers].endpoint.queue_pair();
@@ -131,7 +131,8 @@ TEST_CASE("Step by step, on the device that leads to the peer",
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
         datagram_end server;
-        listener.next_request(timeout::seconds(10)).accept_datagrams(server.endpoint.queue_pair());
+        listener.next_request(std::chrono::seconds{10})
+            .accept_datagrams(server.endpoint.queue_pair());
         expect(server.received().text == "hello", "the message came");
       },
       [](const cm::socket_address& address) {
@@ -163,7 +164,7 @@ TEST_CASE("A peer that says no is told in words, and the identifier tells what i
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
-        auto request = listener.next_request(timeout::seconds(10));
+        auto request = listener.next_request(std::chrono::seconds{10});
         request.reject(cm::private_data::of(std::uint32_t{13}));
         expect(!request, "the request is answered");
       },
@@ -204,7 +205,7 @@ TEST_CASE("As much private data as there is room for is carried both ways") {
   two_sides<transport::ud>(
       [&](const ud_listener& listener) {
         const datagram_end here;
-        auto request = listener.next_request(timeout::seconds(10));
+        auto request = listener.next_request(std::chrono::seconds{10});
         const auto came = request.private_data().bytes();
         expect(came.size() == cm::max_datagram_request_data, "all of it came");
         expect(came.back() == last, "the last byte came");
@@ -236,9 +237,9 @@ TEST_CASE("A byte of private data more is refused") {
   SECTION("and to who answers") {
     auto asked = serve([&] {
       failure late;
-      CHECK(!here.endpoint.resolve_peer(to, {.timeout = timeout::seconds(2)}, late));
+      CHECK(!here.endpoint.resolve_peer(to, {.timeout = std::chrono::seconds{2}}, late));
     });
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     request.accept_datagrams(here.endpoint.queue_pair(),
                              data.first(cm::max_datagram_accept_data + 1), why);
     CHECK(why.code() == std::errc::message_size);
@@ -259,10 +260,10 @@ TEST_CASE("A pair whose queue key peers are not told is refused") {
   auto asked = serve([&] {
     failure late;
     CHECK(!here.endpoint.resolve_peer(device_address(listener.port()),
-                                      {.timeout = timeout::seconds(5)}, late));
+                                      {.timeout = std::chrono::seconds{5}}, late));
     CHECK(late.code() == std::errc::connection_refused);
   });
-  auto request = listener.next_request(timeout::seconds(10));
+  auto request = listener.next_request(std::chrono::seconds{10});
   failure why;
   request.accept_datagrams(other, {}, why);
   CHECK(why.code() == std::errc::invalid_argument);
@@ -288,7 +289,7 @@ TEST_CASE("A request that nobody answers is rejected as it dies") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
-        expect(static_cast<bool>(listener.next_request(timeout::seconds(10))), "it came");
+        expect(static_cast<bool>(listener.next_request(std::chrono::seconds{10})), "it came");
       },
       [](const cm::socket_address& address) {
         const datagram_end here;

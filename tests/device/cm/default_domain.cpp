@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // librdmacm's protection domain stays, so that memory may outlive the connections that used it.
 #include <array>
+#include <chrono>
 #include <future>
 
 #include <adverb/adverb.hpp>
@@ -26,7 +27,7 @@ namespace {
     auto connection = ready.accept();
     // The client ends the connection: rxe (Linux 6.1) acknowledges a message after its receive is
     // completed, and a side that ends then takes the acknowledgement along.
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     next_success(connection.receive_completion_queue());
     connection.disconnect();
   });

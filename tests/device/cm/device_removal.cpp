@@ -5,6 +5,7 @@
 // Each program that uses the device is a process of its own. Soft-RoCE (Linux 6.1) tells at once
 // that it is to go, and then waits until nobody has it open; librdmacm (rdma-core 44) keeps a
 // device open until its process ends.
+#include <chrono>
 #include <cstdlib>
 #include <future>
 #include <string>
@@ -25,7 +26,7 @@ TEST_CASE("role: a listener on the address of the device", "[.]") {
   auto listener = rc_listener::create(device_address());
   child_process::say();
   failure why;
-  CHECK(!listener.next_request(timeout::seconds(10), why));
+  CHECK(!listener.next_request(std::chrono::seconds{10}, why));
   CHECK(why.code() == std::errc::no_such_device);
   CHECK(why.explanation() == "the device was removed");
 }
@@ -35,7 +36,7 @@ TEST_CASE("role: one that asks for a connection", "[.]") {
   auto ready = ready_for(device_address(listener.port()));
   child_process::say();
   failure why;
-  CHECK(!ready.connect({}, timeout::seconds(10), why));
+  CHECK(!ready.connect({}, std::chrono::seconds{10}, why));
   INFO(why.what());
   CHECK(why.code() == std::errc::no_such_device);
 }

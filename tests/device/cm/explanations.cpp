@@ -71,7 +71,7 @@ bool add_ordinary_interface() {
 TEST_CASE("A port that no one listens on", "[rdma_connect]") {
   auto ready = ready_for(device_address(4999));
   failure why;
-  CHECK_FALSE(ready.connect({}, timeout::seconds(10), why));
+  CHECK_FALSE(ready.connect({}, std::chrono::seconds{10}, why));
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(why.verb() == "rdma_connect");
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(device_address(4999))));
@@ -84,12 +84,12 @@ TEST_CASE("A port that no one listens on", "[rdma_connect]") {
 TEST_CASE("A program that refuses, and says why", "[rdma_reject]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto refused = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     request.reject(cm::private_data::of(std::uint32_t{4711}));
   });
   auto ready = ready_for(listener.local_address());
   failure why;
-  CHECK_FALSE(ready.connect({}, timeout::seconds(10), why));
+  CHECK_FALSE(ready.connect({}, std::chrono::seconds{10}, why));
   refused.get();
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 4711);
@@ -217,19 +217,19 @@ TEST_CASE("Private data that is too long for the link",
   auto ready = ready_for(listener.local_address());
   failure why;
   if (cm_test::on_iwarp()) {
-    CHECK_FALSE(ready.connect({.private_data = of_size(256)}, timeout::seconds(1), why));
+    CHECK_FALSE(ready.connect({.private_data = of_size(256)}, std::chrono::seconds{1}, why));
     too_long(why,
              "private data of 256 bytes is too long: a request carries 255 at most over this "
              "link");
     return;
   }
-  CHECK_FALSE(ready.connect({.private_data = of_size(57)}, timeout::seconds(1), why));
+  CHECK_FALSE(ready.connect({.private_data = of_size(57)}, std::chrono::seconds{1}, why));
   too_long(why,
            "private data of 57 bytes is too long: a request carries 56 at most over "
            "InfiniBand and RoCE");
 
   auto served = std::async(std::launch::async, [&] {
-    auto first = listener.next_request(timeout::seconds(10));
+    auto first = listener.next_request(std::chrono::seconds{10});
     CHECK(first.private_data().size() == cm::max_request_data);
     failure refused;
     first.reject(of_size(149), refused);
@@ -238,16 +238,16 @@ TEST_CASE("Private data that is too long for the link",
              "InfiniBand and RoCE");
     first.reject(of_size(148));
 
-    auto second = listener.next_request(timeout::seconds(10)).create_queue_pair();
-    CHECK_FALSE(second.accept({.private_data = of_size(197)}, timeout::seconds(1), refused));
+    auto second = listener.next_request(std::chrono::seconds{10}).create_queue_pair();
+    CHECK_FALSE(second.accept({.private_data = of_size(197)}, std::chrono::seconds{1}, refused));
     too_long(refused,
              "private data of 197 bytes is too long: an acceptance carries 196 at most "
              "over InfiniBand and RoCE");
     auto connection = second.accept({.private_data = of_size(196)});
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
   });
   // What is as long as the limit is taken, by the same connector.
-  CHECK_FALSE(ready.connect({.private_data = of_size(56)}, timeout::seconds(10), why));
+  CHECK_FALSE(ready.connect({.private_data = of_size(56)}, std::chrono::seconds{10}, why));
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->private_data.size() == cm::max_reject_data);
   auto connection = cm::connect(listener.local_address());
@@ -263,7 +263,7 @@ TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_rout
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() == "the address has to be resolved first");
   };
-  too_early(reported([&](auto&&... p) { id.resolve_route(timeout::seconds(1), p...); }));
+  too_early(reported([&](auto&&... p) { id.resolve_route(std::chrono::seconds{1}, p...); }));
   too_early(
       reported([&](auto&&... p) { id.template create_queue_pair<transport::rc>({}, {}, p...); }));
   too_early(reported([&](auto&&... p) { id.connect({}, p...); }));
@@ -287,7 +287,7 @@ TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
   ready.id().connect({});
-  auto request = listener.next_request(timeout::seconds(5));
+  auto request = listener.next_request(std::chrono::seconds{5});
   request.id().reject_enhancements();
   failure why;
   request.id().reject_enhancements({}, why);
@@ -308,14 +308,14 @@ TEST_CASE("Steps of an identifier that are taken twice",
     return std::string{why.explanation()};
   };
   const auto next = [&] {
-    const auto event = channel.next_event(timeout::seconds(5));
+    const auto event = channel.next_event(std::chrono::seconds{5});
     REQUIRE(event);
     REQUIRE(event->status() == 0);
   };
 
-  id.resolve_address(to, {}, timeout::seconds(2));
+  id.resolve_address(to, {}, std::chrono::seconds{2});
   next();
-  CHECK(why_not([&](failure& why) { id.resolve_address(to, {}, timeout::seconds(2), why); }) ==
+  CHECK(why_not([&](failure& why) { id.resolve_address(to, {}, std::chrono::seconds{2}, why); }) ==
         "the address " + to_string(to) + " was resolved already, or is being resolved");
   CHECK(why_not([&](failure& why) { id.bind(device_address(), why); }) ==
         "it has the address " + to_string(id.local_address()) + " already");
@@ -324,9 +324,9 @@ TEST_CASE("Steps of an identifier that are taken twice",
   CHECK(why_not([&](failure& why) { id.connect({.queue_pair_number = qp_number{1}}, why); }) ==
         "the route is not resolved yet, or a connection was asked for already");
 
-  id.resolve_route(timeout::seconds(2));
+  id.resolve_route(std::chrono::seconds{2});
   next();
-  CHECK(why_not([&](failure& why) { id.resolve_route(timeout::seconds(2), why); }) ==
+  CHECK(why_not([&](failure& why) { id.resolve_route(std::chrono::seconds{2}, why); }) ==
         "the route was resolved already, or is being resolved");
   id.create_queue_pair<transport::rc>({}, {});
   CHECK(why_not([&](failure& why) { id.create_queue_pair<transport::rc>({}, {}, why); }) ==

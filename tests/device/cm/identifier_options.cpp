@@ -24,11 +24,11 @@ struct resolving {
   cm::identifier id = cm::identifier::create(channel, cm::port_space::tcp);
 
   void resolve_address() {
-    id.resolve_address(cm_test::device_address(7471), {}, timeout::seconds(2));
+    id.resolve_address(cm_test::device_address(7471), {}, std::chrono::seconds{2});
     expect(cm::event_type::address_resolved);
   }
   void expect(cm::event_type type) {
-    const auto event = channel.next_event(timeout::seconds(10));
+    const auto event = channel.next_event(std::chrono::seconds{10});
     REQUIRE(event);
     CHECK(event->type() == type);
     CHECK(event->status() == 0);
@@ -66,7 +66,7 @@ TEST_CASE("The type of service becomes the traffic class of the path",
   made.id.set_type_of_service(0x68);
   made.resolve_address();
   CHECK(made.id.path_count() == 0);
-  made.id.resolve_route(timeout::seconds(2));
+  made.id.resolve_route(std::chrono::seconds{2});
   made.expect(cm::event_type::route_resolved);
   if (made.id.context().device().transport_type() == transport_type::iwarp) {
     CHECK(made.id.path_count() == 0);
@@ -83,7 +83,7 @@ TEST_CASE("The type of service becomes the traffic class of the path",
 TEST_CASE("A path that is given needs no resolving", "[rdma_set_option]") {
   resolving known;
   known.resolve_address();
-  known.id.resolve_route(timeout::seconds(2));
+  known.id.resolve_route(std::chrono::seconds{2});
   known.expect(cm::event_type::route_resolved);
   if (known.id.path_count() == 0) return;  // iWARP has none.
 
@@ -142,11 +142,11 @@ TEST_CASE("The acknowledge timeout of a connection is what was said", "[rdma_set
   auto ready = far.create_queue_pair();
   std::error_code late;
   auto none = ready.connect({}, timeout{std::chrono::milliseconds{1}}, late);
-  auto request = listener.next_request(timeout::seconds(10));
+  auto request = listener.next_request(std::chrono::seconds{10});
   auto answering = request.create_queue_pair();
   std::error_code why;
   static_cast<void>(answering.accept({}, timeout{std::chrono::milliseconds{1}}, why));
-  const auto event = ready.id().channel().next_event(timeout::seconds(10));
+  const auto event = ready.id().channel().next_event(std::chrono::seconds{10});
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::established);
   if (ready.id().context().device().transport_type() == transport_type::iwarp) return;

@@ -39,9 +39,9 @@ TEST_CASE("role: a client that asked", "[.]") {
 TEST_CASE("role: a client that does not take its answer", "[.]") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::tcp);
-  id.resolve_address(device_address(child_process::port()), {}, timeout::seconds(2));
+  id.resolve_address(device_address(child_process::port()), {}, std::chrono::seconds{2});
   REQUIRE(channel.next_event()->type() == cm::event_type::address_resolved);
-  id.resolve_route(timeout::seconds(2));
+  id.resolve_route(std::chrono::seconds{2});
   REQUIRE(channel.next_event()->type() == cm::event_type::route_resolved);
   id.create_queue_pair<transport::rc>({}, {});
   id.connect({});
@@ -109,7 +109,7 @@ void drain_all(rc_connection& connection) {
 
 /// The peer is gone: this side is told, and comes to its end.
 void hear_the_end(rc_connection& connection) {
-  connection.wait_disconnected(timeout::seconds(10));
+  connection.wait_disconnected(std::chrono::seconds{10});
   connection.disconnect();
   drain_all(connection);
 }
@@ -155,11 +155,11 @@ TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]"
   static_cast<void>(client.word());
   client.kill();
   // The request is there still, and shows its end by what can no longer be done with it.
-  auto request = serving.listener.next_request(timeout::seconds(10));
+  auto request = serving.listener.next_request(std::chrono::seconds{10});
   failure why;
   auto ready = request.create_queue_pair({}, {}, why);
   rc_connection connection;
-  if (!why) connection = ready.accept({}, timeout::seconds(10), why);
+  if (!why) connection = ready.accept({}, std::chrono::seconds{10}, why);
   INFO(why.what());
   if (on_iwarp() && connection) return hear_the_end(connection);
   CHECK(!connection);
@@ -185,7 +185,7 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   static_cast<void>(client.word());
   auto killer = kill_meanwhile(client);
   failure why;
-  auto connection = ready.accept({}, timeout::seconds(10), why);
+  auto connection = ready.accept({}, std::chrono::seconds{10}, why);
   killer.get();
   INFO(why.what());
   if (on_iwarp()) {
@@ -221,14 +221,14 @@ TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
   auto ready = ready_for(device_address(port));
   auto killer = kill_meanwhile(server);
   failure why;
-  CHECK(!ready.connect({}, timeout::seconds(10), why));
+  CHECK(!ready.connect({}, std::chrono::seconds{10}, why));
   killer.get();
   INFO(why.what());
   // The kernel rejects in place of the program.
   CHECK(why.code() == rejected_by_program());
   // And afterwards.
   auto again = ready_for(device_address(port));
-  CHECK(!again.connect({}, timeout::seconds(10), why));
+  CHECK(!again.connect({}, std::chrono::seconds{10}, why));
   CHECK(why.code() == std::errc::connection_refused);
 }
 

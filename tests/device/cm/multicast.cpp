@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Multicast groups that librdmacm joins.
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -37,7 +38,7 @@ using ud_listener = cm::listener<transport::ud>;
 void reached(std::uint32_t stage, const ud_listener& listener, const datagram_end& here) {
   std::optional<std::uint32_t> asked;
   while (asked != stage) {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     asked = request.private_data().as<std::uint32_t>();
     request.accept_datagrams(here.endpoint.queue_pair());
   }
@@ -187,7 +188,7 @@ TEST_CASE("An identifier joins by hand, without a queue pair",
   id.bind(device_address());
   int context = 0;
   id.join_multicast(by_hand, cm::multicast_role::full_member, &context);
-  auto event = channel.next_event(timeout::seconds(10));
+  auto event = channel.next_event(std::chrono::seconds{10});
   REQUIRE(event);
   REQUIRE(event->type() == cm::event_type::multicast_join);
   CHECK(event->join_context() == &context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A connection in one line on either side.
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <optional>
@@ -45,11 +46,11 @@ struct side {
 std::future<std::uint32_t> serve(const cm::listener<transport::rc>& listener) {
   return std::async(std::launch::async, [&listener] {
     side mine;
-    auto connection = listener.accept({.request_timeout = timeout::seconds(10)},
+    auto connection = listener.accept({.request_timeout = std::chrono::seconds{10}},
                                       [&](auto& ready) { mine.prepare(ready); });
     const auto word = mine.hear(connection);
     mine.say(connection, static_cast<std::uint8_t>(word + 1));
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     return connection.private_data().as<std::uint32_t>().value_or(0);
   });
 }
@@ -99,8 +100,8 @@ TEST_CASE("One line tries the addresses of a host in turn") {
   const named_host host{addresses};
   auto served = serve(listener);
   speak([&](cm::connect_options options, auto prepare) {
-    options.resolve_timeout = timeout::seconds(1);
-    options.connect_timeout = timeout::seconds(2);
+    options.resolve_timeout = std::chrono::seconds{1};
+    options.connect_timeout = std::chrono::seconds{2};
     return cm::connect(host.name, listener.port(), options, prepare);
   });
   served.get();
@@ -121,10 +122,10 @@ TEST_CASE("A program that rejects is not asked again by another address of its h
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   for (const bool with_words : {true, false}) {
     auto served = std::async(std::launch::async, [&] {
-      listener.next_request(timeout::seconds(10))
+      listener.next_request(std::chrono::seconds{10})
           .reject(with_words ? cm::private_data::of(std::uint32_t{4711}) : cm::private_data{});
       failure none;
-      CHECK_FALSE(listener.next_request(timeout::seconds(1), none));
+      CHECK_FALSE(listener.next_request(std::chrono::seconds{1}, none));
       CHECK(none.code() == std::errc::timed_out);
     });
     failure why;
@@ -141,8 +142,8 @@ TEST_CASE("One line connects UC", "[rdma_create_ep][optional]") {
   if (cm_test::on_iwarp()) return tell_skip("UC in one line", "iWARP has RC alone");
   const auto listener = cm::listener<transport::uc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
-    auto connection = listener.accept({.request_timeout = timeout::seconds(10)});
-    connection.wait_disconnected(timeout::seconds(10));
+    auto connection = listener.accept({.request_timeout = std::chrono::seconds{10}});
+    connection.wait_disconnected(std::chrono::seconds{10});
   });
   auto connection =
       cm::connect<transport::uc>(cm_test::environment("SOFTRDMA_ADDRESS"), listener.port());
@@ -208,7 +209,7 @@ TEST_CASE("Without receives and completion queues of its own a connection is the
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
     auto connection = listener.accept();
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
   });
   auto connection = cm::connect(listener.local_address());
   CHECK(connection.peer_address() == listener.local_address());
@@ -224,14 +225,14 @@ TEST_CASE("Without receives and completion queues of its own a connection is the
 TEST_CASE("Queues and a domain of one's own are used") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     protection_domain domain{request.context()};
     completion_queue queue{request.context(), 16};
     auto ready = request.create_queue_pair({.send_cq = queue, .recv_cq = queue}, domain);
     auto connection = ready.accept();
     CHECK(connection.send_completion_queue().native_handle() == queue.native_handle());
     CHECK(connection.protection_domain().native_handle() == domain.native_handle());
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     connection.close();
   });
   auto connection = cm::connect(listener.local_address(), {.queue_pair = {.max_send_wr = 32}});
@@ -251,7 +252,7 @@ TEST_CASE("A program that gives up when it sees the queue pair makes no connecti
   auto served = std::async(std::launch::async, [&] {
     failure why;
     auto none = listener.accept(
-        {.request_timeout = timeout::seconds(10)}, [](auto&) { return false; }, why);
+        {.request_timeout = std::chrono::seconds{10}}, [](auto&) { return false; }, why);
     CHECK_FALSE(none);
     return why;
   });

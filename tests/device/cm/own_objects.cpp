@@ -39,7 +39,7 @@ TEST_CASE("A queue pair uses the domain, the queues and the operations that it i
           "[rdma_create_qp][rdma_create_qp_ex][rdma_destroy_qp]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     protection_domain domain{request.context()};
     completion_queue queue{request.context(), 16};
     shared_receive_queue shared{domain, {.max_wr = 8}};
@@ -53,7 +53,7 @@ TEST_CASE("A queue pair uses the domain, the queues and the operations that it i
     CHECK(connection.receive_completion_queue() == queue);
     CHECK(next_success(queue).success().receive().length() == 5);
     check_in_use(shared);
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     connection.close();
     shared.close();
     queue.close();
@@ -145,7 +145,7 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
           "[rdma_create_srq][rdma_destroy_srq]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     protection_domain domain{request.context()};
     std::array<std::byte, 64> bytes{};
     memory_region region{domain, bytes, access_right::local_write};
@@ -157,7 +157,7 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
     CHECK(ready.queue_pair().shared_receive_queue() == ready.id().shared_receive_queue());
     auto connection = ready.accept();
     CHECK(next_success(connection.receive_completion_queue()).success().receive().length() == 5);
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     failure why;
     connection.id().destroy_shared_receive_queue(why);
     CHECK(std::string_view{why.what()}.find("1 queue pair") != std::string_view::npos);
@@ -184,11 +184,11 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const cm::event_channel shared = cm::event_channel::create();
   cm::event_channel last = cm::event_channel::create();
-  std::array<cm::identifier, 2> moved;
+  std::array<cm_test::rc_connection, 2> moved;
   std::promise<void> accepted;
   auto served = std::async(std::launch::async, [&] {
     for (auto& each : moved) {
-      auto request = listener.next_request(timeout::seconds(10));
+      auto request = listener.next_request(std::chrono::seconds{10});
       auto ready = request.create_queue_pair();
       auto connection = ready.accept();
       // The first waits until the peer's disconnect is in its own channel.
@@ -197,8 +197,8 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
         while (!connection.id().channel().has_event()) {
         }
       }
-      each = connection.migrate(shared);
-      CHECK_FALSE(connection);
+      connection.migrate(shared);
+      each = std::move(connection);
     }
   });
   std::array<cm::connection<transport::rc>, 2> peers;
@@ -212,11 +212,13 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
   }
   served.get();
   peers[1].id().disconnect();
-  for (const auto& id : moved) {
-    const auto event = shared.next_event(timeout::seconds(10));
+  for (auto& each : moved) {
+    const auto event = shared.next_event(std::chrono::seconds{10});
     REQUIRE(event);
     CHECK(event->type() == cm::event_type::disconnected);
-    CHECK(event->identifier() == cm::identifier_ref{id});
+    CHECK(event->identifier() == each.id());
+    each.note(*event);
+    CHECK(each.has_ended());
   }
   moved[0].migrate(last);
   check_in_use(last);

@@ -2,6 +2,7 @@
 // Connections whose queue pairs the program makes itself: librdmacm only says how they are set.
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <system_error>
@@ -78,7 +79,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
     fresh_pair fresh = side.make();
     const qp_number number = fresh.number();
     for (int round = 0; round < rounds; ++round) {
-      auto request = listener.next_request(timeout::seconds(10));
+      auto request = listener.next_request(std::chrono::seconds{10});
       auto ready = request.use_queue_pair(std::move(fresh));
       CHECK_FALSE(request);
       ready.queue_pair().post(receive(side.region.buffer())).check();
@@ -89,7 +90,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
         CHECK(attributes.max_initiator_read_atomic() == 4);
       }
       answer(connection.queue_pair(), side);
-      connection.wait_disconnected(timeout::seconds(10));
+      connection.wait_disconnected(std::chrono::seconds{10});
       connection.drain([](const completion&) {});
       fresh = connection.take_queue_pair();
       CHECK_FALSE(connection);
@@ -140,7 +141,7 @@ TEST_CASE("Each side may write to the other's memory, and read it",
   auto served = std::async(std::launch::async, [&] {
     open_side side;
     side.words = {100, 11, 0, 0};
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     const auto peer = request.private_data().as<remote_buffer<>>();
     auto ready = request.use_queue_pair(side.make());
     ready.queue_pair().post(receive(side.region.buffer())).check();
@@ -149,7 +150,7 @@ TEST_CASE("Each side may write to the other's memory, and read it",
     next_success(side.queue);
     side.change(connection.queue_pair(), *peer);
     connection.queue_pair().post(send(side.region.slice(0, 5))).check();
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     return side.words[0];
   });
   open_side side;
@@ -174,10 +175,10 @@ TEST_CASE("A disconnect flushes what is posted to a queue pair of one's own", "[
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
     own_side side;
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     auto ready = request.use_queue_pair(side.make());
     auto connection = ready.accept();
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
     // Soft-iWARP refuses what is posted then (EPERM).
     if (is_iwarp()) return;
     connection.flush();
@@ -200,24 +201,24 @@ TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
     own_side side;
-    auto unwelcome = listener.next_request(timeout::seconds(10));
+    auto unwelcome = listener.next_request(std::chrono::seconds{10});
     auto refused = unwelcome.use_queue_pair(side.make());
     fresh_pair fresh = refused.reject(cm::private_data::of(std::uint32_t{9}));
     CHECK(fresh.query().state() == qp_state::reset);
     if (is_iwarp()) return;
 
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     auto ready = request.use_queue_pair(std::move(fresh));
     ready.queue_pair().post(receive(side.region.buffer())).check();
     auto connection = ready.accept();
     answer(connection.queue_pair(), side);
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
   });
   own_side side;
   auto far = route_to(listener.port());
   auto ready = far.use_queue_pair(side.make());
   failure why;
-  auto none = ready.connect({}, timeout::seconds(10), why);
+  auto none = ready.connect({}, std::chrono::seconds{10}, why);
   CHECK_FALSE(none);
   CHECK(why.code() == (is_iwarp() ? std::errc::connection_reset : std::errc::connection_refused));
   REQUIRE(ready.rejection());
@@ -252,7 +253,7 @@ TEST_CASE("Enhancements travel with a request and are refused by name",
   constexpr connection_enhancements offered{.vendor_id = 0x1405, .options = 0x10};
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     // iWARP has no place for them.
     const bool travels = !is_iwarp();
     CHECK(request.id().remote_enhancements() == (travels ? offered : connection_enhancements{}));
@@ -265,7 +266,7 @@ TEST_CASE("Enhancements travel with a request and are refused by name",
   ready.id().set_local_enhancements({}, why);
   CHECK(why.code() == std::errc::invalid_argument);
   ready.offer_enhancements(offered);
-  auto none = ready.connect({}, timeout::seconds(10), why);
+  auto none = ready.connect({}, std::chrono::seconds{10}, why);
   CHECK_FALSE(none);
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->reason == (is_iwarp() ? cm::reject_reason::by_the_program
@@ -280,10 +281,10 @@ TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_noti
   auto far = route_to(listener.port());
   auto silent = far.use_queue_pair(side.make());
   silent.id().connect({.queue_pair_number = silent.queue_pair().number()});
-  auto request = listener.next_request(timeout::seconds(10));
+  auto request = listener.next_request(std::chrono::seconds{10});
   auto ready = request.create_queue_pair();
   ready.id().accept({});
-  const auto answered = silent.id().channel().next_event(timeout::seconds(10));
+  const auto answered = silent.id().channel().next_event(std::chrono::seconds{10});
   REQUIRE(answered);
   // On iWARP there is nothing to confirm.
   if (!is_iwarp()) {
@@ -291,7 +292,7 @@ TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_noti
     CHECK_FALSE(ready.id().channel().has_event());
   }
   ready.id().notify(async_event_type::communication_established);
-  const auto event = ready.id().channel().next_event(timeout::seconds(10));
+  const auto event = ready.id().channel().next_event(std::chrono::seconds{10});
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::established);
 }

@@ -2,6 +2,7 @@
 // Connections that are refused, and what each side is told.
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <string>
 #include <vector>
@@ -18,7 +19,7 @@ using namespace cm_test;
 TEST_CASE("Nobody listens on a port", "[rdma_connect]") {
   auto ready = ready_for(device_address(7999));
   failure why;
-  const auto connection = ready.connect({}, timeout::seconds(10), why);
+  const auto connection = ready.connect({}, std::chrono::seconds{10}, why);
   CHECK(!connection);
   INFO(why.what());
   CHECK(why.verb() == "rdma_connect");
@@ -51,7 +52,7 @@ TEST_CASE("A hundred requests of ten threads are rejected, and the next is accep
   constexpr unsigned requests = 10;
   auto served = std::async(std::launch::async, [&] {
     for (unsigned rejected = 0; rejected < askers * requests; ++rejected)
-      listener.next_request(timeout::seconds(20)).reject(cm::private_data::of(rejected));
+      listener.next_request(std::chrono::seconds{20}).reject(cm::private_data::of(rejected));
     return next_ready(listener).accept();
   });
   std::vector<std::future<unsigned>> asking;
@@ -61,7 +62,7 @@ TEST_CASE("A hundred requests of ten threads are rejected, and the next is accep
       for (unsigned asked = 0; asked < requests; ++asked) {
         auto ready = ready_for(device_address(listener.port()));
         failure why;
-        const auto connection = ready.connect({}, timeout::seconds(20), why);
+        const auto connection = ready.connect({}, std::chrono::seconds{20}, why);
         if (why.code() == rejected_by_program() && ready.rejection() &&
             ready.rejection()->private_data.as<unsigned>() < askers * requests &&
             ready.rejection()->reason == cm::reject_reason::by_the_program)
@@ -93,10 +94,10 @@ TEST_CASE("Private data that is too long is refused, and the set-up goes on",
   const std::size_t longest_acceptance = 196;
   failure why;
   auto asking = ready_for(device_address(listener.port()));
-  CHECK(!asking.connect({.private_data = data(256)}, timeout::seconds(10), why));
+  CHECK(!asking.connect({.private_data = data(256)}, std::chrono::seconds{10}, why));
   CHECK(why.code() == std::errc::message_size);
   if (!on_iwarp()) {
-    CHECK(!asking.connect({.private_data = data(57)}, timeout::seconds(10), why));
+    CHECK(!asking.connect({.private_data = data(57)}, std::chrono::seconds{10}, why));
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.explanation() == too_long(57, "a request", 56));
   }
@@ -104,19 +105,19 @@ TEST_CASE("Private data that is too long is refused, and the set-up goes on",
   const auto connect_meanwhile = [&](cm_test::ready_connector& connector) {
     return std::async(std::launch::async, [&] {
       failure refused;
-      return connector.connect({.private_data = data(longest_request)}, timeout::seconds(10),
+      return connector.connect({.private_data = data(longest_request)}, std::chrono::seconds{10},
                                refused);
     });
   };
   auto connected = connect_meanwhile(asking);
   auto ready = next_ready(listener);
-  CHECK(!ready.accept({.private_data = data(256)}, timeout::seconds(10), why));
+  CHECK(!ready.accept({.private_data = data(256)}, std::chrono::seconds{10}, why));
   CHECK(why.code() == std::errc::message_size);
   if (!on_iwarp()) {
     ready.reject(data(149), why);
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.explanation() == too_long(149, "a rejection", 148));
-    CHECK(!ready.accept({.private_data = data(197)}, timeout::seconds(10), why));
+    CHECK(!ready.accept({.private_data = data(197)}, std::chrono::seconds{10}, why));
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.explanation() == too_long(197, "an acceptance", 196));
   }

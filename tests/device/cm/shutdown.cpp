@@ -61,7 +61,7 @@ TEST_CASE("What had arrived and what was posted comes back on both sides",
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         post_receives(ready, region, 1, 5);
         auto connection = ready.accept();
-        connection.wait_disconnected(timeout::seconds(10));
+        connection.wait_disconnected(std::chrono::seconds{10});
         expect(connection.has_ended(), "the end was heard of");
         connection.disconnect();
         drained left;
@@ -93,7 +93,7 @@ TEST_CASE("Requests that the peer never received are flushed, and full queues ar
   two_sides(
       [](const rc_listener& listener) {
         auto connection = next_ready(listener).accept();
-        connection.wait_disconnected(timeout::seconds(10));
+        connection.wait_disconnected(std::chrono::seconds{10});
       },
       [](const cm::socket_address& address) {
         auto ready = ready_for(address);
@@ -126,7 +126,7 @@ TEST_CASE("What is posted after the end comes back as well", "[rdma_disconnect][
   two_sides(
       [](const rc_listener& listener) {
         auto connection = next_ready(listener).accept();
-        connection.wait_disconnected(timeout::seconds(10));
+        connection.wait_disconnected(std::chrono::seconds{10});
       },
       [](const cm::socket_address& address) {
         auto connection = ready_for(address).connect();
@@ -152,7 +152,7 @@ TEST_CASE("Both sides may end at once, and more than once", "[rdma_disconnect]")
         auto connection = ready_for(address).connect();
         connection.disconnect();
         connection.disconnect();
-        connection.wait_disconnected(timeout::seconds(1));
+        connection.wait_disconnected(std::chrono::seconds{1});
         drained left;
         CHECK(connection.drain(left) == 0);
       });
@@ -162,7 +162,7 @@ TEST_CASE("A side that only goes away ends the connection for the other", "[rdma
   two_sides([](const rc_listener& listener) { auto connection = next_ready(listener).accept(); },
             [](const cm::socket_address& address) {
               auto connection = ready_for(address).connect();
-              connection.wait_disconnected(timeout::seconds(10));
+              connection.wait_disconnected(std::chrono::seconds{10});
               connection.disconnect();
               drained left;
               CHECK(connection.drain(left) == 0);
@@ -182,7 +182,7 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
         std::array<completion, 1> one;
         while (true) {
           const auto found =
-              connection.wait(connection.receive_completion_queue(), one, timeout::seconds(10));
+              connection.wait(connection.receive_completion_queue(), one, std::chrono::seconds{10});
           if (found.empty()) break;
           seen(found[0]);
         }
@@ -256,7 +256,7 @@ TEST_CASE("The end of the time in which packets may still arrive is told",
   two_sides(
       [](const rc_listener& listener) {
         auto connection = next_ready(listener).accept();
-        connection.wait_disconnected(timeout::seconds(10));
+        connection.wait_disconnected(std::chrono::seconds{10});
         connection.disconnect();
       },
       [](const cm::socket_address& address) {

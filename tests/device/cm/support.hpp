@@ -3,6 +3,7 @@
 // and waiting for a completion.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
@@ -79,7 +80,7 @@ inline void meet(const std::string& name) {
 inline void find_neighbour() {
   auto start = adverb::cm::connector<adverb::transport::rc>::create();
   adverb::failure ignored;
-  (void)start.resolve_address(other_side(), {.timeout = adverb::timeout::seconds(2)}, ignored);
+  (void)start.resolve_address(other_side(), {.timeout = std::chrono::seconds{2}}, ignored);
 }
 
 /// Writes why the side of `serve` failed, where it did: the other may have failed for that.
@@ -142,7 +143,7 @@ using ready_connector = adverb::cm::connector<adverb::transport::rc, adverb::cm:
 [[nodiscard]] inline ready_request next_ready(const rc_listener& listener,
                                               const adverb::queue_pair_options& options = {
                                                   .max_send_wr = 8, .max_recv_wr = 8}) {
-  auto request = listener.next_request(adverb::timeout::seconds(10));
+  auto request = listener.next_request(std::chrono::seconds{10});
   return request.create_queue_pair(options);
 }
 

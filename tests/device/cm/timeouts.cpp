@@ -39,9 +39,9 @@ struct both_sides {
 /// A side that asks for a connection and does not take the answer.
 struct silent_client {
   explicit silent_client(std::uint16_t port) {
-    id.resolve_address(device_address(port), {}, timeout::seconds(2));
+    id.resolve_address(device_address(port), {}, std::chrono::seconds{2});
     REQUIRE(channel.next_event()->type() == cm::event_type::address_resolved);
-    id.resolve_route(timeout::seconds(2));
+    id.resolve_route(std::chrono::seconds{2});
     REQUIRE(channel.next_event()->type() == cm::event_type::route_resolved);
     id.create_queue_pair<transport::rc>({}, {});
     id.connect({});
@@ -155,7 +155,7 @@ TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optiona
   }
   {
     const alarm_soon alarm;
-    CHECK(!listener.next_request(timeout::seconds(10), why));
+    CHECK(!listener.next_request(std::chrono::seconds{10}, why));
     check_interrupted(why);
   }
   {
@@ -166,7 +166,7 @@ TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optiona
   {
     auto ready = ready_for(device_address(listener.port()));
     const alarm_soon alarm;
-    CHECK(!ready.connect({}, timeout::seconds(10), why));
+    CHECK(!ready.connect({}, std::chrono::seconds{10}, why));
     check_interrupted(why);
   }
   if (!on_iwarp()) {
@@ -174,7 +174,7 @@ TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optiona
     const silent_client client{other.port()};
     auto ready = next_ready(other);
     const alarm_soon alarm;
-    CHECK(!ready.accept({}, timeout::seconds(10), why));
+    CHECK(!ready.accept({}, std::chrono::seconds{10}, why));
     check_interrupted(why);
   }
   both_sides sides;
@@ -185,7 +185,7 @@ TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optiona
   }
   if (!on_iwarp()) {
     const alarm_soon alarm;
-    sides.near.disconnect(timeout::seconds(10), why);
+    sides.near.disconnect(std::chrono::seconds{10}, why);
     check_interrupted(why);
   }
 }

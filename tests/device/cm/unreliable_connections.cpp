@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Connections of UC, which librdmacm makes through endpoints.
 #include <array>
+#include <chrono>
 #include <future>
 #include <string>
 #include <string_view>
@@ -20,14 +21,14 @@ TEST_CASE("A UC connection carries writes and messages", "[rdma_create_ep][optio
   auto listener = cm::listener<transport::uc>::create(cm_test::device_address());
   REQUIRE(listener.port() != 0);
   auto served = std::async(std::launch::async, [&] {
-    auto request = listener.next_request(timeout::seconds(10));
+    auto request = listener.next_request(std::chrono::seconds{10});
     auto ready = request.create_queue_pair({.max_recv_wr = 4});
     std::array<std::byte, 64> bytes{};
     memory_region region{ready.protection_domain(), bytes, access_right::local_write};
     ready.queue_pair().post(receive(region.buffer())).check();
     auto connection = ready.accept();
     CHECK(next_success(connection.receive_completion_queue()).success().receive().length() == 5);
-    connection.wait_disconnected(timeout::seconds(10));
+    connection.wait_disconnected(std::chrono::seconds{10});
   });
   auto far = cm::connector<transport::uc>::resolve(cm_test::device_address(listener.port()));
   CHECK(far.id().path_count() == 1);

@@ -206,7 +206,7 @@ TEST_CASE_METHOD(steps, "an answer that is under way is not taken for that of an
   CHECK(std::string{why.what()} ==
         "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: EALREADY (Operation already in "
         "progress); "
-        "this address is still being resolved");
+        "another address is still being resolved");
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 

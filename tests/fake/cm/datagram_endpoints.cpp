@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Datagram endpoints: what they are made of, whom they ask, and what is left when that fails.
 #include <cerrno>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -102,7 +103,7 @@ TEST_CASE_METHOD(fixture, "an endpoint asks from its own address, for its own do
       {{.type = RDMA_CM_EVENT_ESTABLISHED, .private_data = "yes", .datagram = there}});
   machine.forget_calls();
   const auto found = endpoint.resolve_peer(
-      peer, {.private_data = cm::private_data::of("hi"), .timeout = adverb::timeout::seconds(3)});
+      peer, {.private_data = cm::private_data::of("hi"), .timeout = std::chrono::seconds{3}});
   REQUIRE(found);
   CHECK_THAT(log(), is_log(R"(
     rdma_create_event_channel

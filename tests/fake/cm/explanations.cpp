@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Why calls and steps of an identifier fail, in words: on a machine whose addresses are known.
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -229,7 +230,7 @@ TEST_CASE_METHOD(fixture, "what it means that nothing came") {
   is_at(at("10.0.0.1", 5), at(far_away, 7471));
   const auto silence = [&](std::string_view verb) {
     const adverb::text<512> words{[&](adverb::text_writer& writer) {
-      detail::explain_silence(writer, verb, &id, adverb::timeout::seconds(3));
+      detail::explain_silence(writer, verb, &id, std::chrono::seconds{3});
     }};
     return std::string{words.view()};
   };
@@ -243,7 +244,7 @@ TEST_CASE_METHOD(fixture, "what it means that nothing came") {
 TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words") {
   const auto channel = cm::event_channel::create();
   const auto own = cm::identifier::create(channel, cm::port_space::tcp);
-  own.resolve_address(peer, {}, adverb::timeout::seconds(1));
+  own.resolve_address(peer, {}, std::chrono::seconds{1});
   (void)channel.next_event();
   struct meaning {
     int error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Multicast groups: how they are joined and left, and what fails between the two.
 #include <cerrno>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -116,7 +117,7 @@ TEST_CASE_METHOD(member, "a membership is a destination until it is left",
       (machine.lines_of<called::rdma_join_multicast, called::attach_mcast, called::create_ah>(
           [&] { joined = endpoint.join(group); })),
       is_log(R"(
-    rdma_join_multicast id0 addr=239.7.7.1:0
+    rdma_join_multicast id0 addr=239.7.7.1:0 context=unnamed
     ibv_attach_mcast qp0 gid=ff0e::ef07:701 lid=0xc001
     ibv_create_ah pd0 attr={port_num=1 grh={dgid=ff0e::ef07:701 sgid_index=2}})"));
   REQUIRE(joined);
@@ -157,7 +158,8 @@ TEST_CASE_METHOD(member, "who only sends is not attached", "[rdma_join_multicast
   const auto join = [&] { joined = endpoint.join(group, {.role = cm::multicast_role::send_only}); };
   CHECK_THAT((machine.lines_of<called::rdma_join_multicast_ex, called::rdma_join_multicast,
                                called::attach_mcast>(join)),
-             is_log("rdma_join_multicast_ex id0 addr=239.7.7.1:0 join_flags=SENDONLY_FULLMEMBER"));
+             is_log("rdma_join_multicast_ex id0 addr=239.7.7.1:0 join_flags=SENDONLY_FULLMEMBER "
+                    "context=unnamed"));
   CHECK(joined);
 }
 
@@ -245,11 +247,82 @@ TEST_CASE_METHOD(member, "what librdmacm keeps of a join that failed is released
   CHECK(left() == 6);
 
   manager.answer<called::rdma_join_multicast>({});
-  CHECK_FALSE(endpoint.join(group, {.timeout = timeout::seconds(0)}, why));
+  CHECK_FALSE(endpoint.join(group, {.timeout = std::chrono::seconds{0}}, why));
   CHECK(why.code() == std::errc::timed_out);
   CHECK(why.explanation() == "nothing came within 0 us");
   CHECK(left() == 7);
   endpoint.close();
+}
+
+TEST_CASE_METHOD(member, "the loss of a group is that of no other one that is joined meanwhile",
+                 "[rdma_join_multicast]") {
+  const auto first = endpoint.join(group);
+  CHECK_FALSE(first.is_lost());
+  fake::cm_event lost{RDMA_CM_EVENT_MULTICAST_ERROR, -ENETUNREACH};
+  lost.datagram.qp_num = 0xffffff;
+  lost.datagram.private_data = machine.calls<called::rdma_join_multicast>()[0].context;
+  manager.raise(endpoint.id().native_handle(), lost);
+  const auto second = endpoint.join(other_group);
+  REQUIRE(second);
+  CHECK_FALSE(second.is_lost());
+  CHECK(first.is_lost());
+
+  auto third = endpoint.join(*cm::socket_address::parse("239.7.7.3", 0));
+  lost.datagram.private_data = machine.calls<called::rdma_join_multicast>()[2].context;
+  manager.raise(endpoint.id().native_handle(), lost);
+  {
+    const auto event = endpoint.next_event();
+    REQUIRE(event);
+    CHECK(event->type() == cm::event_type::multicast_error);
+  }
+  const cm::multicast_membership moved = std::move(third);
+  CHECK(moved.is_lost());
+  CHECK_FALSE(second.is_lost());
+}
+
+TEST_CASE_METHOD(member, "a group is joined without blocking", "[rdma_join_multicast]") {
+  auto joining = endpoint.start_join(group);
+  CHECK(joining.file_descriptor() == endpoint.file_descriptor());
+  const auto joined = joining.finish();
+  REQUIRE(joined);
+  CHECK_FALSE(joining);
+  CHECK(joining.file_descriptor() == -1);
+
+  manager.answer<called::rdma_join_multicast>({});
+  auto given_up = endpoint.start_join(other_group);
+  CHECK_FALSE(given_up.finish());
+  REQUIRE(given_up);
+  given_up = {};
+  CHECK(left() == 1);
+}
+
+TEST_CASE("a group is joined on a shared channel", "[rdma_join_multicast]") {
+  cm_bench bench;
+  cm::event_channel channel = cm::event_channel::create();
+  channel.set_non_blocking(true);
+  auto endpoint = cm::datagram_endpoint::create(channel, cm_bench::here);
+  const auto other = cm::datagram_endpoint::create(channel, cm_bench::here.with_port(7472));
+  auto joining = endpoint.start_join(group);
+  adverb::failure why;
+  CHECK_FALSE(joining.finish(why));
+  CHECK(why.code() == std::errc::invalid_argument);
+  auto joining_too = other.start_join(group);
+  auto event = channel.next_event();
+  REQUIRE(event);
+  CHECK_FALSE(joining_too.finish(*event, why));
+  CHECK(why.explanation() == "the event is about another identifier");
+  const auto joined = joining.finish(*event);
+  REQUIRE(joined);
+  event = channel.next_event();
+  CHECK(joining_too.finish(*event));
+
+  bench.manager.raise(endpoint.id().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR});
+  event = channel.next_event();
+  other.note(*event);
+  CHECK_FALSE(joined.is_lost());
+  endpoint.note(*event);
+  CHECK(joined.is_lost());
+  event.reset();
 }
 
 TEST_CASE_METHOD(member, "a group to which there is no way is left", "[ibv_create_ah]") {

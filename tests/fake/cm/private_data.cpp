@@ -85,7 +85,7 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.explanation() == words);
   };
-  const auto limit = adverb::timeout::seconds(1);
+  const auto limit = std::chrono::seconds{1};
   const auto bytes = [](std::size_t count) { return came(std::string(count, 'x')); };
   refused(
       "private data of 57 bytes is too long: a request carries 56 at most over InfiniBand and RoCE",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An identifier with a channel of its own, on which each step waits for its event.
+// An identifier with the channel on which its events come, and the steps of its life.
 #pragma once
 
 #include <cerrno>
@@ -13,25 +13,40 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The event that ends a step well, or either of two.
-struct wanted_events {
-  cm::event_type first;
-  cm::event_type second = first;
+/// A step that an event ends: the call that starts it, and the event, or either of two, that ends
+/// it well.
+struct cm_step {
+  std::string_view verb;
+  cm::event_type wanted;
+  cm::event_type or_else = wanted;
 
-  [[nodiscard]] bool include(const cm::event& event) const noexcept {
-    return event.status() == 0 && (event.type() == first || event.type() == second);
+  [[nodiscard]] bool ends_well_with(const cm::event& event) const noexcept {
+    return event.status() == 0 && (event.type() == wanted || event.type() == or_else);
   }
 };
 
-/// How an acceptance ends: a peer that disconnects has had its connection, although what tells of
-/// it is still to come, or is lost (the kernel handles messages on several processors, so that the
-/// end may overtake the beginning).
-// See docs/decisions.md, "accept() returns connections that have already ended".
-inline constexpr wanted_events accepted{cm::event_type::established, cm::event_type::disconnected};
+/// Reports how a wait ended without an event: ETIMEDOUT, EINTR or ECANCELED.
+template <class Describe>
+void report_wait(wait_end end, on_failure policy, std::string_view verb, const Describe& describe,
+                 rdma_cm_id* id, timeout limit) {
+  const int code = end == wait_end::late ? ETIMEDOUT : end == wait_end::woken ? ECANCELED : EINTR;
+  policy.report(code, verb, [&](failure_description& description) {
+    describe(description);
+    description.explain([&](text_writer& writer) {
+      if (end == wait_end::late)
+        explain_silence(writer, verb, id, limit);
+      else if (end == wait_end::woken)
+        writer.put("the descriptor of its time limit became readable");
+      else
+        writer.put("a signal handler ran meanwhile");
+    });
+  });
+}
 
-/// What connectors, requests, listeners and connections consist of. The channel is destroyed after
-/// the identifier.
+/// What connectors, requests, listeners, connections and datagram endpoints consist of. The channel
+/// is destroyed after the identifier.
 struct cm_session {
+  /// The channel of this identifier alone; empty when it shares one.
   cm::event_channel channel;
   cm::identifier id;
   /// Whether a step was started whose event has not come yet.
@@ -47,112 +62,165 @@ struct cm_session {
   }
   ~cm_session() = default;
 
-  /// A channel that returns at once when it is empty. Wraps: rdma_create_event_channel(3).
-  [[nodiscard]] static cm::event_channel own_channel(on_failure policy) {
-    cm::event_channel channel = cm::event_channel::create(policy);
-    if (!channel) return {};
-    channel.set_non_blocking(true, policy);
-    if (policy.failed()) return {};
-    return channel;
-  }
-
-  [[nodiscard]] static cm_session create(cm::port_space space, on_failure policy) {
+  /// A new identifier, on the channel, or on one of its own when that is empty.
+  /// Wraps: rdma_create_id(3).
+  [[nodiscard]] static cm_session create(cm::event_channel_ref shared, cm::port_space space,
+                                         on_failure policy) {
     cm_session session;
-    session.channel = own_channel(policy);
-    if (!session.channel) return {};
-    session.id = cm::identifier::create(session.channel, space, nullptr, policy);
+    if (!session.choose_channel(shared, policy)) return {};
+    session.id = cm::identifier::create(shared, space, nullptr, policy);
     if (!session.id) return {};
     return session;
   }
 
-  /// An identifier that came with a request, or that was synchronous, on a channel of its own.
-  [[nodiscard]] static cm_session of_request(cm::identifier&& request, on_failure policy) {
+  /// An identifier that came with a request, or that was synchronous, on the channel, or on one of
+  /// its own when that is empty.
+  [[nodiscard]] static cm_session of_identifier(cm::identifier&& id, cm::event_channel_ref shared,
+                                                on_failure policy) {
     cm_session session;
-    session.channel = own_channel(policy);
-    if (!session.channel) return {};
-    session.id = std::move(request);
-    session.id.migrate(session.channel, policy);
+    if (!session.choose_channel(shared, policy)) return {};
+    session.id = std::move(id);
+    if (session.id.channel() == shared) return session;
+    session.id.migrate(shared, policy);
     if (policy.failed()) return {};
     return session;
   }
 
-  /// Waits for any event. Nothing when the time is up (ETIMEDOUT), or a signal handler ran (EINTR):
-  /// both are reported, as `verb` that failed.
-  [[nodiscard]] std::optional<cm::event> wait(const deadline& until, timeout limit,
-                                              std::string_view verb, on_failure policy) const {
-    if (!check_present(policy, verb, id.native_handle())) return std::nullopt;
-    while (true) {
-      if (!until.wait_readable(channel.file_descriptor())) {
-        const bool late = until.passed();
-        policy.report(late ? ETIMEDOUT : EINTR, verb, [&](failure_description& description) {
-          on_object<identifier_traits>(id.native_handle())(description);
-          description.explain([&](text_writer& writer) {
-            if (late)
-              explain_silence(writer, verb, id.native_handle(), limit);
-            else
-              writer.put("a signal handler ran meanwhile");
-          });
-        });
-        return std::nullopt;
-      }
-      std::optional<cm::event> event = channel.next_event(policy);
-      if (event || policy.failed()) return event;
-    }
+  /// Has the events come on a channel that others share. Wraps: rdma_migrate_id(3).
+  void migrate(cm::event_channel_ref shared, on_failure policy) {
+    id.migrate(shared, policy);
+    if (!policy.failed()) channel = {};
   }
 
-  /// Waits for the event that ends a step; any other that ends it is reported as the failure of
-  /// `verb`, after `failed_event` has seen it.
+  [[nodiscard]] int file_descriptor() const noexcept {
+    return id ? id.channel().file_descriptor() : -1;
+  }
+
+  /// Reports an empty identifier, and one on a shared channel, where a wait would take the events
+  /// of others. True when it can wait.
+  [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const {
+    if (!check_present(policy, verb, id.native_handle())) return false;
+    if (channel) return true;
+    report(EINVAL, verb, policy,
+           "its events come on a channel that others share: take them there, and pass them on");
+    return false;
+  }
+
+  /// The next event on the channel of its own, or nothing when there is none.
+  [[nodiscard]] std::optional<cm::event> next_event(std::string_view verb,
+                                                    on_failure policy) const {
+    if (!can_wait(verb, policy)) return std::nullopt;
+    return channel.next_event(policy);
+  }
+
+  /// Starts a step: `start` makes the call. Refuses (EALREADY) while another one is under way.
+  template <class Start>
+  void start(std::string_view verb, on_failure policy, const Start& start) {
+    if (under_way) {
+      report(EALREADY, verb, policy, "the step is under way: finish() returns its outcome");
+      return;
+    }
+    start();
+    if (!policy.failed()) under_way = true;
+  }
+
+  /// Reports an event of another identifier. True when it is about this one.
+  [[nodiscard]] bool is_about(const cm::event& happened, std::string_view verb,
+                              on_failure policy) const {
+    if (!check_present(policy, verb, id.native_handle())) return false;
+    if (happened.identifier() == id) return true;
+    report(EINVAL, verb, policy, "the event is about another identifier");
+    return false;
+  }
+
+  /// Whether an event ends the step well. Another one that ends it is reported, after
+  /// `failed_event` has seen it; one that ends nothing changes nothing.
   template <class OnFailure>
-  [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
-                                                  std::string_view verb, on_failure policy,
-                                                  const OnFailure& failed_event) const {
+  [[nodiscard]] bool is_ended_by(const cm::event& happened, const cm_step& step, on_failure policy,
+                                 const OnFailure& failed_event) {
+    policy.clear();
+    if (happened.type() == cm::event_type::address_change ||
+        happened.type() == cm::event_type::timewait_exit)
+      return false;
+    if (happened.type() != cm::event_type::device_removal && !is_started(step.verb, policy))
+      return false;
+    under_way = false;
+    if (step.ends_well_with(happened)) return true;
+    failed_event(happened);
+    report_event(happened, step.verb, policy);
+    return false;
+  }
+  [[nodiscard]] bool is_started(std::string_view verb, on_failure policy) const {
+    if (!check_present(policy, verb, id.native_handle())) return false;
+    if (!under_way) report(EINVAL, verb, policy, "no step was started");
+    return under_way;
+  }
+  void report(int code, std::string_view verb, on_failure policy, std::string_view why) const {
+    policy.report(code, verb, [&](failure_description& description) {
+      on_object<identifier_traits>(id.native_handle())(description);
+      description.explain(why);
+    });
+  }
+  void report_event(const cm::event& happened, std::string_view verb, on_failure policy) const {
+    policy.report(errno_of(happened), verb, [&](failure_description& description) {
+      on_object<identifier_traits>(id.native_handle())(description);
+      description.explain([&](text_writer& writer) { explain_event(writer, happened); });
+    });
+  }
+
+  /// Starts a step unless it is under way, and waits for its end. A step whose event did not come,
+  /// because the time was up or a signal handler ran, is under way: taken again it is not started
+  /// again, which the kernel would refuse, but waited for.
+  template <class Start, class Finish>
+  [[nodiscard]] auto take_step(timeout limit, std::string_view verb, on_failure policy,
+                               const Start& start, const Finish& finish) -> decltype(finish()) {
+    if (!can_wait(verb, policy)) return {};
+    if (!under_way) {
+      this->start(verb, policy, start);
+      if (policy.failed()) return {};
+    }
+    return wait(limit, verb, policy, finish);
+  }
+
+  /// Takes events from the channel of its own until `take` makes something of one, fails, or none
+  /// is left.
+  template <class Take>
+  [[nodiscard]] auto take_events(std::string_view verb, on_failure policy, const Take& take) const {
+    using made_type = decltype(take(std::declval<cm::event&>()));
+    while (std::optional<cm::event> event = next_event(verb, policy)) {
+      made_type made = take(*event);
+      if (made || policy.failed()) return made;
+    }
+    return made_type{};
+  }
+
+  /// Repeats `finish` whenever the channel of its own is readable, until it makes something, fails,
+  /// or the wait ends: every blocking call is this loop over its non-blocking form.
+  template <class Finish>
+  [[nodiscard]] auto wait(timeout limit, std::string_view verb, on_failure policy,
+                          const Finish& finish) const -> decltype(finish()) {
+    if (!can_wait(verb, policy)) return {};
     const deadline until{limit};
     while (true) {
-      std::optional<cm::event> event = wait(until, limit, verb, policy);
-      if (!event) return std::nullopt;
-      if (wanted.include(*event)) return event;
-      if (event->type() == cm::event_type::address_change ||
-          event->type() == cm::event_type::timewait_exit)
-        continue;
-      failed_event(*event);
-      policy.report(errno_of(*event), verb, [&](failure_description& description) {
-        on_object<identifier_traits>(id.native_handle())(description);
-        description.explain([&](text_writer& writer) { explain_event(writer, *event); });
-      });
-      return std::nullopt;
+      const wait_end end = until.wait_either_readable(channel.file_descriptor(), -1);
+      if (end != wait_end::readable) {
+        report_wait(end, policy, verb, on_object<identifier_traits>(id.native_handle()),
+                    id.native_handle(), limit);
+        return {};
+      }
+      auto made = finish();
+      if (made || policy.failed()) return made;
     }
-  }
-  [[nodiscard]] std::optional<cm::event> wait_for(const wanted_events& wanted, timeout limit,
-                                                  std::string_view verb, on_failure policy) const {
-    return wait_for(wanted, limit, verb, policy, [](const cm::event&) {});
   }
 
-  /// Takes a step: `start` makes the call, with a policy, and its event is waited for. A step whose
-  /// event did not come, because the time was up or a signal handler ran, is under way: taken again
-  /// it is not started again, which the kernel would refuse, but waited for.
-  template <class Start, class OnFailure>
-  [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
-                                                   std::string_view verb, const Start& start,
-                                                   on_failure policy,
-                                                   const OnFailure& failed_event) {
-    if (!under_way) {
-      start(policy);
-      if (policy.failed()) return std::nullopt;
-      under_way = true;
-    }
-    std::optional<cm::event> event =
-        wait_for(wanted, limit, verb, policy, [&](const cm::event& failed_with) {
-          under_way = false;
-          failed_event(failed_with);
-        });
-    if (event) under_way = false;
-    return event;
-  }
-  template <class Start>
-  [[nodiscard]] std::optional<cm::event> take_step(const wanted_events& wanted, timeout limit,
-                                                   std::string_view verb, const Start& start,
-                                                   on_failure policy) {
-    return take_step(wanted, limit, verb, start, policy, [](const cm::event&) {});
+ private:
+  [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy) {
+    if (shared) return true;
+    channel = cm::event_channel::create(policy);
+    if (!channel) return false;
+    channel.set_non_blocking(true, policy);
+    shared = channel;
+    return !policy.failed();
   }
 };
 

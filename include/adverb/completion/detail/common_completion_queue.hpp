@@ -153,7 +153,8 @@ class common_completion_queue_base : public handle_base<Native> {
       // See docs/decisions.md, "wait() takes the event that it did not need".
       while (count != 0 && channel().has_event())
         if (!take_event(policy, verb)) return count;
-      if (count != 0 || !deadline.wait_readable(channel().file_descriptor())) return count;
+      if (count != 0 || deadline.wait_readable(channel().file_descriptor()) != wait_end::readable)
+        return count;
       if (!take_event(policy, verb)) return 0;
     }
   }
@@ -188,8 +189,8 @@ class common_completion_queue_base : public handle_base<Native> {
   }
 
   /// The same asleep, for at most `interval` at a time.
-  template <class Poll, class Stop, class Interval>
-  std::size_t wait_until_with(const Poll& poll, Stop& stop, const Interval& interval,
+  template <class Poll, class Stop>
+  std::size_t wait_until_with(const Poll& poll, Stop& stop, timeout interval,
                               on_failure policy) const {
     return repeat_until(
         [&](on_failure policy_of_step) {

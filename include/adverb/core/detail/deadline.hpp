@@ -10,16 +10,29 @@
 #include <time.h>
 
 #include <adverb/core/durations.hpp>
+#include <adverb/core/timeout.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// How a wait ended.
+enum class wait_end : std::uint8_t {
+  readable,
+  /// The time is up.
+  late,
+  /// A signal handler ran.
+  interrupted,
+  /// The descriptor of the timeout is readable, and nothing else.
+  woken,
+};
 
 /// Measured by the monotonic clock. Without one (the default) there is no hurry.
 class deadline {
  public:
   deadline() noexcept = default;
-  /// In this time from now. What is over a century is for ever.
-  template <class Timeout>
-  explicit deadline(const Timeout& timeout) noexcept : deadline{timeout, now()} {}
+  /// In this time from now, with the descriptor that ends waits before.
+  explicit deadline(const timeout& limit) noexcept : deadline{limit, now()} {
+    wake_ = limit.wake_descriptor();
+  }
   /// In this time from a reading of the clock.
   template <class Timeout>
   deadline(const Timeout& timeout, std::int64_t start) noexcept {
@@ -34,17 +47,29 @@ class deadline {
   [[nodiscard]] bool passed() const noexcept { return end_ != never && passed(now()); }
   [[nodiscard]] bool passed(std::int64_t time) const noexcept { return time >= end_; }
 
-  /// Waits for a file to become readable. False when the time is up before, or a signal handler ran
-  /// meanwhile. Without a deadline, reading itself is left to wait.
-  [[nodiscard]] bool wait_readable(int file_descriptor) const noexcept {
-    if (end_ == never) return true;
-    pollfd waited{file_descriptor, POLLIN, 0};
-    return wait_for(&waited, 1);
+  /// Waits for a file to become readable. Without a deadline, reading itself is left to wait.
+  [[nodiscard]] wait_end wait_readable(int file_descriptor) const noexcept {
+    return end_ == never ? wait_end::readable : wait_either_readable(file_descriptor, -1);
   }
   /// Waits for either of two, without a deadline too.
-  [[nodiscard]] bool wait_either_readable(int one, int other) const noexcept {
-    pollfd waited[]{{one, POLLIN, 0}, {other, POLLIN, 0}};
-    return wait_for(waited, 2);
+  [[nodiscard]] wait_end wait_either_readable(int one, int other) const noexcept {
+    // Poll ignores a descriptor below zero.
+    pollfd files[]{{one, POLLIN, 0}, {other, POLLIN, 0}, {wake_, POLLIN, 0}};
+    timespec time_left{};
+    if (end_ != never) {
+      const std::int64_t left = end_ - now();
+      if (left > 0) {
+        // Of 32 bits in some places, which is 68 years.
+        time_left.tv_sec = static_cast<time_t>(left / 1'000'000'000);
+        time_left.tv_nsec = static_cast<long>(left % 1'000'000'000);
+      }
+    }
+    const int result = ::ppoll(files, 3, end_ == never ? nullptr : &time_left, nullptr);
+    if (result == 0) return wait_end::late;
+    if (result == -1 && errno == EINTR) return wait_end::interrupted;
+    const bool only_woken = result == 1 && files[2].revents != 0;
+    // Any other failure shows again when the file is read.
+    return only_woken ? wait_end::woken : wait_end::readable;
   }
 
   /// A reading of the clock, in nanoseconds.
@@ -59,22 +84,8 @@ class deadline {
   /// Who gave a timeout waits as one does with a timeout, however long it is.
   static constexpr std::int64_t centuries = never - 1;
 
-  [[nodiscard]] bool wait_for(pollfd* files, nfds_t count) const noexcept {
-    timespec timeout{};
-    if (end_ != never) {
-      const std::int64_t left = end_ - now();
-      if (left > 0) {
-        // Of 32 bits in some places, which is 68 years.
-        timeout.tv_sec = static_cast<time_t>(left / 1'000'000'000);
-        timeout.tv_nsec = static_cast<long>(left % 1'000'000'000);
-      }
-    }
-    const int result = ::ppoll(files, count, end_ == never ? nullptr : &timeout, nullptr);
-    // Any other failure shows again when the file is read.
-    return result > 0 || (result == -1 && errno != EINTR);
-  }
-
   std::int64_t end_ = never;
+  int wake_ = -1;
 };
 
 /// A deadline for a loop that spins: reading the clock would take longer than a turn of the loop,

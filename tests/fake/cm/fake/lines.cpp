@@ -21,6 +21,12 @@ std::string_view inside(const shown& braces) {
 #define NAMED(prefix, name) named_value { prefix##name, #name }
 // clang-format on
 
+/// The pointer of a join by name; "unnamed" for one that only the library knows.
+shown context_of_join(const void* context) {
+  const shown found = name_of(context);
+  return found.text.starts_with("0x") ? shown{"unnamed", false} : found;
+}
+
 shown port_space(int space) {
   return enumerator(static_cast<unsigned>(space), {NAMED(RDMA_PS_, IPOIB), NAMED(RDMA_PS_, TCP),
                                                    NAMED(RDMA_PS_, UDP), NAMED(RDMA_PS_, IB)});
@@ -218,7 +224,7 @@ std::string rdma_join_multicast::line() const {
   return fields{"rdma_join_multicast"}
       .object(id)
       .add("addr", show(group))
-      .add_unless_zero("context", name_of(context))
+      .add_unless_zero("context", context_of_join(context))
       .text();
 }
 std::string rdma_join_multicast_ex::line() const {
@@ -230,7 +236,7 @@ std::string rdma_join_multicast_ex::line() const {
                     enumerator(flags, {NAMED(RDMA_MC_JOIN_FLAG_, FULLMEMBER),
                                        NAMED(RDMA_MC_JOIN_FLAG_, SENDONLY_FULLMEMBER)}))
       .unknown_bits(mask, RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS)
-      .add_unless_zero("context", name_of(context))
+      .add_unless_zero("context", context_of_join(context))
       .text();
 }
 std::string rdma_leave_multicast::line() const {

@@ -34,9 +34,14 @@ std::unique_ptr<cm_event_in_flight> event_about(rdma_cm_id* id, const cm_event& 
     made->native.param.ud = what.datagram;
   else
     made->native.param.conn = what.connection;
-  // A multicast event has the pointer of its join there, and no length.
-  if (what.type == RDMA_CM_EVENT_MULTICAST_JOIN || what.type == RDMA_CM_EVENT_MULTICAST_ERROR)
+  // A multicast event has the pointer of its join there, that of the last one unless it is said,
+  // and no length.
+  if (what.type == RDMA_CM_EVENT_MULTICAST_JOIN || what.type == RDMA_CM_EVENT_MULTICAST_ERROR) {
+    auto& context = made->native.param.ud.private_data;
+    if (const auto& groups = known(id).groups; context == nullptr && !groups.empty())
+      context = groups.back().context;
     return made;
+  }
   const void* const bytes = made->private_data.empty() ? nullptr : made->private_data.data();
   const auto length = static_cast<std::uint8_t>(made->private_data.size());
   if (is_datagram) {

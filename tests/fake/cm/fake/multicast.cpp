@@ -32,7 +32,7 @@ int join(rdma_cm_id* id, const sockaddr_storage& group, bool receives, void* con
   const bool attaches = receives && id->qp != nullptr;
   if (attaches)
     if (const int error = ::ibv_attach_mcast(id->qp, &gid, 0xc001)) return failed_with(error);
-  known(id).groups.push_back({group, attaches});
+  known(id).groups.push_back({group, attaches, context});
   fake::cm_event joined{RDMA_CM_EVENT_MULTICAST_JOIN};
   joined.datagram.private_data = context;
   joined.datagram.ah_attr.grh.dgid = gid;

@@ -29,6 +29,7 @@ enum class cm_progress {
 struct multicast_membership {
   sockaddr_storage group;
   bool attached;
+  void* context;
 };
 
 /// An event, on its way or taken.

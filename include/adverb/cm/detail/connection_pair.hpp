@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// The queue pair of a connection, made by librdmacm or by the program.
+#pragma once
+
+#include <utility>
+
+#include <adverb/cm/detail/drive_own_pair.hpp>
+#include <adverb/cm/event_type.hpp>
+#include <adverb/cm/step.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The state of a queue pair that librdmacm has just made.
+[[nodiscard]] constexpr qp_state created_state(transport service) noexcept {
+  return service == transport::ud ? qp_state::rts : qp_state::init;
+}
+
+/// How the pair of a connection is connected, for each owner of it.
+template <transport Transport, cm::pair_owner Owner>
+class connection_pair;
+
+/// librdmacm's: the identifier has it, and brings it up.
+template <transport Transport>
+class connection_pair<Transport, cm::pair_owner::librdmacm> {
+ public:
+  [[nodiscard]] static queue_pair_ref<Transport, qp_state::any> pair(
+      cm::identifier_ref id) noexcept {
+    if (!id) return {};
+    return id.queue_pair<Transport>();
+  }
+  [[nodiscard]] static cm::event_type answer() noexcept { return cm::event_type::established; }
+
+  static void connect(cm::identifier_ref id, const cm::connection_options& options,
+                      on_failure policy) {
+    id.connect(options, policy);
+  }
+  static void establish(cm::identifier_ref, on_failure policy) { policy.clear(); }
+  static void accept(cm::identifier_ref id, const cm::connection_options& options,
+                     const cm::connection_parameters&, on_failure policy) {
+    id.accept(options, policy);
+  }
+  static void flush(on_failure policy) { policy.clear(); }
+  static void close(on_failure policy) { policy.clear(); }
+};
+
+/// The program's: it is set to what the identifier says.
+template <transport Transport>
+class connection_pair<Transport, cm::pair_owner::program> {
+ public:
+  connection_pair() noexcept = default;
+  explicit connection_pair(adverb::queue_pair<Transport, qp_state::any>&& pair) noexcept
+      : pair_{std::move(pair)} {}
+
+  [[nodiscard]] queue_pair_ref<Transport, qp_state::any> pair(cm::identifier_ref) const noexcept {
+    return pair_;
+  }
+  /// On iWARP the kernel connects the pair: there is nothing to establish.
+  [[nodiscard]] cm::event_type answer() const noexcept {
+    return is_iwarp(pair_.context()) ? cm::event_type::established
+                                     : cm::event_type::connect_response;
+  }
+
+  void offer_enhancements(cm::identifier_ref id, const connection_enhancements& offered,
+                          on_failure policy) {
+    id.set_local_enhancements(offered, policy);
+    if (!policy.failed()) offers_enhancements_ = true;
+  }
+  void connect(cm::identifier_ref id, const cm::connection_options& options,
+               on_failure policy) const {
+    id.connect(options_for_own_pair(options, pair_.native_handle()), policy);
+  }
+  /// After the answer. Goes on from the call that failed when it is called again.
+  void establish(cm::identifier_ref id, on_failure policy) {
+    policy.clear();
+    if (is_iwarp(pair_.context())) return;
+    if (offers_enhancements_ && reached_ == qp_state::init) {
+      const connection_enhancements answer = id.remote_enhancements(policy);
+      if (policy.failed()) return;
+      if (answer.vendor_id != 0) {
+        pair_.set_enhancements(answer, policy);
+        if (policy.failed()) return;
+      }
+    }
+    if (connect_own_pair(id, pair_.native_handle(), reached_, {}, policy)) id.establish(policy);
+  }
+  void accept(cm::identifier_ref id, const cm::connection_options& options,
+              const cm::connection_parameters& asked, on_failure policy) {
+    const read_atomic_limits limits = granted_limits(options, asked, pair_.context(), policy);
+    if (!policy.failed() && connect_own_pair(id, pair_.native_handle(), reached_, limits, policy))
+      id.accept(options_for_own_pair(options, pair_.native_handle()), policy);
+  }
+
+  /// To ERR. On iWARP the kernel does it.
+  void flush(on_failure policy) {
+    if (!check_present(policy, "ibv_modify_qp", pair_.native_handle())) return;
+    policy.clear();
+    if (is_iwarp(pair_.context())) return;
+    auto flushed = pair_.error(policy);
+    if (!policy.failed()) pair_ = std::move(flushed);
+  }
+  [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take(on_failure policy) {
+    return pair_.reset(policy);
+  }
+  void close(on_failure policy) { pair_.close(policy); }
+
+ private:
+  adverb::queue_pair<Transport, qp_state::any> pair_;
+  /// How far the pair has been driven.
+  qp_state reached_ = qp_state::init;
+  bool offers_enhancements_ = false;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+// Emptying the queues of a connection that has ended.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include <infiniband/verbs.h>
+#include <poll.h>
+
+#include <adverb/cm/step.hpp>
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/completion/detail/check_loop.hpp>
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/timeout.hpp>
+#include <adverb/fwd.hpp>
+#include <adverb/queue/detail/post.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// Takes what is left off the completion queues of a pair in ERR, without blocking: made by
+/// `connection::start_drain`, whose connection outlives it.
+///
+///     auto draining = connection.start_drain();
+///     while (!draining.finish(consume)) …     // sleep until a completion channel is readable
+// A request that is posted in ERR is flushed behind everything before it, so one is posted to each
+// queue to mark its end. Soft-RoCE flushes a receive only when the state is set again, so that is
+// done behind the markers; elsewhere it changes nothing. iWARP devices flush both queues before the
+// connection is gone and need not flush what is posted later, so there nothing marks the end: both
+// are empty when their completion queues are. The end of a shared receive queue is not looked for.
+class [[nodiscard]] queue_drain {
+ public:
+  /// Empty.
+  queue_drain() noexcept = default;
+
+  /// Hands out the completions that are there, `consume` is called with each, and returns whether
+  /// both queues are empty. As long as they are not, call it again when a completion channel of the
+  /// pair's queues is readable: they are armed then. Of queues without a channel, call it again
+  /// after a while. Wraps: ibv_poll_cq(3), ibv_req_notify_cq(3).
+  template <class Consume>
+  [[nodiscard]] bool finish(Consume&& consume, on_failure policy = throwing{}) {
+    if constexpr (detail::takes_each<Consume, completion>()) {
+      if (!detail::check_present(policy, "connection::drain", pair_)) return false;
+      if (take_what_is_there(consume, policy)) return true;
+      // What came before the queues were armed gives no event.
+      return !policy.failed() && mark_ends(policy) && arm(policy) &&
+             take_what_is_there(consume, policy);
+    }
+    return false;
+  }
+
+  /// How many completions were handed out.
+  [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+ private:
+  template <transport, pair_owner>
+  friend class connection;
+
+  /// Moves the pair to ERR.
+  queue_drain(ibv_qp* pair, on_failure policy) : pair_{pair} {
+    if (enter_error(policy)) look_up_sizes(policy);
+  }
+
+  /// Repeats `finish`, for at most this long.
+  template <class Consume>
+  void wait(Consume& consume, timeout limit, on_failure policy) {
+    const detail::deadline until{limit};
+    while (!finish(consume, policy)) {
+      if (policy.failed()) return;
+      if (until.passed()) return report_late(limit, policy);
+      // Milliseconds, because what is waited for is done by the device or the kernel.
+      pollfd wake{limit.wake_descriptor(), POLLIN, 0};
+      if (::poll(&wake, 1, 1) > 0) return report_woken(policy);
+    }
+  }
+
+  /// The last request of a queue.
+  class marker {
+   public:
+    explicit marker(const char& place) noexcept : id_{reinterpret_cast<std::uintptr_t>(&place)} {}
+    [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
+    void await() noexcept { stage_ = stage::to_be_posted; }
+    /// One that another drain has left behind is none of this one.
+    void found() noexcept {
+      if (stage_ == stage::posted) stage_ = stage::none;
+    }
+    [[nodiscard]] bool is_awaited() const noexcept { return stage_ != stage::none; }
+
+    /// Posts it if it is to be. 0, or the errno; a full queue has room later.
+    template <class Queue>
+    [[nodiscard]] int post_to(ibv_qp* pair, typename Queue::native_request request) noexcept {
+      if (stage_ != stage::to_be_posted) return 0;
+      request.wr_id = id_;
+      const post_result posted = detail::post_chain<Queue, true>(pair, &request, 1);
+      if (posted) stage_ = stage::posted;
+      return posted || posted.code() == std::errc::not_enough_memory ? 0 : posted.code().value();
+    }
+    [[nodiscard]] bool is_to_be_posted() const noexcept { return stage_ == stage::to_be_posted; }
+
+   private:
+    enum class stage : std::uint8_t { none, to_be_posted, posted };
+    std::uint64_t id_;
+    stage stage_ = stage::none;
+  };
+
+  [[nodiscard]] bool is_awaited() const noexcept {
+    return send_.is_awaited() || receive_.is_awaited();
+  }
+
+  bool enter_error(on_failure policy) const {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    return detail::check_returned(policy, "ibv_modify_qp",
+                                  ibv_modify_qp(pair_, &attributes, IBV_QP_STATE),
+                                  detail::on_object<detail::queue_pair_traits>(pair_));
+  }
+
+  /// A queue without room has no end to be marked.
+  void look_up_sizes(on_failure policy) {
+    if (pair_->context->device->transport_type == IBV_TRANSPORT_IWARP) return;
+    ibv_qp_attr attributes{};
+    ibv_qp_init_attr initial{};
+    if (!detail::check_returned(policy, "ibv_query_qp",
+                                ibv_query_qp(pair_, &attributes, IBV_QP_CAP, &initial),
+                                detail::on_object<detail::queue_pair_traits>(pair_)))
+      return;
+    if (initial.cap.max_send_wr != 0) send_.await();
+    if (initial.cap.max_recv_wr != 0 && pair_->srq == nullptr) receive_.await();
+  }
+
+  bool mark_ends(on_failure policy) {
+    if (!send_.is_to_be_posted() && !receive_.is_to_be_posted()) return true;
+    ibv_send_wr last_send{};
+    last_send.opcode = IBV_WR_SEND;
+    last_send.send_flags = IBV_SEND_SIGNALED;
+    const int send_error = send_.post_to<detail::send_queue>(pair_, last_send);
+    const int error = send_error != 0
+                          ? send_error
+                          : receive_.post_to<detail::receive_queue>(pair_, ibv_recv_wr{});
+    return detail::check_returned(policy, "connection::drain", error,
+                                  detail::on_object<detail::queue_pair_traits>(pair_)) &&
+           enter_error(policy);
+  }
+
+  /// Arms the queues that have a channel.
+  bool arm(on_failure policy) const {
+    for (ibv_cq* const each : {pair_->recv_cq, pair_->send_cq})
+      if (each->channel != nullptr &&
+          !detail::check_returned(policy, "ibv_req_notify_cq", ibv_req_notify_cq(each, 0),
+                                  detail::on_object<detail::completion_queue_traits>(each)))
+        return false;
+    return true;
+  }
+
+  /// True when both ends have come, and the queues were emptied behind them.
+  template <class Consume>
+  bool take_what_is_there(Consume& consume, on_failure policy) {
+    const bool awaited = is_awaited();
+    const bool emptied = take_all(consume, policy);
+    if (policy.failed() || is_awaited()) return false;
+    if (awaited && !emptied) take_all(consume, policy);
+    return !policy.failed();
+  }
+
+  /// Takes off what is there now: queues that others share may be filled without end. True when
+  /// they were empty then.
+  template <class Consume>
+  bool take_all(Consume& consume, on_failure policy) {
+    auto left = static_cast<std::size_t>(pair_->recv_cq->cqe) +
+                static_cast<std::size_t>(pair_->send_cq->cqe);
+    while (true) {
+      const std::size_t found = take(consume, policy);
+      if (found == 0) return true;
+      if (found >= left || policy.failed()) return false;
+      left -= found;
+    }
+  }
+
+  /// Takes off a few. How many there were, the markers included.
+  template <class Consume>
+  std::size_t take(Consume& consume, on_failure policy) {
+    std::size_t found = take_from(pair_->recv_cq, consume, policy);
+    if (pair_->send_cq != pair_->recv_cq && !policy.failed())
+      found += take_from(pair_->send_cq, consume, policy);
+    return found;
+  }
+  template <class Consume>
+  std::size_t take_from(completion_queue_ref queue, Consume& consume, on_failure policy) {
+    std::array<completion, 16> batch;
+    const auto found = queue.poll(batch, policy);
+    for (const completion& each : found) {
+      // Of queues that pairs share, the marker may be that of another pair, whose drain gave up.
+      const bool ours = each.queue_pair() == static_cast<qp_number>(pair_->qp_num);
+      if (each.id() == send_.id()) {
+        if (ours) send_.found();
+      } else if (each.id() == receive_.id()) {
+        if (ours) receive_.found();
+      } else {
+        ++count_;
+        consume(each);
+      }
+    }
+    return found.size();
+  }
+
+  void report_late(timeout limit, on_failure policy) const {
+    policy.report(ETIMEDOUT, "connection::drain", [&](failure_description& description) {
+      detail::on_object<detail::queue_pair_traits>(pair_)(description);
+      description.explain([&](text_writer& writer) {
+        writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
+        writer.put(" queue was not flushed within ").put(limit);
+      });
+    });
+  }
+
+  void report_woken(on_failure policy) const {
+    policy.report(ECANCELED, "connection::drain", [&](failure_description& description) {
+      detail::on_object<detail::queue_pair_traits>(pair_)(description);
+      description.explain("the descriptor of its time limit became readable");
+    });
+  }
+
+  /// Places whose addresses are the ids of the markers: nothing of the program's is there, and so
+  /// no request of the program has them, unlike addresses on the stack.
+  static constexpr char end_of_sends = 's';
+  static constexpr char end_of_receives = 'r';
+
+  ibv_qp* pair_ = nullptr;
+  marker send_{end_of_sends};
+  marker receive_{end_of_receives};
+  std::size_t count_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm
