@@ -48,15 +48,15 @@ void serve(examples::cm_request request) {
   std::printf("%s came\n", client.c_str());
 
   const auto pair = connection.queue_pair();
-  while (const auto arrived = examples::next_completion(
-             connection, connection.receive_completion_queue(), adverb::timeout::endless())) {
+  while (const auto arrived = examples::next_completion(connection, connection.recv_cq(),
+                                                        adverb::timeout::endless())) {
     const std::size_t length = arrived->success().receive().length();
     std::copy_n(box.incoming.begin(), length, box.outgoing.begin());
     // First the room for the next message, which comes when this one is answered.
     pair.post(receive(box.into.buffer())).check();
     pair.post(send(box.from.slice(0, length)).signaled()).check();
     // A client that leaves with the last answer may leave before it is acknowledged.
-    if (!examples::next_completion(connection, connection.send_completion_queue())) break;
+    if (!examples::next_completion(connection, connection.send_cq())) break;
   }
   connection.disconnect();
   std::printf("%s left\n", client.c_str());
@@ -78,9 +78,8 @@ void send_lines(const examples::cm_options& options) {
     std::memcpy(box.outgoing.data(), line.data(), line.size());
     pair.post(receive(box.into.buffer())).check();
     pair.post(send(box.from.slice(0, line.size())).signaled()).check();
-    examples::needed_completion(connection, connection.send_completion_queue());
-    const auto echo =
-        examples::needed_completion(connection, connection.receive_completion_queue());
+    examples::needed_completion(connection, connection.send_cq());
+    const auto echo = examples::needed_completion(connection, connection.recv_cq());
     std::fwrite(box.incoming.data(), 1, echo.success().receive().length(), stdout);
   }
   connection.disconnect();

@@ -42,13 +42,13 @@ void say(connection& with, mailbox& box, std::string_view text) {
   with.queue_pair().post(send(box.from.slice(0, text.size())).signaled()).check();
   // None when the peer has left: with what it wanted, or else nothing will be heard of it.
   std::array<adverb::completion, 1> one;
-  for (const auto& sent : with.wait(with.send_completion_queue(), one, patience)) sent.check();
+  for (const auto& sent : with.wait(with.send_cq(), one, patience)) sent.check();
 }
 
 void hear(connection& with, mailbox& box) {
   // A peer that leaves would never complete anything, so the connection is waited for as well.
   std::array<adverb::completion, 1> one;
-  if (with.wait(with.receive_completion_queue(), one, patience).empty())
+  if (with.wait(with.recv_cq(), one, patience).empty())
     throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
   // A message that does not fit, for instance.
   one[0].check();

@@ -45,8 +45,8 @@ void listen_to_group(const group_options& options, const cm::socket_address& gro
   auto near = find_device(options, group);
   examples::completions sent{near.context(), 1, true};
   examples::completions received{near.context(), depth, true};
-  const auto largest =
-      adverb::bytes_of(examples::active_port(near.context(), near.id().port()).active_mtu());
+  const auto largest = adverb::bytes_of(
+      examples::active_port(near.context(), near.identifier().port()).active_mtu());
   const cm::datagram_endpoint here = near.create_queue_pair(
       {.send_cq = sent.queue(), .recv_cq = received.queue(), .max_recv_wr = depth});
   const examples::inbox messages{here.protection_domain(), largest, depth};
@@ -66,7 +66,7 @@ void listen_to_group(const group_options& options, const cm::socket_address& gro
 
 void send_to_group(const group_options& options, const cm::socket_address& group) {
   auto near = find_device(options, group);
-  const auto port = examples::active_port(near.context(), near.id().port());
+  const auto port = examples::active_port(near.context(), near.identifier().port());
   examples::check_limit("--size", options.size, adverb::bytes_of(port.active_mtu()));
   examples::completions sent{near.context(), 1, true};
   const cm::datagram_endpoint here =

@@ -82,7 +82,7 @@ void serve(const datagram_options& options) {
 
   // The first request says which device to use; its queue pair serves the others, too.
   auto request = listener.next_request();
-  preparation prepared{options, request.context(), request.id().port()};
+  preparation prepared{options, request.context(), request.identifier().port()};
   auto ready = request.create_queue_pair(prepared.pair);
   const examples::inbox messages{ready.protection_domain(), options.size, options.total()};
   for (std::uint32_t place = 0; place < options.total(); ++place)
@@ -109,7 +109,7 @@ void ask(const datagram_options& options) {
   if (!options.bind.empty()) how.from = examples::ip_address("--bind", options.bind);
   auto start = cm::connector<transport::ud>::create();
   auto near = start.resolve_address(server, how);
-  preparation prepared{options, near.context(), near.id().port()};
+  preparation prepared{options, near.context(), near.identifier().port()};
   const cm::datagram_endpoint here = near.create_queue_pair(prepared.pair);
   const examples::inbox answers{here.protection_domain(), options.size, options.total()};
   for (std::uint32_t place = 0; place < options.total(); ++place)

@@ -91,7 +91,7 @@ class conversation {
   template <class Request>
   bool complete(const Request& request) {
     connection_.queue_pair().post(request).check();
-    return examples::next_completion(connection_, connection_.send_completion_queue()).has_value();
+    return examples::next_completion(connection_, connection_.send_cq()).has_value();
   }
   /// Sends a message. False when the peer has ended the connection.
   bool say(const advertisement& message) {
@@ -100,8 +100,7 @@ class conversation {
   }
   /// Waits for a message. Nothing when the peer has ended the connection.
   std::optional<advertisement> hear() {
-    const auto arrived =
-        examples::next_completion(connection_, connection_.receive_completion_queue());
+    const auto arrived = examples::next_completion(connection_, connection_.recv_cq());
     if (!arrived) return std::nullopt;
     const std::uint32_t length = arrived->success().receive().length();
     if (length != sizeof incoming_)

@@ -99,7 +99,7 @@ class seat {
     waiting_initiator_ = fresh_initiator.init()
                              .port(options.port)
                              .gid(options.gid)
-                             .sequence_number(waiting_target_.announced().sequence_number)
+                             .psn(waiting_target_.announced().psn)
                              .apply();
   }
 

@@ -38,14 +38,14 @@ struct job {
 
   job_size size;
   rc_listener listener;
-  adverb::protection_domain domain{listener.id().context()};
+  adverb::protection_domain domain{listener.identifier().context()};
   std::barrier<> start;
 };
 
 /// What a worker uses for all its connections.
 struct worker {
   explicit worker(const job& shared)
-      : channel{shared.listener.id().context()},
+      : channel{shared.listener.identifier().context()},
         queue{channel.context(), completions, {.channel = channel}},
         region{shared.domain, memory, adverb::access_right::local_write} {}
 

@@ -168,7 +168,7 @@ class side {
       const auto sender = Engine::sender_of(pair);
       return {.pair = std::move(pair), .sender = sender, .theirs = theirs, .way = std::move(way)};
     } else {
-      adverb::connection_attributes<transport> how{};
+      adverb::rtr_rts_attributes<transport> how{};
       how.path_mtu = wanted.mtu;
       if constexpr (transport == adverb::transport::rc)
         how.acknowledge_timeout = adverb::acknowledge_timeout::from_code(

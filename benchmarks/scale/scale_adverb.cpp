@@ -40,8 +40,8 @@ struct device {
 using waiting_pair = adverb::queue_pair<transport::rc, adverb::qp_state::init>;
 using ready_pair = adverb::queue_pair<transport::rc>;
 
-adverb::packet_sequence_number first_packet(std::size_t index) {
-  return adverb::packet_sequence_number{static_cast<std::uint32_t>(index)};
+adverb::psn first_packet(std::size_t index) {
+  return adverb::psn{static_cast<std::uint32_t>(index)};
 }
 
 waiting_pair create(const device& on, std::size_t index) {
@@ -50,7 +50,7 @@ waiting_pair create(const device& on, std::size_t index) {
   return fresh.init()
       .port(on.port)
       .gid(on.gid)
-      .sequence_number(first_packet(index))
+      .psn(first_packet(index))
       .allow(access_right::remote_write)
       .apply();
 }
@@ -60,7 +60,7 @@ ready_pair connect(const device& on, waiting_pair& pair, adverb::qp_number peer,
   auto receiving = pair.rtr()
                        .address(on.way)
                        .remote_queue_pair(peer)
-                       .remote_sequence_number(first_packet(peer_index))
+                       .remote_psn(first_packet(peer_index))
                        .path_mtu(on.mtu)
                        .max_destination_read_atomic(1)
                        .apply();

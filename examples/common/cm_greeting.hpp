@@ -35,13 +35,13 @@ class greeting {
   void send(adverb::cm::connection<Transport>& connection) const {
     connection.queue_pair().post(adverb::send(from_.buffer()).signaled()).check();
     // None when the peer leaves as soon as it has the message (Soft-RoCE acknowledges after that).
-    if (next_completion(connection, connection.send_completion_queue()))
+    if (next_completion(connection, connection.send_cq()))
       std::printf("sent %zu bytes to %s\n", outgoing_.size(),
                   adverb::to_string(connection.peer_address()).c_str());
   }
   template <adverb::transport Transport>
   void wait_received(adverb::cm::connection<Transport>& connection) const {
-    const auto arrived = needed_completion(connection, connection.receive_completion_queue());
+    const auto arrived = needed_completion(connection, connection.recv_cq());
     const std::size_t length = arrived.success().receive().length();
     if (length != incoming_.size())
       throw std::runtime_error{"the message has " + std::to_string(length) + " bytes, not " +

@@ -30,21 +30,20 @@ using xrc_line = std::array<char, xrc_pattern.size() + 1>;
 
 [[nodiscard]] inline xrc_line line_of(const xrc_address& address) {
   xrc_line line{};
-  std::snprintf(
-      line.data(), line.size(), "%04x:%06x:%06x:%06x:%06x:%s",
-      static_cast<unsigned>(address.target.lid), static_cast<unsigned>(address.target.number),
-      static_cast<unsigned>(address.initiator.number), address.target.sequence_number.value(),
-      static_cast<unsigned>(address.queue), gid_digits(address.target.gid).data());
+  std::snprintf(line.data(), line.size(), "%04x:%06x:%06x:%06x:%06x:%s",
+                static_cast<unsigned>(address.target.lid),
+                static_cast<unsigned>(address.target.number),
+                static_cast<unsigned>(address.initiator.number), address.target.psn.value(),
+                static_cast<unsigned>(address.queue), gid_digits(address.target.gid).data());
   return line;
 }
 
 [[nodiscard]] inline xrc_address xrc_address_of(const xrc_line& line) {
   check_line(line, xrc_pattern);
-  const adverb::endpoint target{
-      .number = adverb::qp_number{number_at<std::uint32_t>(line, 5, 6)},
-      .sequence_number = adverb::packet_sequence_number{number_at<std::uint32_t>(line, 19, 6)},
-      .lid = adverb::lid{number_at<std::uint16_t>(line, 0, 4)},
-      .gid = gid_at(line, 33)};
+  const adverb::endpoint target{.number = adverb::qp_number{number_at<std::uint32_t>(line, 5, 6)},
+                                .psn = adverb::psn{number_at<std::uint32_t>(line, 19, 6)},
+                                .lid = adverb::lid{number_at<std::uint16_t>(line, 0, 4)},
+                                .gid = gid_at(line, 33)};
   adverb::endpoint initiator = target;
   initiator.number = adverb::qp_number{number_at<std::uint32_t>(line, 12, 6)};
   return {.target = target,

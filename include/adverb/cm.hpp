@@ -8,7 +8,6 @@
 #include <adverb/cm/connect.hpp>
 #include <adverb/cm/connect_options.hpp>
 #include <adverb/cm/connection.hpp>
-#include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
@@ -16,7 +15,7 @@
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_parameters.hpp>
 #include <adverb/cm/datagram_peer.hpp>
-#include <adverb/cm/datagram_way.hpp>
+#include <adverb/cm/datagram_target.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/event_type.hpp>
@@ -28,6 +27,7 @@
 #include <adverb/cm/multicast_membership.hpp>
 #include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/path_record.hpp>
+#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/prepare.hpp>
 #include <adverb/cm/private_data.hpp>

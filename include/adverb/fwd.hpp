@@ -39,15 +39,15 @@ class acknowledge_timeout;
 class error;
 class failure;
 class failure_description;
-class packet_sequence_number;
-class receiver_not_ready_timer;
+class psn;
+class rnr_timer;
 class text_writer;
 class transport_set;
 enum class transport : std::uint32_t;
 template <class Enum>
 struct flags;
 template <std::size_t Capacity>
-class text;
+class static_string;
 
 // device
 class async_event;
@@ -123,11 +123,11 @@ class queue_pair;
 template <transport Transport, qp_state State>
 class queue_pair_ref;
 template <transport Transport>
-struct connection_attributes;
+struct rtr_rts_attributes;
 class queue_pair_attributes;
 struct alternate_path;
-struct announcement;
-struct connection_enhancements;
+struct announced_attributes;
+struct ece;
 struct endpoint;
 struct path_options;
 struct queue_pair_options;
@@ -266,7 +266,7 @@ class socket_address;
 class context_list;
 struct accept_options;
 struct connect_options;
-struct connection_options;
+struct connection_parameters;
 struct lookup_options;
 struct path_record;
 struct queue_pair_settings;

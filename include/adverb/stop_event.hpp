@@ -29,7 +29,7 @@ class stop_event {
  public:
   /// Wraps: eventfd(2).
   explicit stop_event(std::stop_token token, on_failure policy = throwing{})
-      : file_{policy}, callback_{std::move(token), announcement{file_.descriptor}} {}
+      : file_{policy}, callback_{std::move(token), announced_attributes{file_.descriptor}} {}
   stop_event(const stop_event&) = delete;
   stop_event& operator=(const stop_event&) = delete;
   ~stop_event() = default;
@@ -51,7 +51,7 @@ class stop_event {
     }
     int descriptor = -1;
   };
-  struct announcement {
+  struct announced_attributes {
     int descriptor;
     void operator()() const noexcept {
       const std::uint64_t one = 1;
@@ -61,7 +61,7 @@ class stop_event {
 
   // In this order: the callback writes to the file.
   event_file file_;
-  std::stop_callback<announcement> callback_;
+  std::stop_callback<announced_attributes> callback_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -63,12 +63,12 @@ using std::chrono::milliseconds;
   // case: extended_drained_as_spans
   // expect: each completion is handed over by itself, before the timeout or the condition to stop:
   // give a function that takes a const auto&
-  extended.arm_and_drain(4, spans);
+  extended.arm_and_poll(4, spans);
 
   // case: classic_drained_one_by_one
   // expect: completions are handed over as spans, before the condition to stop: give a function
   // that takes a std::span<completion>
-  classic.arm_and_drain(batch, [](const completion& done) { done.check(); });
+  classic.arm_and_poll(batch, [](const completion& done) { done.check(); });
 
   // case: up_to_takes_no_spans
   // expect: each completion is handed over by itself, before the timeout or the condition to stop:

@@ -4,13 +4,12 @@
 
 #include <adverb/device/context.hpp>
 
-using adverb::packet_sequence_number;
+using adverb::psn;
 
 void name(const adverb::context& context) {
   (void)context.gid(adverb::port_number{1}, adverb::gid_index{0});
   const adverb::lkey local{5};
-  const bool same =
-      local == adverb::lkey{5} && packet_sequence_number{1} == packet_sequence_number{2};
+  const bool same = local == adverb::lkey{5} && psn{1} == psn{2};
   (void)same;
 }
 
@@ -52,15 +51,13 @@ bool comparing_keys(adverb::rkey remote, adverb::lkey local) { return remote == 
 // expect(clang): cannot initialize return object of type
 std::uint32_t number_from_a_key(adverb::rkey remote) { return remote; }
 
-// case: order_of_sequence_numbers
+// case: order_of_psns
 // expect(gcc): no match for 'operator<'
 // expect(clang): invalid operands to binary expression
-bool order_of_sequence_numbers(packet_sequence_number left, packet_sequence_number right) {
-  return left < right;
-}
+bool order_of_psns(psn left, psn right) { return left < right; }
 
-// case: sequence_number_from_a_number
+// case: psn_from_a_number
 // expect(gcc): conversion from 'int' to non-scalar type
 // expect(clang): no viable conversion from 'int'
-void sequence_number_from_a_number() { const packet_sequence_number number = 5; }
+void psn_from_a_number() { const psn number = 5; }
 #endif

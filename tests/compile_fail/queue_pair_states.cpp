@@ -83,7 +83,7 @@ using namespace adverb;
   (void)ready.address_of(peer);
 
   // case: announcement_in_rts
-  // expect: a queue pair carries its announcement from INIT to RTR
+  // expect: a queue pair carries what it announced from INIT to RTR
   (void)ready.announced();
 
   // case: copy

@@ -5,13 +5,13 @@
 #include <adverb/core/durations.hpp>
 
 using adverb::acknowledge_timeout;
-using adverb::receiver_not_ready_timer;
+using adverb::rnr_timer;
 
-void wait(acknowledge_timeout, receiver_not_ready_timer);
+void wait(acknowledge_timeout, rnr_timer);
 void set() {
   using namespace std::chrono_literals;
   wait(67ms, 640us);
-  wait(acknowledge_timeout::from_code(14), receiver_not_ready_timer::from_code(12));
+  wait(acknowledge_timeout::from_code(14), rnr_timer::from_code(12));
   wait(acknowledge_timeout::endless(), 640us);
 }
 
@@ -28,12 +28,10 @@ void code_for_a_timeout() { const acknowledge_timeout timeout{std::uint8_t{14}};
 // case: one_timer_for_the_other
 // expect(gcc): conversion from
 // expect(clang): no viable conversion from
-void one_timer_for_the_other(acknowledge_timeout timeout) {
-  const receiver_not_ready_timer timer = timeout;
-}
+void one_timer_for_the_other(acknowledge_timeout timeout) { const rnr_timer timer = timeout; }
 
 // case: endless_wait_for_a_receiver
 // expect(gcc): 'endless' is not a member
 // expect(clang): no member named 'endless'
-void endless_wait_for_a_receiver() { (void)receiver_not_ready_timer::endless(); }
+void endless_wait_for_a_receiver() { (void)rnr_timer::endless(); }
 #endif

@@ -15,15 +15,11 @@ using namespace adverb;
                                      const endpoint& peer, const address& way) {
   constexpr port_number port{1};
   constexpr qp_number number{2};
-  constexpr packet_sequence_number sequence{3};
+  constexpr psn sequence{3};
   (void)fresh.init().port(port).apply();
   (void)fresh_ud.init().port(port).queue_key(queue_key{1}).apply();
   (void)waiting.rtr().remote(peer).apply();
-  (void)waiting_uc.rtr()
-      .address(way)
-      .remote_queue_pair(number)
-      .remote_sequence_number(sequence)
-      .apply();
+  (void)waiting_uc.rtr().address(way).remote_queue_pair(number).remote_psn(sequence).apply();
   (void)waiting_ud.rtr().apply();
   (void)receiving.rts().retry_count(1).apply();
   (void)receiving_uc.rts().apply();
@@ -40,7 +36,7 @@ using namespace adverb;
 
   // case: rtr_without_address
   // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
-  (void)waiting.rtr().remote_queue_pair(number).remote_sequence_number(sequence).apply();
+  (void)waiting.rtr().remote_queue_pair(number).remote_psn(sequence).apply();
 
   // case: rtr_of_uc_without_address
   // expect: RTR needs the way to the peer: call .remote(endpoint) or .address(
@@ -48,9 +44,9 @@ using namespace adverb;
 
   // case: rtr_without_remote_queue_pair
   // expect: RTR needs the peer's queue pair: call .remote(endpoint) or .remote_queue_pair(
-  (void)waiting.rtr().address(way).remote_sequence_number(sequence).apply();
+  (void)waiting.rtr().address(way).remote_psn(sequence).apply();
 
-  // case: rtr_without_sequence_number
+  // case: rtr_without_psn
   // expect: RTR needs the peer's first packet sequence number: call .remote(endpoint) or .remote_
   (void)waiting_uc.rtr().address(way).remote_queue_pair(number).apply();
 
@@ -81,8 +77,8 @@ using namespace adverb;
   (void)waiting_uc.rtr().max_destination_read_atomic(1);
 
   // case: timer_of_uc
-  // expect: rtr().max_destination_read_atomic(...) or rtr().receiver_not_ready_timer(
-  (void)waiting_uc.rtr().receiver_not_ready_timer(receiver_not_ready_timer::from_code(1));
+  // expect: rtr().max_destination_read_atomic(...) or rtr().rnr_timer(
+  (void)waiting_uc.rtr().rnr_timer(rnr_timer::from_code(1));
 
   // case: retries_of_uc
   // expect: timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): call
@@ -119,21 +115,21 @@ using namespace adverb;
   // expect: rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(
   (void)receiving.rts().rate_limit(1);
 
-  // case: sequence_number_in_rtr
+  // case: psn_in_rtr
   // expect: the first sequence number is announced to the peer: give it to init()
-  (void)waiting.rtr().sequence_number(sequence);
+  (void)waiting.rtr().psn(sequence);
 
-  // case: sequence_number_in_rts
+  // case: psn_in_rts
   // expect: the first sequence number is announced to the peer: give it to init()
-  (void)receiving.rts().sequence_number(sequence);
+  (void)receiving.rts().psn(sequence);
 
   // case: port_twice
   // expect: this attribute is set already
   (void)fresh.init().port(port).port(port);
 
-  // case: sequence_number_twice
+  // case: psn_twice
   // expect: this attribute is set already
-  (void)fresh.init().sequence_number(sequence).port(port).sequence_number(sequence);
+  (void)fresh.init().psn(sequence).port(port).psn(sequence);
 
   // case: peer_and_address
   // expect: this attribute is set already

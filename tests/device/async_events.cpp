@@ -223,7 +223,7 @@ TEST_CASE("A shared receive queue that falls below its limit is told of",
   test.send_one();
   const async_event event = next_event(test.link.context);
   CHECK(event.type() == async_event_type::shared_receive_queue_limit_reached);
-  CHECK(event.shared_receive_queue().native_handle() == test.receives.get());
+  CHECK(event.srq().native_handle() == test.receives.get());
 }
 
 TEST_CASE("Soft-RoCE tells neither of a first message nor of the last receive") {

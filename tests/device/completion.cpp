@@ -108,7 +108,7 @@ TEST_CASE("wait goes on waiting after events that were already answered by polli
   CHECK(last[0].id() == 9);
 }
 
-TEST_CASE("arm_and_drain takes all there is, and the next completion gives an event") {
+TEST_CASE("arm_and_poll takes all there is, and the next completion gives an event") {
   loopback<transport::rc> link{with_channels()};
   for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
   for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
@@ -120,7 +120,7 @@ TEST_CASE("arm_and_drain takes all there is, and the next completion gives an ev
   const auto consume = [&](std::span<completion> some) {
     for (const completion& each : some) ids.push_back(each.id());
   };
-  link.far_end.queue.arm_and_drain(batch, consume);
+  link.far_end.queue.arm_and_poll(batch, consume);
   CHECK(ids == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
   CHECK(!readable(link.far_channel, 0));
 
@@ -130,7 +130,7 @@ TEST_CASE("arm_and_drain takes all there is, and the next completion gives an ev
   const auto named = link.far_channel.next_event();
   REQUIRE(named);
   CHECK(named->native_handle() == link.far_end.queue.native_handle());
-  named->arm_and_drain(batch, consume);
+  named->arm_and_poll(batch, consume);
   CHECK(ids.back() == 6);
 }
 
@@ -151,8 +151,8 @@ TEST_CASE("One channel serves several queues, and names the one that has somethi
   std::array<completion, 4> batch;
   std::size_t count = 0;
   const auto consume = [&](std::span<completion> some) { count += some.size(); };
-  first.arm_and_drain(batch, consume);
-  second.arm_and_drain(batch, consume);
+  first.arm_and_poll(batch, consume);
+  second.arm_and_poll(batch, consume);
   CHECK(count == 0);
 
   on_second.post(receive()).check();
@@ -160,7 +160,7 @@ TEST_CASE("One channel serves several queues, and names the one that has somethi
   const auto named = channel.next_event();
   REQUIRE(named);
   CHECK(named->native_handle() == second.native_handle());
-  named->arm_and_drain(batch, consume);
+  named->arm_and_poll(batch, consume);
   CHECK(count == 1);
 }
 

@@ -93,11 +93,11 @@ TEST_CASE("A read through a pair that does not grant it is refused by the peer")
 
 TEST_CASE("A message without a receive is given up at once when no retry is allowed") {
   loopback_options<transport::rc> options;
-  options.connect.receiver_not_ready_retry_count = 0;
+  options.connect.rnr_retry_count = 0;
   rc_loopback link{options};
   link.near_pair.post(send().signaled()).check();
   const completion failed = next_completion(link.near_end.queue);
-  CHECK(failed.status() == completion_status::receiver_not_ready_retries_exceeded);
+  CHECK(failed.status() == completion_status::rnr_retries_exceeded);
   CHECK(hint_for(failed.status()) == "the peer has no receive posted");
 }
 

@@ -209,8 +209,8 @@ TEST_CASE("One channel serves many queues of both engines, and names the one tha
 
   std::vector<std::uint64_t> ids;
   const auto note = [&](const auto& completion) { ids.push_back(completion.id()); };
-  for (const completion_queue& queue : classic) queue.arm_and_drain(up_to<1>, note);
-  for (const extended_completion_queue<>& queue : extended) queue.arm_and_drain(up_to<1>, note);
+  for (const completion_queue& queue : classic) queue.arm_and_poll(up_to<1>, note);
+  for (const extended_completion_queue<>& queue : extended) queue.arm_and_poll(up_to<1>, note);
   CHECK(ids.empty());
 
   for (std::uint64_t index = 2 * of_each; index-- > 0;) {
@@ -224,9 +224,9 @@ TEST_CASE("One channel serves many queues of both engines, and names the one tha
     REQUIRE(named->native_handle() == expected.native_handle());
     ids.clear();
     if (index % 2 == 0)
-      classic[which].arm_and_drain(up_to<1>, note);
+      classic[which].arm_and_poll(up_to<1>, note);
     else
-      extended[which].arm_and_drain(up_to<1>, note);
+      extended[which].arm_and_poll(up_to<1>, note);
     CHECK(ids == std::vector<std::uint64_t>{100 + index});
   }
   channel.set_non_blocking(true);

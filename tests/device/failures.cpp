@@ -249,16 +249,15 @@ TEST_CASE("An access that a peer refuses puts the peer into ERR too, and flushes
 
 TEST_CASE("A peer without a receive fails the send when there is no retry, and both recover") {
   loopback_options<transport::rc> options;
-  options.connect.receiver_not_ready_retry_count = 0;
+  options.connect.rnr_retry_count = 0;
   rc_loopback link{options};
-  check_fails(link, send(), {completion_status::receiver_not_ready_retries_exceeded});
+  check_fails(link, send(), {completion_status::rnr_retries_exceeded});
 }
 
 TEST_CASE("A peer that posts a receive in time is waited for") {
   loopback_options<transport::rc> options;
-  options.connect.receiver_not_ready_retry_count = 6;
-  options.connect.receiver_not_ready_timer =
-      receiver_not_ready_timer{std::chrono::milliseconds{20}};
+  options.connect.rnr_retry_count = 6;
+  options.connect.rnr_timer = rnr_timer{std::chrono::milliseconds{20}};
   rc_loopback link{options};
   link.near_pair.post(send().signaled().id(1)).check();
   std::this_thread::sleep_for(std::chrono::milliseconds{30});

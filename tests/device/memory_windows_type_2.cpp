@@ -93,7 +93,9 @@ TEST_CASE("A region that peers have no right to is opened by a window") {
   granting.close();
 }
 
-TEST_CASE("Bind and announcement go in one post, and the announcement is good when it arrives") {
+TEST_CASE(
+    "Bind and announcement go in one post, and the announcement is good when it "
+    "arrives") {
   window_link link;
   const window granting{link.domain};
   const auto grant =

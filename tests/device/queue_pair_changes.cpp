@@ -58,9 +58,9 @@ TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
   pair.near_pair.limit_rate({.kilobits_per_second = 1000}, why);
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.explanation() == "rxe0 has no rate limits of queue pairs");
-  CHECK(pair.near_pair.enhancements(why) == connection_enhancements{});
+  CHECK(pair.near_pair.query_ece(why) == ece{});
   CHECK(why.explanation() == "rxe0 has no enhanced connection establishment (ECE)");
-  pair.near_pair.set_enhancements({}, why);
+  pair.near_pair.set_ece({}, why);
   CHECK(why.explanation() == "rxe0 has no enhanced connection establishment (ECE)");
   CHECK(!queue_pair<transport::raw_packet>::create(
       pair.domain, {.send_cq = pair.near_end.queue, .recv_cq = pair.near_end.queue}, why));
@@ -75,7 +75,8 @@ TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
 TEST_CASE("Whether data arrives in order is answered", "[ibv_query_qp_data_in_order]") {
   loopback<transport::rc> pair;
   // Soft-RoCE guarantees nothing.
-  if (is_soft_roce(pair.context)) CHECK(!pair.near_pair.has_data_in_order(arriving_data::write));
-  CHECK(pair.near_pair.has_data_in_order(arriving_data::send) ==
+  if (is_soft_roce(pair.context))
+    CHECK(!pair.near_pair.has_data_in_order(in_order_operation::write));
+  CHECK(pair.near_pair.has_data_in_order(in_order_operation::send) ==
         (ibv_query_qp_data_in_order(pair.near_pair.native_handle(), IBV_WR_SEND, 0) != 0));
 }

@@ -27,9 +27,9 @@ void check_new(const creation_bench& bench, const queue_pair<Transport, qp_state
   CHECK(pair.number() != qp_number{0});
   CHECK(pair.context().native_handle() == bench.device.native_handle());
   CHECK(pair.protection_domain().native_handle() == bench.domain.native_handle());
-  CHECK(pair.send_completion_queue().native_handle() == bench.sends.native_handle());
-  CHECK(pair.receive_completion_queue().native_handle() == bench.receives.native_handle());
-  CHECK(!pair.shared_receive_queue());
+  CHECK(pair.send_cq().native_handle() == bench.sends.native_handle());
+  CHECK(pair.recv_cq().native_handle() == bench.receives.native_handle());
+  CHECK(!pair.srq());
   CHECK(pair.native_handle()->qp_type == static_cast<ibv_qp_type>(Transport));
   CHECK(pair.query().state() == qp_state::reset);
 }
@@ -160,11 +160,8 @@ TEST_CASE("A UD pair says in each state what it was given", "[ibv_modify_qp][ibv
 TEST_CASE("A UC pair says in each state what it was given", "[ibv_modify_qp][ibv_query_qp]") {
   const creation_bench bench;
   auto fresh = bench.create<transport::uc>({});
-  auto waiting = fresh.init()
-                     .port(first_port)
-                     .allow(access_right::remote_write)
-                     .sequence_number(packet_sequence_number{0xfffffe})
-                     .apply();
+  auto waiting =
+      fresh.init().port(first_port).allow(access_right::remote_write).psn(psn{0xfffffe}).apply();
   CHECK(waiting.query().allowed().contains(access_right::remote_write));
   CHECK(!waiting.query().allowed().contains(access_right::remote_read));
   waiting.change().allow(access_rights{}).apply();
@@ -175,9 +172,9 @@ TEST_CASE("A UC pair says in each state what it was given", "[ibv_modify_qp][ibv
   CHECK(receiving.query().state() == qp_state::rtr);
   CHECK(receiving.query().path_mtu() == mtu::bytes_256);
   CHECK(receiving.query().remote_queue_pair() == peer.number);
-  CHECK(receiving.query().receive_sequence_number() == packet_sequence_number{0xfffffe});
+  CHECK(receiving.query().rq_psn() == psn{0xfffffe});
   CHECK(receiving.query().allowed().contains(access_right::remote_write));
   const auto ready = receiving.rts().apply();
   CHECK(ready.query().state() == qp_state::rts);
-  CHECK(ready.query().send_sequence_number() == packet_sequence_number{0xfffffe});
+  CHECK(ready.query().sq_psn() == psn{0xfffffe});
 }

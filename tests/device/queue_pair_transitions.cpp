@@ -91,7 +91,7 @@ TEST_CASE("The peer in its parts is enough for RTR") {
   const auto receiving = waiting.rtr()
                              .address(waiting.address_of(mine))
                              .remote_queue_pair(mine.number)
-                             .remote_sequence_number(mine.sequence_number)
+                             .remote_psn(mine.psn)
                              .apply();
   check_state(receiving);
 }
@@ -103,7 +103,7 @@ TEST_CASE("Every attribute that is set can be queried", "[ibv_modify_qp][ibv_que
                      .port(first_port)
                      .pkey_index(pkey_index{0})
                      .allow(access_right::remote_read | access_right::remote_write)
-                     .sequence_number(packet_sequence_number{0xfffffe})
+                     .psn(psn{0xfffffe})
                      .apply();
   queue_pair_attributes found = waiting.query();
   CHECK(found.port() == first_port);
@@ -113,20 +113,20 @@ TEST_CASE("Every attribute that is set can be queried", "[ibv_modify_qp][ibv_que
 
   endpoint peer = waiting.endpoint();
   CHECK(peer.number == waiting.number());
-  CHECK(peer.sequence_number == packet_sequence_number{0xfffffe});
+  CHECK(peer.psn == psn{0xfffffe});
   CHECK(peer.mtu == bench.device.query_port(first_port).active_mtu());
-  peer.sequence_number = packet_sequence_number{0xabcdef};
+  peer.psn = psn{0xabcdef};
   auto receiving = waiting.rtr()
                        .remote(peer)
                        .path_mtu(mtu::bytes_512)
                        .max_destination_read_atomic(3)
-                       .receiver_not_ready_timer(1ms)
+                       .rnr_timer(1ms)
                        .apply();
   found = receiving.query();
   CHECK(found.path_mtu() == mtu::bytes_512);
   CHECK(found.remote_queue_pair() == peer.number);
-  CHECK(found.receive_sequence_number() == packet_sequence_number{0xabcdef});
-  CHECK(found.receiver_not_ready_timer() == receiver_not_ready_timer{1ms});
+  CHECK(found.rq_psn() == psn{0xabcdef});
+  CHECK(found.rnr_timer() == rnr_timer{1ms});
   // Soft-RoCE (Linux 6.1) rounds the number of responder resources up to a power of two.
   CHECK(found.max_destination_read_atomic() == (is_soft_roce(bench.device) ? 4 : 3));
   CHECK(gid{found.native().ah_attr.grh.dgid} == peer.gid);
@@ -134,14 +134,14 @@ TEST_CASE("Every attribute that is set can be queried", "[ibv_modify_qp][ibv_que
   const auto ready = receiving.rts()
                          .acknowledge_timeout(10ms)
                          .retry_count(3)
-                         .receiver_not_ready_retry_count(2)
+                         .rnr_retry_count(2)
                          .max_initiator_read_atomic(2)
                          .apply();
   found = ready.query();
-  CHECK(found.send_sequence_number() == packet_sequence_number{0xfffffe});
+  CHECK(found.sq_psn() == psn{0xfffffe});
   CHECK(found.acknowledge_timeout() == acknowledge_timeout{10ms});
   CHECK(found.retry_count() == 3);
-  CHECK(found.receiver_not_ready_retry_count() == 2);
+  CHECK(found.rnr_retry_count() == 2);
   CHECK(found.max_initiator_read_atomic() == 2);
 }
 
@@ -277,7 +277,7 @@ TEST_CASE("connect brings two pairs up, and one that fails can be connected agai
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const endpoint peer = waiting.endpoint();
-  const announcement announced = waiting.announced();
+  const announced_attributes announced = waiting.announced();
   const auto too_many =
       static_cast<std::uint8_t>(bench.device.query_device().max_initiator_read_atomic() + 1);
   failure why;
@@ -289,13 +289,13 @@ TEST_CASE("connect brings two pairs up, and one that fails can be connected agai
   CHECK(waiting.query().allowed().contains(every_right - access_right::local_write));
   const auto pair = waiting.connect(peer);
   check_state(pair);
-  CHECK(pair.query().send_sequence_number() == announced.sequence_number);
+  CHECK(pair.query().sq_psn() == announced.psn);
 }
 
 TEST_CASE("A pair of the C API is adopted in the state that it is in") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::uc>();
-  const announcement announced = waiting.announced();
+  const announced_attributes announced = waiting.announced();
   ibv_qp* const native = waiting.release();
   std::error_code code;
   const queue_pair<transport::rc> wrong{adopt, native, code};

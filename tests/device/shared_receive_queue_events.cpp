@@ -39,7 +39,7 @@ TEST_CASE("A queue that falls below its limit gives one event, until it is set a
     const auto event = next_event(link.context, 5000);
     REQUIRE(event);
     CHECK(event->type() == async_event_type::shared_receive_queue_limit_reached);
-    CHECK(event->shared_receive_queue().native_handle() == link.shared.native_handle());
+    CHECK(event->srq().native_handle() == link.shared.native_handle());
   }
   CHECK(link.shared.query().limit() == 0);
 

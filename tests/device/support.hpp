@@ -86,7 +86,7 @@ struct loopback_options {
                                   .max_recv_sge = 4,
                                   .max_inline_data = 64};
   adverb::access_rights far_grants = every_right;
-  adverb::connection_attributes<Transport> connect{};
+  adverb::rtr_rts_attributes<Transport> connect{};
   bool with_channels = false;
   adverb::completion_queue_options queue{};
 };

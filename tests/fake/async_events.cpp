@@ -49,7 +49,7 @@ std::size_t named(const async_event& event) {
   std::size_t count = 0;
   count += event.queue_pair() ? 1 : 0;
   count += event.completion_queue() ? 1 : 0;
-  count += event.shared_receive_queue() ? 1 : 0;
+  count += event.srq() ? 1 : 0;
   count += event.work_queue() ? 1 : 0;
   count += event.port() ? 1 : 0;
   return count;
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(fixture, "an event names what it is about, and nothing else") {
   native.element.srq = &shared;
   {
     const async_event event = next(native);
-    CHECK(event.shared_receive_queue().native_handle() == &shared);
+    CHECK(event.srq().native_handle() == &shared);
     CHECK(named(event) == 1);
     CHECK(to_string(event) == "shared receive queue limit reached on fake0 srq 7");
   }

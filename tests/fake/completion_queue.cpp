@@ -230,7 +230,7 @@ TEST_CASE_METHOD(fixture, "waiting on a queue whose channel serves another is an
                  [&](auto&&... policy) { (void)queue.wait(batch, policy...); })
             .explanation() ==
         "an event of another queue came: a channel that several queues share needs next_event and "
-        "arm_and_drain");
+        "arm_and_poll");
 }
 
 TEST_CASE_METHOD(fixture, "an empty queue and an empty channel say so") {
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(reported([&](auto&&... policy) { (void)queue.wait(nothing, policy...); }).explanation() ==
         "there is no room for completions: the span is empty");
   CHECK(reported([&](auto&&... policy) {
-          queue.arm_and_drain(nothing, collect(), policy...);
+          queue.arm_and_poll(nothing, collect(), policy...);
         }).code() == std::errc::invalid_argument);
   CHECK(order().empty());
 }
@@ -261,19 +261,19 @@ TEST_CASE_METHOD(fixture,
 TEST_CASE_METHOD(fixture, "arming drains before and after, so that nothing is left behind") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   machine.before<called::req_notify_cq>([&] { complete(4); });
-  queue.arm_and_drain(batch, collect());
+  queue.arm_and_poll(batch, collect());
   CHECK(seen == ids{1, 2, 3, 4});
   CHECK(order() == "pppapp");
 
   complete(5);
   CHECK(channel.next_event()->native_handle() == queue.native_handle());
   machine.before<called::req_notify_cq>([] {});
-  queue.arm_and_drain(batch, collect());
+  queue.arm_and_poll(batch, collect());
   CHECK(seen == ids{1, 2, 3, 4, 5});
 }
 
 TEST_CASE_METHOD(fixture, "arming reports the step that failed, and goes no further") {
-  const auto arm = [&](auto&&... policy) { queue.arm_and_drain(batch, collect(), policy...); };
+  const auto arm = [&](auto&&... policy) { queue.arm_and_poll(batch, collect(), policy...); };
   CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); }, arm).verb() == "ibv_poll_cq");
   CHECK(order() == "ppp");
   machine.forget_calls();

@@ -20,7 +20,7 @@ auto waiting_with_attributes(const test_bench& bench) {
       .allow(access_right::remote_write)
       .pkey_index(pkey_index{5})
       .gid(gid_index{1})
-      .sequence_number(packet_sequence_number{0x10203})
+      .psn(psn{0x10203})
       .apply();
 }
 
@@ -52,15 +52,15 @@ TEST_CASE("connect passes each of its options", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   bench.machine.forget_calls();
-  const auto pair = waiting.connect(
-      test_bench::peer, {.path = {.service_level = service_level{2}, .hop_limit = 9},
-                         .path_mtu = mtu::bytes_512,
-                         .max_destination_read_atomic = 3,
-                         .max_initiator_read_atomic = 2,
-                         .receiver_not_ready_timer = receiver_not_ready_timer::from_code(21),
-                         .acknowledge_timeout = acknowledge_timeout::from_code(8),
-                         .retry_count = 1,
-                         .receiver_not_ready_retry_count = 4});
+  const auto pair = waiting.connect(test_bench::peer,
+                                    {.path = {.service_level = service_level{2}, .hop_limit = 9},
+                                     .path_mtu = mtu::bytes_512,
+                                     .max_destination_read_atomic = 3,
+                                     .max_initiator_read_atomic = 2,
+                                     .rnr_timer = rnr_timer::from_code(21),
+                                     .acknowledge_timeout = acknowledge_timeout::from_code(8),
+                                     .retry_count = 1,
+                                     .rnr_retry_count = 4});
   CHECK_THAT(bench.machine.lines<modify_qp>(), is_log(R"(
     ibv_modify_qp qp0 qp_state=RTR
       ah_attr={port_num=1 sl=2 grh={dgid=::ffff:10.0.0.2 sgid_index=2 hop_limit=9}} path_mtu=512
@@ -72,7 +72,7 @@ TEST_CASE("connect passes each of its options", "[ibv_modify_qp]") {
 TEST_CASE("A connect that fails at RTR leaves the pair in INIT") {
   test_bench bench;
   auto waiting = waiting_with_attributes(bench);
-  const announcement announced = waiting.announced();
+  const announced_attributes announced = waiting.announced();
   const failure why = reported([&] { bench.machine.fail<modify_qp>(EINVAL); },
                                [&](auto&&... policy) {
                                  const auto pair = waiting.connect(test_bench::peer, {}, policy...);
@@ -87,7 +87,7 @@ TEST_CASE("A connect that fails at RTR leaves the pair in INIT") {
 TEST_CASE("A connect that fails at RTS returns the pair to INIT with all that it had there") {
   test_bench bench;
   auto waiting = waiting_with_attributes(bench);
-  const announcement announced = waiting.announced();
+  const announced_attributes announced = waiting.announced();
   const failure why = reported([&] { bench.machine.fail<modify_qp>(EINVAL, 2); },
                                [&](auto&&... policy) {
                                  const auto pair = waiting.connect(test_bench::peer, {}, policy...);

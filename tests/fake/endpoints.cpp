@@ -18,7 +18,7 @@ TEST_CASE("An endpoint holds the pair, its port, its GID, and the limits of its 
   const auto waiting = bench.waiting<transport::rc>();
   const endpoint mine = waiting.endpoint();
   CHECK(mine.number == waiting.number());
-  CHECK(mine.sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(mine.psn == psn{0xabcdef});
   CHECK(mine.lid == lid{0x2222});
   CHECK(mine.gid == gid{fake::ipv4_gid(10, 0, 0, 1)});
   CHECK(mine.mtu == mtu::bytes_1024);
@@ -31,7 +31,7 @@ TEST_CASE("An endpoint of datagrams holds the queue key") {
   test_bench bench;
   CHECK(bench.waiting<transport::ud>().endpoint().queue_key == queue_key{0x1111});
   const auto receiving = bench.receiving<transport::ud>();
-  CHECK(receiving.endpoint().sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(receiving.endpoint().psn == psn{0xabcdef});
 }
 
 TEST_CASE("An endpoint announces the GID that was chosen by the caller") {

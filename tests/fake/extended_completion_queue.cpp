@@ -332,13 +332,13 @@ TEST_CASE_METHOD(fixture, "waiting for a time gives up, and leaves the queue arm
 TEST_CASE_METHOD(fixture, "arming drains in rounds of the limit, before and after") {
   for (const std::uint64_t id : ids{1, 2}) complete(id);
   machine.before<called::req_notify_cq>([&] { complete(3); });
-  queue.arm_and_drain(1, collect());
+  queue.arm_and_poll(1, collect());
   CHECK(seen == ids{1, 2, 3});
   CHECK(order() == "sesesases");
 }
 
 TEST_CASE_METHOD(fixture, "a drain that fails goes no further") {
-  const auto arm = [&](auto&&... policy) { queue.arm_and_drain(8, collect(), policy...); };
+  const auto arm = [&](auto&&... policy) { queue.arm_and_poll(8, collect(), policy...); };
   CHECK(reported([&] { machine.fail<called::start_poll>(EIO); }, arm).verb() == "ibv_start_poll");
   CHECK(order() == "sss");
   machine.forget_calls();
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
           (void)queue.wait(0, collect(), policy...);
         }).explanation() == no_room);
   CHECK(reported([&](auto&&... policy) {
-          queue.arm_and_drain(0, collect(), policy...);
+          queue.arm_and_poll(0, collect(), policy...);
         }).explanation() == no_room);
   CHECK(reported([&](auto&&... policy) {
           (void)queue.busy_poll(0, collect(), std::chrono::seconds{1}, policy...);

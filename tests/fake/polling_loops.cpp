@@ -106,7 +106,7 @@ TEMPLATE_TEST_CASE("What a stopped loop left is there for the next one", "",
   bench.complete({1, 2, 3, 4, 5});
   bool stopped = true;
   CHECK(bench.queue.poll_until(up_to<4>, bench.collect(), [&] { return stopped; }) == 0);
-  bench.queue.arm_and_drain(up_to<4>, bench.collect());
+  bench.queue.arm_and_poll(up_to<4>, bench.collect());
   CHECK(bench.seen == ids{1, 2, 3, 4, 5});
 }
 
@@ -248,7 +248,7 @@ TEMPLATE_TEST_CASE("Both engines take up to a number of completions by the same 
   CHECK(queue.poll(up_to<2>, bench.collect()) == 2);
   CHECK(queue.wait(up_to<1>, bench.collect()) == 1);
   CHECK(queue.wait(up_to<2>, bench.collect(), seconds{1}) == 2);
-  queue.arm_and_drain(up_to<4>, bench.collect());
+  queue.arm_and_poll(up_to<4>, bench.collect());
   CHECK(bench.seen == ids{1, 2, 3, 4, 5, 6});
   CHECK(queue.poll(up_to<2>, bench.collect()) == 0);
   CHECK(queue.wait(up_to<2>, bench.collect(), milliseconds{1}) == 0);

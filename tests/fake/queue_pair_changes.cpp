@@ -16,7 +16,7 @@ TEST_CASE("A change sets what it was given and nothing else", "[ibv_modify_qp]")
   auto pair = bench.ready<transport::rc>();
   bench.machine.forget_calls();
   waiting.change().pkey_index(pkey_index{0}).apply();
-  pair.change().allow(access_right::remote_read).receiver_not_ready_timer(1ms).apply();
+  pair.change().allow(access_right::remote_read).rnr_timer(1ms).apply();
   CHECK_THAT(bench.machine.lines(), is_log(R"(
     ibv_modify_qp qp0 qp_state=INIT pkey_index=0
     ibv_modify_qp qp1 qp_state=RTS qp_access_flags=REMOTE_READ min_rnr_timer=14)"));
@@ -26,14 +26,14 @@ TEST_CASE("A change sets what it was given and nothing else", "[ibv_modify_qp]")
 TEST_CASE("What is changed within INIT is announced, and used from then on") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
-  const announcement before = pair.announced();
+  const announced_attributes before = pair.announced();
   pair.change().pkey_index(pkey_index{0}).apply();
   CHECK(pair.announced() == before);
 
-  pair.change().gid(gid_index{0}).sequence_number(packet_sequence_number{0x42}).apply();
+  pair.change().gid(gid_index{0}).psn(psn{0x42}).apply();
   CHECK(bench.modification() == "ibv_modify_qp qp0 qp_state=INIT");
   CHECK(pair.announced().source_gid == gid_index{0});
-  CHECK(pair.endpoint().sequence_number == packet_sequence_number{0x42});
+  CHECK(pair.endpoint().psn == psn{0x42});
   CHECK(pair.endpoint().gid == adverb::gid{bench.port().gids.at(0).gid});
 
   pair.change().gid(std::nullopt).apply();
@@ -55,7 +55,7 @@ TEST_CASE("A pair that changes its port within INIT takes a GID of the new one")
   second.gids = {table_entry(fake::ipv4_gid(10, 0, 9, 1), 0, IBV_GID_TYPE_ROCE_V2, 2)};
   bench.machine.devices[0].ports.push_back(second);
   auto pair = bench.waiting<transport::rc>();
-  const announcement before = pair.announced();
+  const announced_attributes before = pair.announced();
   CHECK(before.source_gid != gid_index{0});
 
   failure why;
@@ -67,7 +67,7 @@ TEST_CASE("A pair that changes its port within INIT takes a GID of the new one")
   pair.change().port(port_number{2}).apply();
   CHECK(pair.announced().port == port_number{2});
   CHECK(pair.announced().source_gid == gid_index{0});
-  CHECK(pair.announced().sequence_number == before.sequence_number);
+  CHECK(pair.announced().psn == before.psn);
   CHECK(pair.endpoint().lid == lid{0x99});
   const auto receiving = pair.rtr().remote(test_bench::peer).apply();
   CHECK(field(bench.modification(), "ah_attr") ==
@@ -184,7 +184,7 @@ TEST_CASE("A pair of the driver takes whatever it is given, and fills in nothing
   queue_pair<transport::driver, qp_state::reset> fresh{adopt, native};
   auto waiting = fresh.init().port(port_number{1}).queue_key(queue_key{3}).apply();
   auto receiving = waiting.rtr().path_mtu(mtu::bytes_1024).apply();
-  auto pair = receiving.rts().sequence_number(packet_sequence_number{9}).apply();
+  auto pair = receiving.rts().psn(psn{9}).apply();
   pair.post(send()).check();
   CHECK_THAT(bench.machine.lines(), is_log(R"(
     ibv_modify_qp qp0 qp_state=INIT port_num=1 qkey=0x3
@@ -209,33 +209,32 @@ TEST_CASE("The rate of a pair is limited", "[ibv_modify_qp_rate_limit]") {
 TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_set_ece]") {
   test_bench bench;
   const auto pair = bench.waiting<transport::rc>();
-  const connection_enhancements accepted =
-      pair.set_enhancements({.vendor_id = 0x15b3, .options = 0x305});
-  CHECK(accepted == connection_enhancements{0x15b3, 5});
+  const ece accepted = pair.set_ece({.vendor_id = 0x15b3, .options = 0x305});
+  CHECK(accepted == ece{0x15b3, 5});
   CHECK(bench.machine.line() == "ibv_set_ece qp0 vendor_id=0x15b3 options=0x305");
-  CHECK(pair.enhancements() == connection_enhancements{0x15b3, 5});
+  CHECK(pair.query_ece() == ece{0x15b3, 5});
 
   bench.machine.fail<fake::called::query_ece>(EOPNOTSUPP);
   failure why;
-  CHECK(pair.enhancements(why) == connection_enhancements{});
+  CHECK(pair.query_ece(why) == ece{});
   CHECK(why.explanation() == "fake0 has no enhanced connection establishment (ECE)");
   bench.machine.fail<fake::called::set_ece>(EINVAL);
-  CHECK(pair.set_enhancements({.vendor_id = 1}, why) == connection_enhancements{});
+  CHECK(pair.set_ece({.vendor_id = 1}, why) == ece{});
   CHECK(why.code() == std::errc::invalid_argument);
 }
 
 TEST_CASE("Whether data arrives in order is asked for each kind", "[ibv_query_qp_data_in_order]") {
   test_bench bench;
   const auto pair = bench.ready<transport::rc>();
-  CHECK(pair.has_data_in_order(arriving_data::write));
-  CHECK(!pair.has_data_in_order(arriving_data::read));
-  CHECK(!pair.has_data_in_order(arriving_data::send));
+  CHECK(pair.has_data_in_order(in_order_operation::write));
+  CHECK(!pair.has_data_in_order(in_order_operation::read));
+  CHECK(!pair.has_data_in_order(in_order_operation::send));
   CHECK_THAT(bench.machine.lines<fake::called::query_qp_data_in_order>(), is_log(R"(
     ibv_query_qp_data_in_order qp0 op=RDMA_WRITE flags=0x0
     ibv_query_qp_data_in_order qp0 op=RDMA_READ flags=0x0
     ibv_query_qp_data_in_order qp0 op=SEND flags=0x0)"));
   const queue_pair<transport::rc> empty;
-  CHECK(!empty.has_data_in_order(arriving_data::write));
+  CHECK(!empty.has_data_in_order(in_order_operation::write));
 }
 
 TEST_CASE("A datagram pair keeps its port and GID, for peers that it learns of later") {

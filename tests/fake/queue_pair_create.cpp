@@ -47,8 +47,8 @@ TEST_CASE("A queue pair is made with exactly its options", "[ibv_create_qp]") {
   CHECK(pair.number() == static_cast<qp_number>(pair.native_handle()->qp_num));
   CHECK(pair.context().native_handle() == bench.context.native_handle());
   CHECK(pair.protection_domain().native_handle() == bench.domain.native_handle());
-  CHECK(pair.send_completion_queue().native_handle() == bench.queue.native_handle());
-  CHECK(pair.receive_completion_queue().native_handle() == receives.native_handle());
+  CHECK(pair.send_cq().native_handle() == bench.queue.native_handle());
+  CHECK(pair.recv_cq().native_handle() == receives.native_handle());
   CHECK(pair.user_context() == &user);
 }
 
@@ -143,14 +143,14 @@ TEST_CASE("Move assignment destroys what it replaces, at once; self-move does no
   auto& itself = kept;
   kept = std::move(itself);
   CHECK(kept.native_handle() == remaining);
-  CHECK(kept.announced().sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(kept.announced().psn == psn{0xabcdef});
   CHECK_THAT(bench.machine.lines<destroy_qp>(), is_log("ibv_destroy_qp qp0"));
 }
 
-TEST_CASE("Moving a pair takes its announcement along") {
+TEST_CASE("Moving a pair takes what it announced along") {
   test_bench bench;
   auto first = bench.waiting<transport::rc>();
-  const announcement announced = first.announced();
+  const announced_attributes announced = first.announced();
   auto second = std::move(first);
   CHECK(second.announced() == announced);
   queue_pair<transport::rc, qp_state::any> any = std::move(second);
@@ -181,7 +181,7 @@ TEST_CASE("Adoption refuses a pair of another transport or in another state, and
         "type says UC in RTS");
   CHECK(std::string{reported([&](auto&&... policy) {
                       const queue_pair<transport::rc, qp_state::rtr> pair{
-                          adopt, native, announcement{}, policy...};
+                          adopt, native, announced_attributes{}, policy...};
                       CHECK(!pair);
                     }).what()} ==
         "queue pair adoption on fake0 qp 0x11: EINVAL (Invalid argument); it is RC in RTS, the "
@@ -216,9 +216,8 @@ TEST_CASE("A reference views a pair of the C API, if it is of its transport and 
 TEST_CASE("An adopted pair in INIT uses what is said to have been announced") {
   test_bench bench;
   auto made = bench.waiting<transport::rc>();
-  const announcement said{.sequence_number = packet_sequence_number{0x42},
-                          .source_gid = gid_index{1},
-                          .port = port_number{1}};
+  const announced_attributes said{
+      .psn = psn{0x42}, .source_gid = gid_index{1}, .port = port_number{1}};
   queue_pair<transport::rc, qp_state::init> adopted{adopt, made.release(), said};
   auto receiving = adopted.rtr().remote(test_bench::peer).apply();
   CHECK(field(bench.modification(), "ah_attr") ==
@@ -230,11 +229,8 @@ TEST_CASE("An adopted pair in INIT uses what is said to have been announced") {
 TEST_CASE("query gives back what the pair was set to", "[ibv_query_qp]") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
-  auto waiting = fresh.init()
-                     .port(port_number{1})
-                     .allow(access_right::remote_read)
-                     .sequence_number(packet_sequence_number{0x777})
-                     .apply();
+  auto waiting =
+      fresh.init().port(port_number{1}).allow(access_right::remote_read).psn(psn{0x777}).apply();
   auto receiving = waiting.rtr().remote(test_bench::peer).apply();
   const auto pair = receiving.rts().apply();
   const queue_pair_attributes found = pair.query();
@@ -244,14 +240,14 @@ TEST_CASE("query gives back what the pair was set to", "[ibv_query_qp]") {
   CHECK(found.allowed() == access_rights{access_right::remote_read});
   CHECK(found.path_mtu() == mtu::bytes_1024);
   CHECK(found.remote_queue_pair() == qp_number{0x77});
-  CHECK(found.send_sequence_number() == packet_sequence_number{0x777});
-  CHECK(found.receive_sequence_number() == packet_sequence_number{0x123456});
+  CHECK(found.sq_psn() == psn{0x777});
+  CHECK(found.rq_psn() == psn{0x123456});
   CHECK(found.max_destination_read_atomic() == 8);
   CHECK(found.max_initiator_read_atomic() == 4);
-  CHECK(found.receiver_not_ready_timer().code() == 12);
+  CHECK(found.rnr_timer().code() == 12);
   CHECK(found.acknowledge_timeout().code() == 14);
   CHECK(found.retry_count() == 6);
-  CHECK(found.receiver_not_ready_retry_count() == 7);
+  CHECK(found.rnr_retry_count() == 7);
   CHECK(found.max_send_wr() == 1);
   CHECK(found.max_recv_wr() == 1);
   CHECK(found.max_send_sge() == 1);

@@ -39,7 +39,7 @@ TEST_CASE("INIT passes what it was given") {
                            .allow(access_right::remote_read | access_right::remote_atomic)
                            .pkey_index(pkey_index{3})
                            .gid(gid_index{1})
-                           .sequence_number(packet_sequence_number{0x1abcdef})
+                           .psn(psn{0x1abcdef})
                            .port(port_number{2})
                            .apply();
   CHECK(bench.modification() ==
@@ -47,7 +47,7 @@ TEST_CASE("INIT passes what it was given") {
         "port_num=2");
   CHECK(waiting.announced().port == port_number{2});
   CHECK(waiting.announced().source_gid == gid_index{1});
-  CHECK(waiting.announced().sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(waiting.announced().psn == psn{0xabcdef});
 }
 
 TEST_CASE("A sequence number that is not given is random") {
@@ -56,7 +56,7 @@ TEST_CASE("A sequence number that is not given is random") {
   for (int repetition = 0; repetition < 8; ++repetition) {
     auto fresh = bench.fresh<transport::uc>();
     const auto waiting = fresh.init().port(port_number{1}).apply();
-    numbers.insert(waiting.announced().sequence_number.value());
+    numbers.insert(waiting.announced().psn.value());
   }
   CHECK(numbers.size() > 6);
   CHECK(*numbers.rbegin() <= 0xff'ffff);

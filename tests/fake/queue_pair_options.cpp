@@ -69,7 +69,7 @@ TEST_CASE("A pair that takes its receives from a shared queue says which") {
   options.srq = &shared;
   const auto pair = queue_pair<transport::rc>::create(bench.domain, options);
   CHECK(field(bench.machine.line(), "srq") == "shared");
-  CHECK(pair.shared_receive_queue().native_handle() == &shared);
+  CHECK(pair.srq().native_handle() == &shared);
 }
 
 TEST_CASE("An XRC initiator needs no queue for receives") {

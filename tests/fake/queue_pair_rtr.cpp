@@ -50,7 +50,7 @@ TEST_CASE("RTR passes what the specification asks for, and each optional attribu
           return remote(step)
               .path_mtu(mtu::bytes_256)
               .max_destination_read_atomic(3)
-              .receiver_not_ready_timer(receiver_not_ready_timer::from_code(5));
+              .rnr_timer(rnr_timer::from_code(5));
         }) == rtr + way +
                   " path_mtu=256 rq_psn=0x123456 min_rnr_timer=5 max_dest_rd_atomic=3"
                   " dest_qp_num=0x77");
@@ -68,7 +68,7 @@ TEST_CASE("RTR passes what the specification asks for, and each optional attribu
 TEST_CASE("The peer can be given in its parts") {
   // Nothing is known of the peer's limits, so the own ones are used.
   CHECK(rtr_of<transport::rc>([](auto step) {
-          return step.remote_sequence_number(packet_sequence_number{5})
+          return step.remote_psn(psn{5})
               .remote_queue_pair(qp_number{0x99})
               .address({.destination = lid{7},
                         .route = global_route{.destination = test_bench::peer.gid,
@@ -86,7 +86,7 @@ TEST_CASE("An address is used on the port that the pair is on, whatever it says"
   const auto receiving = pair.rtr()
                              .address({.port = port_number{2}, .destination = lid{5}})
                              .remote_queue_pair(qp_number{1})
-                             .remote_sequence_number(packet_sequence_number{1})
+                             .remote_psn(psn{1})
                              .apply();
   CHECK(field(bench.modification(), "ah_attr") == "{port_num=1 dlid=0x5}");
 }
@@ -159,7 +159,7 @@ TEST_CASE("The device is asked nothing about what was given") {
   auto receiving = waiting.rtr()
                        .address({.route = global_route{.destination = test_bench::peer.gid}})
                        .remote_queue_pair(qp_number{0x77})
-                       .remote_sequence_number(packet_sequence_number{1})
+                       .remote_psn(psn{1})
                        .path_mtu(mtu::bytes_512)
                        .max_destination_read_atomic(1)
                        .apply();

@@ -30,8 +30,8 @@ TEST_CASE("A retry count that does not fit its three bits is refused, never cut"
   CHECK(!pair.rts().retry_count(8).apply(why));
   CHECK(why.explanation() == "retry_count is 8, the most is 7");
   CHECK(std::string_view{why.what()}.starts_with("ibv_modify_qp RTR->RTS on fake0:1 qp 0x"));
-  CHECK(!pair.rts().receiver_not_ready_retry_count(200).apply(why));
-  CHECK(why.explanation() == "receiver_not_ready_retry_count is 200, the most is 7");
+  CHECK(!pair.rts().rnr_retry_count(200).apply(why));
+  CHECK(why.explanation() == "rnr_retry_count is 200, the most is 7");
   CHECK(bench.machine.count<fake::called::modify_qp>() == before);
 }
 
@@ -52,14 +52,13 @@ TEST_CASE("RTS passes what the specification asks for, and each optional attribu
   CHECK(rts_of<rc>([](auto step) {
           return step.acknowledge_timeout(acknowledge_timeout::from_code(9))
               .retry_count(2)
-              .receiver_not_ready_retry_count(0)
+              .rnr_retry_count(0)
               .max_initiator_read_atomic(1);
         }) == rts + " timeout=9 retry_cnt=2 rnr_retry=0 max_rd_atomic=1" + psn);
   CHECK(rts_of<rc>([](auto step) { return step.allow(access_right::remote_read); }) ==
         rts + " qp_access_flags=REMOTE_READ" + of_rc + psn);
-  CHECK(rts_of<rc>([](auto step) {
-          return step.receiver_not_ready_timer(receiver_not_ready_timer::from_code(3));
-        }) == rts + of_rc + " min_rnr_timer=3" + psn);
+  CHECK(rts_of<rc>([](auto step) { return step.rnr_timer(rnr_timer::from_code(3)); }) ==
+        rts + of_rc + " min_rnr_timer=3" + psn);
   CHECK(rts_of<uc>([](auto step) { return step.allow(access_right::remote_write); }) ==
         rts + " qp_access_flags=REMOTE_WRITE" + psn);
   CHECK(rts_of<ud>([](auto step) { return step.queue_key(queue_key{0x33}); }) ==
@@ -70,9 +69,9 @@ TEST_CASE("A random sequence number is announced and used") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto waiting = fresh.init().port(port_number{1}).apply();
-  const auto announced = waiting.endpoint().sequence_number;
+  const auto announced = waiting.endpoint().psn;
   auto receiving = waiting.rtr().remote(test_bench::peer).apply();
-  CHECK(receiving.announced().sequence_number == announced);
+  CHECK(receiving.announced().psn == announced);
   const auto pair = receiving.rts().apply();
   CHECK(bench.machine.calls<fake::called::modify_qp>().back().attributes.sq_psn ==
         announced.value());

@@ -27,14 +27,13 @@ class test_bench {
   [[nodiscard]] ibv_device_attr& limits() { return machine.devices[0].attributes; }
 
   /// A peer on the same Ethernet, whose limits lie below and above those of the device.
-  static inline const adverb::endpoint peer{
-      .number = adverb::qp_number{0x77},
-      .sequence_number = adverb::packet_sequence_number{0x123456},
-      .lid = adverb::lid{0},
-      .gid = adverb::gid{fake::ipv4_gid(10, 0, 0, 2)},
-      .mtu = adverb::mtu::bytes_4096,
-      .max_destination_read_atomic = 4,
-      .max_initiator_read_atomic = 8};
+  static inline const adverb::endpoint peer{.number = adverb::qp_number{0x77},
+                                            .psn = adverb::psn{0x123456},
+                                            .lid = adverb::lid{0},
+                                            .gid = adverb::gid{fake::ipv4_gid(10, 0, 0, 2)},
+                                            .mtu = adverb::mtu::bytes_4096,
+                                            .max_destination_read_atomic = 4,
+                                            .max_initiator_read_atomic = 8};
 
   /// The options say what else it is made with: its completion queues are the one of the bench.
   template <adverb::transport Transport>
@@ -48,13 +47,13 @@ class test_bench {
   [[nodiscard]] auto waiting(const adverb::queue_pair_options& options = {}) const {
     auto pair = fresh<Transport>(options);
     const auto init = pair.init().port(adverb::port_number{1});
-    constexpr adverb::packet_sequence_number first{0xabcdef};
+    constexpr adverb::psn first{0xabcdef};
     if constexpr (Transport == adverb::transport::raw_packet)
       return init.apply();
     else if constexpr (Transport == adverb::transport::ud)
-      return init.sequence_number(first).queue_key(adverb::queue_key{0x1111}).apply();
+      return init.psn(first).queue_key(adverb::queue_key{0x1111}).apply();
     else
-      return init.sequence_number(first).apply();
+      return init.psn(first).apply();
   }
   template <adverb::transport Transport>
   [[nodiscard]] auto receiving(const adverb::queue_pair_options& options = {}) const {

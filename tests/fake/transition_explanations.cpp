@@ -41,11 +41,8 @@ std::string explanation_of_address(test_bench& bench, const address& way, int er
   return explanation(
       bench,
       [&](failure& why) {
-        CHECK(!pair.rtr()
-                   .address(way)
-                   .remote_queue_pair(qp_number{1})
-                   .remote_sequence_number(packet_sequence_number{1})
-                   .apply(why));
+        CHECK(
+            !pair.rtr().address(way).remote_queue_pair(qp_number{1}).remote_psn(psn{1}).apply(why));
       },
       error);
 }
@@ -91,8 +88,7 @@ TEST_CASE("Attributes that are missing or forbidden are named") {
     return std::string{why.explanation()};
   };
   using enum qp_attribute;
-  const qp_attributes complete =
-      state | address | path_mtu | remote_queue_pair | receive_sequence_number;
+  const qp_attributes complete = state | address | path_mtu | remote_queue_pair | rq_psn;
   CHECK(said(complete - qp_attributes{path_mtu}) == "missing: path_mtu");
   CHECK(said(complete - (path_mtu | remote_queue_pair)) == "missing: path_mtu|remote_queue_pair");
   CHECK(said(complete | retry_count) == "not allowed here: retry_count");

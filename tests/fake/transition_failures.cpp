@@ -46,7 +46,7 @@ TEST_CASE("A transition to INIT that failed can be tried again") {
 TEST_CASE("A transition to RTR that failed can be tried again") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
-  const announcement announced = pair.announced();
+  const announced_attributes announced = pair.announced();
   check_survives(bench, pair, [&](auto& waiting, auto&&... policy) {
     CHECK(waiting.announced() == announced);
     return waiting.rtr().remote(test_bench::peer).apply(policy...);
@@ -56,7 +56,7 @@ TEST_CASE("A transition to RTR that failed can be tried again") {
 TEST_CASE("A transition to RTS that failed can be tried again") {
   test_bench bench;
   auto pair = bench.receiving<transport::rc>();
-  const announcement announced = pair.announced();
+  const announced_attributes announced = pair.announced();
   check_survives(bench, pair, [&](auto& receiving, auto&&... policy) {
     CHECK(receiving.announced() == announced);
     return receiving.rts().apply(policy...);

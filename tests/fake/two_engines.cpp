@@ -303,7 +303,7 @@ TEST_CASE("One body serves whichever engine the queue has, and pairs take it") {
     const either_completion_queue<> queue{bench.context, 16};
     const auto pair =
         queue_pair<transport::rc>::create(bench.domain, {.send_cq = queue, .recv_cq = queue});
-    CHECK(pair.send_completion_queue().native_handle() == queue.native_handle());
+    CHECK(pair.send_cq().native_handle() == queue.native_handle());
     for (const std::uint64_t id : {1U, 2U, 3U}) {
       ibv_wc done = completed(id);
       done.byte_len = 10;

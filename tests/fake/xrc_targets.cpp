@@ -32,7 +32,7 @@ TEST_CASE("An XRC target is made in its XRC domain alone", "[ibv_create_qp_ex]")
         "ibv_create_qp_ex ctx0 qp_type=XRC_RECV qp_context=user cap={} xrcd=xrcd0");
   CHECK(made.user_context() == &user);
   CHECK(!made.protection_domain());
-  CHECK(!made.receive_completion_queue());
+  CHECK(!made.recv_cq());
 }
 
 TEST_CASE("An XRC target that cannot be made says where") {
@@ -50,14 +50,11 @@ TEST_CASE("An XRC target is connected to the initiator of its peer", "[ibv_modif
   xrc_bench bench;
   auto fresh = target::create(bench.xrc);
   bench.machine.forget_calls();
-  auto waiting = fresh.init()
-                     .port(port_number{1})
-                     .allow(access_right::remote_read)
-                     .sequence_number(packet_sequence_number{0xabcdef})
-                     .apply();
+  auto waiting =
+      fresh.init().port(port_number{1}).allow(access_right::remote_read).psn(psn{0xabcdef}).apply();
   const endpoint announced = waiting.endpoint();
   CHECK(announced.number == waiting.number());
-  CHECK(announced.sequence_number == packet_sequence_number{0xabcdef});
+  CHECK(announced.psn == psn{0xabcdef});
   const target connected = waiting.connect(test_bench::peer);
   CHECK_THAT(bench.machine.lines<called::modify_qp>(), is_log(R"(
     ibv_modify_qp qp0 qp_state=INIT qp_access_flags=REMOTE_READ pkey_index=0 port_num=1
@@ -73,8 +70,7 @@ TEST_CASE("An XRC initiator is connected to the target of its peer, whose queue 
   const xrc_shared_receive_queue far{bench.domain, bench.xrc, bench.queue, {}};
   auto fresh = initiator::create(bench.domain, {.send_cq = bench.queue});
   bench.machine.forget_calls();
-  auto waiting =
-      fresh.init().port(port_number{1}).sequence_number(packet_sequence_number{0xabcdef}).apply();
+  auto waiting = fresh.init().port(port_number{1}).psn(psn{0xabcdef}).apply();
   const initiator connected = waiting.connect(test_bench::peer, {.retry_count = 2});
   connected.post(send().to(far.number())).check();
   CHECK_THAT((bench.machine.lines<called::modify_qp, called::post_send>()), is_log(R"(

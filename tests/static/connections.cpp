@@ -87,7 +87,7 @@ static_assert(std::is_trivially_copyable_v<cm::private_data> &&
               std::is_nothrow_default_constructible_v<cm::private_data>);
 static_assert(std::is_trivially_copyable_v<cm::socket_address> &&
               std::is_nothrow_default_constructible_v<cm::socket_address>);
-static_assert(std::is_trivially_copyable_v<cm::connection_parameters>);
+static_assert(std::is_trivially_copyable_v<cm::peer_parameters>);
 
 // One timeout after another; what is too long is for ever.
 static_assert(std::chrono::seconds{1} + std::chrono::seconds{2} == std::chrono::seconds{3});

@@ -195,7 +195,7 @@ TEST_CASE("checking a success reports nothing") {
 TEST_CASE("checking a failure reports its status, pair, id and hint") {
   const completion done{failed(IBV_WC_RNR_RETRY_EXC_ERR)};
   const adverb::failure why = reported([&](auto&&... policy) { done.check(policy...); });
-  CHECK(why.code() == completion_status::receiver_not_ready_retries_exceeded);
+  CHECK(why.code() == completion_status::rnr_retries_exceeded);
   CHECK(std::string{why.what()} ==
         "work request on qp 0x11 id 42: receiver-not-ready retries exceeded; "
         "the peer has no receive posted");

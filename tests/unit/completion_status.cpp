@@ -45,7 +45,7 @@ TEST_CASE("every status has a class") {
       {remote_access_error, kind::remote},
       {remote_operation_error, kind::remote},
       {retries_exceeded, kind::transport},
-      {receiver_not_ready_retries_exceeded, kind::remote},
+      {rnr_retries_exceeded, kind::remote},
       {local_rdd_violation_error, kind::local},
       {remote_invalid_rd_request, kind::remote},
       {remote_aborted, kind::remote},
@@ -71,8 +71,7 @@ TEST_CASE("every status that can be met in practice has a hint") {
        {local_length_error, local_queue_pair_operation_error, local_protection_error, flushed,
         memory_window_bind_error, bad_response_error, local_access_error,
         remote_invalid_request_error, remote_access_error, remote_operation_error, retries_exceeded,
-        receiver_not_ready_retries_exceeded, remote_aborted, fatal_error, response_timeout,
-        general_error}) {
+        rnr_retries_exceeded, remote_aborted, fatal_error, response_timeout, general_error}) {
     CAPTURE(static_cast<unsigned>(status));
     CHECK_FALSE(hint_for(status).empty());
   }
@@ -103,7 +102,7 @@ TEST_CASE("a status compares with std::errc where one fits") {
   CHECK(std::error_code{flushed} == std::errc::operation_canceled);
   CHECK(std::error_code{retries_exceeded} == std::errc::timed_out);
   CHECK(std::error_code{response_timeout} == std::errc::timed_out);
-  CHECK(std::error_code{receiver_not_ready_retries_exceeded} == std::errc::no_buffer_space);
+  CHECK(std::error_code{rnr_retries_exceeded} == std::errc::no_buffer_space);
   CHECK(std::error_code{remote_aborted} == std::errc::connection_aborted);
   CHECK(std::error_code{fatal_error} == std::errc::io_error);
   CHECK(std::error_code{general_error}.default_error_condition().category() ==

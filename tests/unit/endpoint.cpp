@@ -13,7 +13,7 @@ namespace {
 
 const endpoint sample{
     .number = qp_number{0x123456},
-    .sequence_number = packet_sequence_number{0xabcdef},
+    .psn = psn{0xabcdef},
     .lid = lid{0x1122},
     .gid = gid{std::array<std::uint8_t, 16>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
     .mtu = mtu::bytes_4096,
@@ -62,7 +62,7 @@ TEST_CASE("An endpoint is what it was after the way through its bytes") {
 TEST_CASE("The largest numbers of 24 bits fit, and larger ones are refused") {
   endpoint largest = sample;
   largest.number = qp_number{0xffffff};
-  largest.sequence_number = packet_sequence_number{0xffffff};
+  largest.psn = psn{0xffffff};
   CHECK(endpoint::decode(largest.encode()) == largest);
   CHECK(refusal(7, std::byte{1}) == "the queue pair number has more than 24 bits");
   CHECK(refusal(11, std::byte{1}) == "the packet sequence number has more than 24 bits");

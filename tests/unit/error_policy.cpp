@@ -76,7 +76,7 @@ TEST_CASE("nothing is explained to those who want only a code, nor on success") 
 
 TEST_CASE("what has no caller to report to is told to the failure hook") {
   const told_failures told;
-  adverb::detail::check_returned(adverb::detail::telling{}, "verb", EBUSY, describe);
+  adverb::detail::check_returned(adverb::detail::to_failure_hook{}, "verb", EBUSY, describe);
   CHECK(told.messages() ==
         std::vector<std::string>{"verb: EBUSY (Device or resource busy); because"});
 }

@@ -57,7 +57,7 @@ void call_owner(Owner& owner) {
 
 void call_event(async_event& event) {
   use(event.type(), event.subject(), event.severity(), event.native(), to_text(event));
-  use(event.queue_pair(), event.completion_queue(), event.shared_receive_queue());
+  use(event.queue_pair(), event.completion_queue(), event.srq());
   use(event.work_queue(), event.port(), hint_for(event.type()));
   use(event.queue_pair() == reference<ibv_qp>{});
   async_event moved = std::move(event);
@@ -285,7 +285,7 @@ void call_either_queue(const Queue& queue, Policy&... policy) {
   use(queue.wait(up_to<4>, consume, policy...));
   use(queue.wait(up_to<4>, consume, second, policy...));
   use(queue.busy_poll(up_to<4>, consume, second, policy...));
-  queue.arm_and_drain(up_to<4>, consume, policy...);
+  queue.arm_and_poll(up_to<4>, consume, policy...);
   use(queue.poll_until(up_to<4>, consume, stop, policy...));
   use(queue.wait_until(up_to<4>, consume, stop, second, policy...));
 }
@@ -302,7 +302,7 @@ void call_queue(const Queue& queue, Policy&... policy) {
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
   use(queue.wait(batch, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
-  queue.arm_and_drain(batch, [](std::span<completion> found) { use(found); }, policy...);
+  queue.arm_and_poll(batch, [](std::span<completion> found) { use(found); }, policy...);
 }
 
 template <class Queue, class... Policy>
@@ -383,7 +383,7 @@ void call_extended_queue(const Queue& queue, Policy&... policy) {
   use(queue.wait(1, consume, policy...));
   use(queue.wait(1, consume, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(1, consume, std::chrono::seconds{1}, policy...));
-  queue.arm_and_drain(1, consume, policy...);
+  queue.arm_and_poll(1, consume, policy...);
   for (const auto& done : queue.poll(1, policy...)) call_either_completion(done, policy...);
   for (const extended_completion<every_field>& done : queue.poll(policy...)) {
     const auto success = done.success();
@@ -398,9 +398,9 @@ void call_values() {
   const acknowledge_timeout timeout = 67ms;
   use(timeout.code(), timeout.is_endless(), timeout.as<std::chrono::microseconds>());
   use(acknowledge_timeout::endless(), acknowledge_timeout::from_code(14), to_text(timeout));
-  const receiver_not_ready_timer timer = 640us;
+  const rnr_timer timer = 640us;
   use(timer.code(), timer.as<std::chrono::microseconds>(), to_text(timer));
-  use(receiver_not_ready_timer::from_code(12));
+  use(rnr_timer::from_code(12));
 
   access_rights rights = access_right::local_write;
   rights |= access_right::remote_read;
@@ -409,13 +409,13 @@ void call_values() {
   use(rights.bits(), rights.empty(), rights.contains(rights), rights.intersects(rights));
   use(to_text(rights), to_string(rights), access_rights::from_bits(1));
 
-  use(packet_sequence_number{1}.value(), packet_sequence_number{1} + 1);
+  use(psn{1}.value(), psn{1} + 1);
   use(bytes_of(mtu::bytes_256), name_of(object_kind::context));
 
   std::array<char, 8> characters{};
   text_writer writer{characters};
   use(writer.put("a").decimal(1).hexadecimal(2, 2).put(rkey{3}).size());
-  const text<8> written{[](text_writer& out) { out.put("a"); }};
+  const static_string<8> written{[](text_writer& out) { out.put("a"); }};
   use(written.view(), std::string_view{written});
 }
 

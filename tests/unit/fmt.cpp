@@ -15,7 +15,7 @@
 
 TEST_CASE("{fmt} formats every kind of type with a text") {
   CHECK(fmt::format("{}", adverb::rkey{0x1f}) == "0x1f");
-  CHECK(fmt::format("{}", adverb::packet_sequence_number{5}) == "0x000005");
+  CHECK(fmt::format("{}", adverb::psn{5}) == "0x000005");
   CHECK(fmt::format("{}", adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
   CHECK(fmt::format("{}", adverb::access_right::local_write | adverb::access_right::remote_read) ==
         "local_write|remote_read");

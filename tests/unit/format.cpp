@@ -14,7 +14,7 @@
 
 TEST_CASE("std::format formats every kind of type with a text") {
   CHECK(std::format("{}", adverb::rkey{0x1f}) == "0x1f");
-  CHECK(std::format("{}", adverb::packet_sequence_number{5}) == "0x000005");
+  CHECK(std::format("{}", adverb::psn{5}) == "0x000005");
   CHECK(std::format("{}", adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
   CHECK(std::format("{}", adverb::access_right::local_write | adverb::access_right::remote_read) ==
         "local_write|remote_read");

@@ -20,7 +20,7 @@ using adverb::detail::lifetime_registry;
 
 std::string text_of(const child_counts& counts) {
   return std::string{
-      adverb::text<200>{[&](adverb::text_writer& out) { counts.write_to(out); }}.view()};
+      adverb::static_string<200>{[&](adverb::text_writer& out) { counts.write_to(out); }}.view()};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::string written(const Value&... values) {
 
 TEST_CASE("every kind of type with a text can be streamed") {
   CHECK(written(adverb::rkey{0x1f}) == "0x1f");
-  CHECK(written(adverb::packet_sequence_number{5}) == "0x000005");
+  CHECK(written(adverb::psn{5}) == "0x000005");
   CHECK(written(adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
   CHECK(written(adverb::access_right::local_write | adverb::access_right::remote_read) ==
         "local_write|remote_read");

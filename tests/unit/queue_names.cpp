@@ -32,15 +32,13 @@ TEST_CASE("Every attribute has the name of its setter") {
   using enum qp_attribute;
   CHECK(to_string(qp_attributes{state} | current_state | access | pkey_index | port | queue_key) ==
         "state|current_state|access|pkey_index|port|queue_key");
-  CHECK(to_string(address | path_mtu | acknowledge_timeout | retry_count |
-                  receiver_not_ready_retry_count) ==
-        "address|path_mtu|acknowledge_timeout|retry_count|receiver_not_ready_retry_count");
-  CHECK(to_string(receive_sequence_number | max_initiator_read_atomic | alternate_path |
-                  receiver_not_ready_timer) ==
-        "receive_sequence_number|max_initiator_read_atomic|alternate_path|"
-        "receiver_not_ready_timer");
-  CHECK(to_string(send_sequence_number | max_destination_read_atomic | path_migration_state |
-                  remote_queue_pair | source_gid) ==
-        "send_sequence_number|max_destination_read_atomic|path_migration_state|"
+  CHECK(to_string(address | path_mtu | acknowledge_timeout | retry_count | rnr_retry_count) ==
+        "address|path_mtu|acknowledge_timeout|retry_count|rnr_retry_count");
+  CHECK(to_string(rq_psn | max_initiator_read_atomic | alternate_path | rnr_timer) ==
+        "rq_psn|max_initiator_read_atomic|alternate_path|"
+        "rnr_timer");
+  CHECK(to_string(sq_psn | max_destination_read_atomic | path_migration_state | remote_queue_pair |
+                  source_gid) ==
+        "sq_psn|max_destination_read_atomic|path_migration_state|"
         "remote_queue_pair|source_gid");
 }

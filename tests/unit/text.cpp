@@ -10,13 +10,14 @@ namespace {
 
 template <std::size_t Capacity>
 std::string written(std::string_view first, std::string_view second) {
-  return std::string{
-      adverb::text<Capacity>{[&](adverb::text_writer& out) { out.put(first).put(second); }}.view()};
+  return std::string{adverb::static_string<Capacity>{[&](adverb::text_writer& out) {
+                       out.put(first).put(second);
+                     }}.view()};
 }
 
 template <class Write>
 std::string long_text(const Write& write) {
-  return std::string{adverb::text<64>{write}.view()};
+  return std::string{adverb::static_string<64>{write}.view()};
 }
 
 }  // namespace

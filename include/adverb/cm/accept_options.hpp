@@ -2,7 +2,7 @@
 // What a connection is made with, from the side that is asked for it.
 #pragma once
 
-#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
@@ -16,7 +16,7 @@ struct accept_options {
   /// librdmacm's own unless it is said here.
   protection_domain_ref domain{};
   /// What goes with the acceptance.
-  connection_options connection{};
+  connection_parameters connection{};
   /// How long to wait for a request, and then for the connection.
   timeout request_timeout = timeout::endless();
   timeout accept_timeout = detail::seconds{10};

@@ -58,7 +58,8 @@ class [[nodiscard]] address_list {
   /// Of a host, by its name or its numbers, and a port of it.
   address_list(std::string_view host, std::uint16_t port, const lookup_options& options = {},
                on_failure policy = throwing{}) {
-    look_up(host, text<8>{[&](text_writer& writer) { writer.decimal(port); }}, options, policy);
+    look_up(host, static_string<8>{[&](text_writer& writer) { writer.decimal(port); }}, options,
+            policy);
   }
   /// Of a host and a service, by its name (services(5)) or its number.
   address_list(std::string_view host, std::string_view service, const lookup_options& options = {},
@@ -133,8 +134,8 @@ class [[nodiscard]] address_list {
       }
     }
     // The C API wants them with an end. What is too long is cut so that it is no name.
-    const text<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
-    const text<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
+    const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
+    const static_string<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
     find(host.empty() ? nullptr : node.c_str(), service.empty() ? nullptr : port.c_str(),
          native(options), policy, describe);
   }

@@ -2,7 +2,7 @@
 // What a connection is made with, from the side that asks for it.
 #pragma once
 
-#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/protection_domain.hpp>
@@ -17,7 +17,7 @@ struct connect_options {
   /// librdmacm's own unless it is said here.
   protection_domain_ref domain{};
   /// What goes with the request to connect.
-  connection_options connection{};
+  connection_parameters connection{};
   /// The address of this machine to connect from; any unless it is said here.
   socket_address from{};
   /// Of a host with addresses of several families, the one to take; that of `from`, or all, unless

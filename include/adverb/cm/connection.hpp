@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/detail/connection_pair.hpp>
 #include <adverb/cm/detail/session.hpp>
+#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
 #include <adverb/cm/step.hpp>
@@ -61,12 +61,8 @@ class [[nodiscard]] connection {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return queue_pair().protection_domain();
   }
-  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    return queue_pair().send_completion_queue();
-  }
-  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    return queue_pair().receive_completion_queue();
-  }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return queue_pair().send_cq(); }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return queue_pair().recv_cq(); }
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }
@@ -75,10 +71,10 @@ class [[nodiscard]] connection {
   /// What the peer's program sent along when the connection was made.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
   /// What the peer said of its side.
-  [[nodiscard]] const connection_parameters& parameters() const noexcept { return parameters_; }
+  [[nodiscard]] const peer_parameters& parameters() const noexcept { return parameters_; }
 
   /// For what is not here.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
   /// Readable when an event is there, for instance that the peer has disconnected. To be watched
   /// beside the descriptors of the completion channels. That of the channel, where it is shared;
@@ -117,7 +113,7 @@ class [[nodiscard]] connection {
   /// ever.
   ///
   ///     while (true) {
-  ///       const auto found = connection.wait(connection.receive_completion_queue(), batch);
+  ///       const auto found = connection.wait(connection.recv_cq(), batch);
   ///       if (found.empty()) break;
   ///       for (const completion& each : found) …
   ///     }
@@ -237,8 +233,8 @@ class [[nodiscard]] connection {
   friend class connection_request;
 
   connection(detail::cm_session&& session, const cm::private_data& data,
-             const connection_parameters& parameters,
-             detail::connection_pair<Transport, Owner>&& pair, bool over = false) noexcept
+             const peer_parameters& parameters, detail::connection_pair<Transport, Owner>&& pair,
+             bool over = false) noexcept
       : session_{std::move(session)},
         pair_{std::move(pair)},
         private_data_{data},
@@ -253,7 +249,7 @@ class [[nodiscard]] connection {
   detail::cm_session session_;
   [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;
   cm::private_data private_data_;
-  connection_parameters parameters_;
+  peer_parameters parameters_;
   bool has_ended_ = false;
 };
 

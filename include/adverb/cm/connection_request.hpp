@@ -41,7 +41,7 @@ class [[nodiscard]] connection_request {
                                                on_failure policy = throwing{}) {
     static_assert(Step == step::requested, "a request comes without a queue pair");
     const cm::private_data data{request.private_data()};
-    connection_parameters parameters;
+    peer_parameters parameters;
     if constexpr (Transport != transport::ud) parameters = request.parameters();
     cm::identifier id = request.take_request();
     request.acknowledge();
@@ -54,7 +54,7 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
   /// For what is not here: options, enhancements.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
   /// The device that the request came in by. It belongs to librdmacm.
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
@@ -66,7 +66,7 @@ class [[nodiscard]] connection_request {
   /// What the peer's program sent along.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
   /// What the peer asks for.
-  [[nodiscard]] const connection_parameters& parameters() const noexcept {
+  [[nodiscard]] const peer_parameters& parameters() const noexcept {
     static_assert(Transport != transport::ud,
                   "a request for datagrams (UD) has no parameters, only private data");
     return parameters_;
@@ -110,7 +110,7 @@ class [[nodiscard]] connection_request {
   /// can only be destroyed, or give the program's pair back. A peer that has disconnected meanwhile
   /// gives a connection that `has_ended`: what it sent is there. Wraps: rdma_accept(3),
   /// rdma_init_qp_attr(3), ibv_modify_qp(3).
-  [[nodiscard]] connection<Transport, Owner> accept(const connection_options& options = {},
+  [[nodiscard]] connection<Transport, Owner> accept(const connection_parameters& options = {},
                                                     timeout limit = detail::seconds{10},
                                                     on_failure policy = throwing{}) {
     check_before_accept();
@@ -120,7 +120,7 @@ class [[nodiscard]] connection_request {
         [&] { return finish(policy); });
   }
   /// Starts to, without blocking. Wraps: rdma_accept(3), rdma_init_qp_attr(3), ibv_modify_qp(3).
-  void start_accept(const connection_options& options = {}, on_failure policy = throwing{}) {
+  void start_accept(const connection_parameters& options = {}, on_failure policy = throwing{}) {
     check_before_accept();
     session_.start(accepting.verb, policy,
                    [&] { pair_.accept(session_.id, options, parameters_, policy); });
@@ -222,7 +222,7 @@ class [[nodiscard]] connection_request {
                                              event_type::disconnected};
 
   connection_request(detail::cm_session&& session, const cm::private_data& data,
-                     const connection_parameters& parameters,
+                     const peer_parameters& parameters,
                      detail::connection_pair<Transport, Owner>&& pair = {}) noexcept
       : session_{std::move(session)},
         private_data_{data},
@@ -250,7 +250,7 @@ class [[nodiscard]] connection_request {
 
   detail::cm_session session_;
   cm::private_data private_data_;
-  connection_parameters parameters_;
+  peer_parameters parameters_;
   [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;
 };
 

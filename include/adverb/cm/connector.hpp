@@ -146,7 +146,7 @@ class [[nodiscard]] connector {
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
   /// For what is not here: options, enhancements.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
   /// The device that leads to the address. It belongs to librdmacm, and outlives the connector.
   [[nodiscard]] context_ref context() const noexcept {
@@ -240,9 +240,9 @@ class [[nodiscard]] connector {
   /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
   /// pair what the peer answers. Of a pair of the program's: librdmacm does it with its own.
   /// Wraps: rdma_set_local_ece(3).
-  void offer_enhancements(const connection_enhancements& offered, on_failure policy = throwing{}) {
+  void offer_ece(const ece& offered, on_failure policy = throwing{}) {
     check_owns_pair();
-    pair_.offer_enhancements(session_.id, offered, policy);
+    pair_.offer_ece(session_.id, offered, policy);
   }
 
   /// Asks the listener at the other side which queue pair datagrams are to be sent to, by pairs in
@@ -272,7 +272,7 @@ class [[nodiscard]] connector {
   /// another attempt goes on from that call. When the answer is no the connector can no longer be
   /// used, but for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
   /// ibv_modify_qp(3), rdma_establish(3).
-  [[nodiscard]] connection<Transport, Owner> connect(const connection_options& options = {},
+  [[nodiscard]] connection<Transport, Owner> connect(const connection_parameters& options = {},
                                                      timeout limit = detail::seconds{10},
                                                      on_failure policy = throwing{}) {
     check_before_connect();
@@ -281,7 +281,7 @@ class [[nodiscard]] connector {
         limit, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
   /// Starts to, without blocking. Wraps: rdma_connect(3).
-  void start_connect(const connection_options& options = {}, on_failure policy = throwing{}) {
+  void start_connect(const connection_parameters& options = {}, on_failure policy = throwing{}) {
     check_before_connect();
     session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
@@ -313,7 +313,7 @@ class [[nodiscard]] connector {
             rejection_ = cm::rejection{failed.reason(), failed.private_data()};
         });
     const cm::private_data data{happened.private_data()};
-    const connection_parameters parameters = happened.parameters();
+    const peer_parameters parameters = happened.parameters();
     const datagram_parameters there = happened.datagram_parameters();
     happened.acknowledge();
     if (!ended) return {};
@@ -418,7 +418,7 @@ class [[nodiscard]] connector {
   /// What came with the acceptance of the peer.
   struct acceptance {
     cm::private_data private_data;
-    connection_parameters parameters;
+    peer_parameters parameters;
   };
 
   detail::cm_session session_;
@@ -432,7 +432,7 @@ class [[nodiscard]] connector {
 inline datagram_peer datagram_endpoint::resolve_peer(const socket_address& to,
                                                      const peer_options& options,
                                                      on_failure policy) const {
-  if (!detail::check_present(policy, "rdma_resolve_addr", id().native_handle())) return {};
+  if (!detail::check_present(policy, "rdma_resolve_addr", identifier().native_handle())) return {};
   auto start = connector<transport::ud>::create(policy);
   if (!start) return {};
   // From the same address, but a port of its own.

@@ -75,12 +75,8 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return session_.id.native_handle()->qp->pd;
   }
-  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    return session_.id.send_completion_queue();
-  }
-  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    return session_.id.receive_completion_queue();
-  }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return session_.id.send_cq(); }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return session_.id.recv_cq(); }
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }
@@ -114,7 +110,7 @@ class [[nodiscard]] datagram_endpoint {
   }
 
   /// For what is not here.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
   /// Readable when an event is there, for instance that a group is lost. That of the channel, where
   /// it is shared; -1 when the endpoint is empty.

@@ -2,7 +2,7 @@
 // Peers that datagrams are sent to without a connection.
 #pragma once
 
-#include <adverb/cm/datagram_way.hpp>
+#include <adverb/cm/datagram_target.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/core/timeout.hpp>
 
@@ -21,7 +21,7 @@ struct peer_options {
 ///
 ///     const cm::datagram_peer peer = here.resolve_peer(address);
 ///     here.queue_pair().post(send(text).to(peer)).check();
-class [[nodiscard]] datagram_peer : public datagram_way {
+class [[nodiscard]] datagram_peer : public datagram_target {
  public:
   /// Empty.
   datagram_peer() noexcept = default;
@@ -29,7 +29,7 @@ class [[nodiscard]] datagram_peer : public datagram_way {
   /// For pairs in the domain. Wraps: ibv_create_ah(3).
   datagram_peer(protection_domain_ref domain, const datagram_parameters& there,
                 const cm::private_data& data, on_failure policy = throwing{})
-      : datagram_way{domain, there, policy}, private_data_{data} {}
+      : datagram_target{domain, there, policy}, private_data_{data} {}
 
   /// What the peer's program sent along: up to 136 bytes.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }

@@ -10,10 +10,10 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_parameters.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
+#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/reject_reason.hpp>
 
@@ -114,9 +114,9 @@ class [[nodiscard]] event {
     return {static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len};
   }
   /// What a request for a connection asks for, or what its acceptance grants.
-  [[nodiscard]] connection_parameters parameters() const noexcept {
+  [[nodiscard]] peer_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};
-    return connection_parameters::from_native(native_->param.conn);
+    return peer_parameters::from_native(native_->param.conn);
   }
 
   /// Where the queue pair of a peer is (datagrams: `event_type::established`), or the group that

@@ -35,7 +35,7 @@ enum class event_type : std::uint32_t {
   timewait_exit = RDMA_CM_EVENT_TIMEWAIT_EXIT,
 };
 
-[[nodiscard]] constexpr text<48> to_text(event_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(event_type type) noexcept {
   const auto name = [type]() -> std::string_view {
     switch (type) {
       case event_type::address_resolved: return "address resolved";

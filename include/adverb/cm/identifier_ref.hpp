@@ -15,11 +15,11 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
-#include <adverb/cm/connection_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
+#include <adverb/cm/detail/default_domains.hpp>
 #include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/cm/detail/explain_group.hpp>
 #include <adverb/cm/detail/identifier_traits.hpp>
-#include <adverb/cm/detail/kept_domains.hpp>
 #include <adverb/cm/detail/private_data_limit.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/multicast_role.hpp>
@@ -34,11 +34,11 @@
 #include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/connection_enhancements.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
 #include <adverb/queue/detail/explain_other_device.hpp>
 #include <adverb/queue/detail/explain_shared_receive_queue.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/queue/ece.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
@@ -76,18 +76,18 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// was handed out here, or a queue pair was made in it, it stays for as long as the program runs,
   /// so regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    detail::kept_domains::keep(native_handle());
+    detail::default_domains::keep(native_handle());
     return native_handle()->pd;
   }
   /// The queue pair that was made for it, or none.
   template <transport Transport>
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> queue_pair() const noexcept;
   /// Where sends and receives complete; empty without a queue pair.
-  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept {
     const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->send_cq;
   }
-  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept {
     const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->recv_cq;
   }
@@ -197,9 +197,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
 
   /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
   /// takes its receives from it. Without a domain it is in librdmacm's. Wraps: rdma_create_srq(3).
-  void create_shared_receive_queue(const shared_receive_queue_options& options,
-                                   protection_domain_ref domain = {},
-                                   on_failure policy = throwing{}) const {
+  void create_srq(const shared_receive_queue_options& options, protection_domain_ref domain = {},
+                  on_failure policy = throwing{}) const {
     call_with_new_parents(
         policy, "rdma_create_srq",
         [&](rdma_cm_id* id) {
@@ -214,11 +213,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   }
   /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
   /// has one of its own, and those of librdmacm. Wraps: rdma_create_srq_ex(3).
-  void create_xrc_shared_receive_queue(const shared_receive_queue_options& options,
-                                       completion_queue_ref queue = {},
-                                       xrc_domain_ref xrc_domain = {},
-                                       protection_domain_ref domain = {},
-                                       on_failure policy = throwing{}) const {
+  void create_xrc_srq(const shared_receive_queue_options& options, completion_queue_ref queue = {},
+                      xrc_domain_ref xrc_domain = {}, protection_domain_ref domain = {},
+                      on_failure policy = throwing{}) const {
     call_with_new_parents(policy, "rdma_create_srq_ex", [&](rdma_cm_id* id) {
       ibv_srq_init_attr_ex native{};
       native.srq_context = options.user_context;
@@ -238,21 +235,19 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     });
   }
   /// The shared receive queue that was made for it, or none.
-  [[nodiscard]] shared_receive_queue_ref shared_receive_queue() const noexcept {
-    return native_handle()->srq;
-  }
-  [[nodiscard]] xrc_shared_receive_queue_ref xrc_shared_receive_queue() const noexcept {
+  [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return native_handle()->srq; }
+  [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept {
     return native_handle()->srq;
   }
   /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
   /// use one of them, such as its queue pair. Without one it does nothing.
   /// Wraps: rdma_destroy_srq(3).
-  void destroy_shared_receive_queue(on_failure policy = throwing{}) const {
+  void destroy_srq(on_failure policy = throwing{}) const {
     policy.clear();
     rdma_cm_id* const id = native_handle();
     if (id == nullptr || id->srq == nullptr) return;
     const auto parts = [id](const auto& function) {
-      function(detail::completing_receive_queue_traits{}, id->srq);
+      function(detail::srq_with_cq_traits{}, id->srq);
       detail::identifier_traits::for_each_completion_part(id, function);
     };
     this->destroy_parts(policy, "rdma_destroy_srq", parts, id->qp,
@@ -279,7 +274,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// queue pair that was made for the identifier), connect_response (without), rejected,
   /// unreachable or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
   /// Wraps: rdma_connect(3).
-  void connect(const connection_options& options, on_failure policy = throwing{}) const {
+  void connect(const connection_parameters& options, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_connect", detail::cm_message::request, options.private_data,
                       [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
@@ -300,7 +295,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Accepts the request that the identifier came with; an event tells: established, disconnected
   /// or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
   /// Wraps: rdma_accept(3).
-  void accept(const connection_options& options, on_failure policy = throwing{}) const {
+  void accept(const connection_parameters& options, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_accept", detail::cm_message::acceptance, options.private_data,
                       [&](rdma_cm_id* id) {
                         rdma_conn_param native = options.native();
@@ -317,9 +312,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                       });
   }
 
-  /// Rejects it because of its enhancements, which is reason `enhancements_not_supported` there.
+  /// Rejects it because of its enhancements, which is reason `ece_not_supported` there.
   /// Wraps: rdma_reject_ece(3).
-  void reject_enhancements(const private_data& data = {}, on_failure policy = throwing{}) const {
+  void reject_ece(const private_data& data = {}, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_reject_ece", detail::cm_message::rejection, data,
                       [&](rdma_cm_id* id) {
                         return rdma_reject_ece(id, data.bytes().data(),
@@ -420,15 +415,14 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Tells the peer, with the request to connect or its acceptance, what this side supports beyond
   /// the specification. Only for a queue pair of one's own: for others librdmacm does it. Refuses
   /// (EINVAL) enhancements without a vendor. Wraps: rdma_set_local_ece(3).
-  void set_local_enhancements(const connection_enhancements& enhancements,
-                              on_failure policy = throwing{}) const {
+  void set_local_ece(const ece& enhancements, on_failure policy = throwing{}) const {
     ibv_ece native{enhancements.vendor_id, enhancements.options, 0};
     call(policy, "rdma_set_local_ece",
          [&](rdma_cm_id* id) { return rdma_set_local_ece(id, &native); });
   }
   /// What the peer told of its own, with its request or its acceptance; no vendor when it told
   /// nothing. Only for a queue pair of one's own. Wraps: rdma_get_remote_ece(3).
-  [[nodiscard]] connection_enhancements remote_enhancements(on_failure policy = throwing{}) const {
+  [[nodiscard]] ece remote_ece(on_failure policy = throwing{}) const {
     ibv_ece native{};
     if (!call(policy, "rdma_get_remote_ece",
               [&](rdma_cm_id* id) { return rdma_get_remote_ece(id, &native); }))
@@ -556,7 +550,7 @@ template <transport Transport>
 queue_pair_ref<Transport, qp_state::any> identifier_base::queue_pair() const noexcept {
   ibv_qp* const pair = native_handle()->qp;
   if (pair == nullptr || pair->qp_type != static_cast<ibv_qp_type>(Transport)) return {};
-  return {adopt, pair, detail::telling{}};
+  return {adopt, pair, detail::to_failure_hook{}};
 }
 
 /// Refers to an identifier that something else keeps alive. As cheap as the pointer, to be passed

@@ -88,7 +88,7 @@ class [[nodiscard]] listener {
 
   /// For what is not here. A listener on every address has one of each family; this is that of
   /// IPv6, where the machine has IPv6.
-  [[nodiscard]] identifier_ref id() const noexcept { return session_.id; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }

@@ -10,7 +10,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/datagram_way.hpp>
+#include <adverb/cm/datagram_target.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/multicast_role.hpp>
@@ -71,7 +71,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// Move-only; empty by default and after being moved from. When the destructor cannot leave, the
 /// failure hook is called. Leaving waits until the events about the group are acknowledged.
 /// Joining, leaving and taking the events of an endpoint is for one thread at a time.
-class [[nodiscard]] multicast_membership : public datagram_way {
+class [[nodiscard]] multicast_membership : public datagram_target {
  public:
   /// Empty.
   multicast_membership() noexcept = default;
@@ -89,15 +89,15 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   }
 
   multicast_membership(multicast_membership&& other) noexcept
-      : datagram_way{std::move(other)},
+      : datagram_target{std::move(other)},
         id_{std::exchange(other.id_, {})},
         group_{std::exchange(other.group_, {})},
         groups_{std::move(other.groups_)},
         state_{std::exchange(other.state_, nullptr)} {}
   multicast_membership& operator=(multicast_membership&& other) noexcept {
     if (this != &other) {
-      close(detail::telling{});
-      datagram_way::operator=(std::move(other));
+      close(detail::to_failure_hook{});
+      datagram_target::operator=(std::move(other));
       id_ = std::exchange(other.id_, {});
       group_ = std::exchange(other.group_, {});
       groups_ = std::move(other.groups_);
@@ -105,7 +105,7 @@ class [[nodiscard]] multicast_membership : public datagram_way {
     }
     return *this;
   }
-  ~multicast_membership() { close(detail::telling{}); }
+  ~multicast_membership() { close(detail::to_failure_hook{}); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(id_); }
   [[nodiscard]] const socket_address& group() const noexcept { return group_; }
@@ -113,7 +113,7 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   /// took over an event of the program it is always false.
   [[nodiscard]] bool is_lost() const noexcept { return state_ != nullptr && state_->is_lost; }
   /// The identifier that is the member.
-  [[nodiscard]] identifier_ref id() const noexcept { return id_; }
+  [[nodiscard]] identifier_ref identifier() const noexcept { return id_; }
 
   /// Leaves now, and reports an error. It is empty afterwards, whatever happened: librdmacm forgets
   /// a membership that could not be left, which ends with the identifier then. Closing an empty one
@@ -124,7 +124,7 @@ class [[nodiscard]] multicast_membership : public datagram_way {
     detail::lifetime_registry::instance().remove_child(id_.native_handle(),
                                                        object_kind::multicast_membership);
     const identifier_ref left = std::exchange(id_, {});
-    datagram_way::operator=({});
+    datagram_target::operator=({});
     if (state_ != nullptr) groups_->remove(std::exchange(state_, nullptr));
     groups_ = {};
     left.leave_multicast(std::exchange(group_, {}), policy);
@@ -148,8 +148,8 @@ class [[nodiscard]] multicast_membership : public datagram_way {
   }
 
   void find_way(protection_domain_ref domain, const datagram_parameters& there, on_failure policy) {
-    datagram_way::operator=(datagram_way{domain, there, policy});
-    if (policy.failed()) close(detail::telling{});
+    datagram_target::operator=(datagram_target{domain, there, policy});
+    if (policy.failed()) close(detail::to_failure_hook{});
   }
 
   identifier_ref id_;
@@ -169,7 +169,7 @@ class [[nodiscard]] multicast_join {
 
   /// Becomes readable when an event is there: then call `finish`. -1 when it is empty.
   [[nodiscard]] int file_descriptor() const noexcept {
-    return joining_ ? joining_.id().channel().file_descriptor() : -1;
+    return joining_ ? joining_.identifier().channel().file_descriptor() : -1;
   }
 
   /// The membership, and empties this; or an empty one as long as its event is not there. Does not
@@ -185,10 +185,11 @@ class [[nodiscard]] multicast_join {
   /// The same with an event of a shared channel, which it acknowledges. One of another group of the
   /// endpoint is noted for that.
   [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{}) {
-    if (!detail::check_present(policy, verb, joining_.id().native_handle())) return {};
-    if (happened.identifier() != joining_.id()) {
+    if (!detail::check_present(policy, verb, joining_.identifier().native_handle())) return {};
+    if (happened.identifier() != joining_.identifier()) {
       policy.report(EINVAL, verb, [&](failure_description& description) {
-        detail::on_object<detail::identifier_traits>(joining_.id().native_handle())(description);
+        detail::on_object<detail::identifier_traits>(joining_.identifier().native_handle())(
+            description);
         description.explain("the event is about another identifier");
       });
       return {};
@@ -202,7 +203,8 @@ class [[nodiscard]] multicast_join {
     }
     if (happened.type() != event_type::multicast_join || happened.status() != 0) {
       policy.report(detail::errno_of(happened), verb, [&](failure_description& description) {
-        detail::on_object<detail::identifier_traits>(joining_.id().native_handle())(description);
+        detail::on_object<detail::identifier_traits>(joining_.identifier().native_handle())(
+            description);
         description.explain([&](text_writer& writer) { detail::explain_event(writer, happened); });
       });
       happened.acknowledge();
@@ -212,7 +214,7 @@ class [[nodiscard]] multicast_join {
     const datagram_parameters there = happened.datagram_parameters();
     // Leaving waits for it.
     happened.acknowledge();
-    joining_.find_way(multicast_membership::domain_of(joining_.id()), there, policy);
+    joining_.find_way(multicast_membership::domain_of(joining_.identifier()), there, policy);
     return std::move(joining_);
   }
 

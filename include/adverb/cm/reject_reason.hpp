@@ -46,13 +46,13 @@ enum class reject_reason : std::uint16_t {
   insufficient_responder_resources = 27,
   /// The program at the other side said no.
   by_the_program = 28,
-  invalid_receiver_not_ready_retry_count = 29,
+  invalid_rnr_retry_count = 29,
   duplicate_communication_id = 30,
   invalid_class_version = 31,
   invalid_flow_label = 32,
   invalid_alternate_flow_label = 33,
   /// The peer does not support the enhancements (ECE) that this side asked for.
-  enhancements_not_supported = 35,
+  ece_not_supported = 35,
 };
 
 /// Words for a message: "no one listens on that port". Empty for an unknown reason.
@@ -97,7 +97,7 @@ enum class reject_reason : std::uint16_t {
     case reject_reason::insufficient_responder_resources:
       return "the peer does not have that many reads and atomics in progress";
     case reject_reason::by_the_program: return "the program there refused";
-    case reject_reason::invalid_receiver_not_ready_retry_count:
+    case reject_reason::invalid_rnr_retry_count:
       return "the peer refuses the receiver-not-ready retry count";
     case reject_reason::duplicate_communication_id: return "the peer has this connection already";
     case reject_reason::invalid_class_version:
@@ -105,15 +105,15 @@ enum class reject_reason : std::uint16_t {
     case reject_reason::invalid_flow_label: return "the peer refuses the flow label";
     case reject_reason::invalid_alternate_flow_label:
       return "the peer refuses the flow label of the alternate path";
-    case reject_reason::enhancements_not_supported:
+    case reject_reason::ece_not_supported:
       return "the peer does not support the enhancements that were asked for";
   }
   return {};
 }
 
 /// The same words, or the number of a reason that this version does not know.
-[[nodiscard]] constexpr text<96> to_text(reject_reason reason) noexcept {
-  return text<96>{[reason](text_writer& writer) {
+[[nodiscard]] constexpr static_string<96> to_text(reject_reason reason) noexcept {
+  return static_string<96>{[reason](text_writer& writer) {
     const std::string_view words = describe(reason);
     if (words.empty())
       writer.put("reason ").decimal(static_cast<std::uint16_t>(reason));

@@ -33,7 +33,7 @@ enum class address_family : std::uint16_t {
   infiniband = AF_IB,
 };
 
-[[nodiscard]] constexpr text<48> to_text(address_family family) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(address_family family) noexcept {
   const auto name = [family]() -> std::string_view {
     switch (family) {
       case address_family::unspecified: return "unspecified";
@@ -120,7 +120,7 @@ class socket_address {
   [[nodiscard]] static std::optional<socket_address> parse(std::string_view address,
                                                            std::uint16_t port) noexcept {
     const std::size_t separator = address.find('%');
-    const text<INET6_ADDRSTRLEN> numbers{
+    const static_string<INET6_ADDRSTRLEN> numbers{
         [&](text_writer& writer) { writer.put(address.substr(0, separator)); }};
     std::array<std::uint8_t, 16> bytes{};
     if (separator == std::string_view::npos &&
@@ -219,7 +219,7 @@ class socket_address {
       is_number = is_number && digit >= '0' && digit <= '9';
       number = is_number ? number * 10 + static_cast<std::uint32_t>(digit - '0') : 0;
     }
-    const text<IF_NAMESIZE> copy{[&](text_writer& writer) { writer.put(name); }};
+    const static_string<IF_NAMESIZE> copy{[&](text_writer& writer) { writer.put(name); }};
     return is_number ? number : ::if_nametoindex(copy.c_str());
   }
   [[nodiscard]] static std::uint16_t port_of(service_id service) noexcept {
@@ -265,8 +265,8 @@ class socket_address {
 };
 
 /// "10.0.0.1:7471", "[fe80::1%eth0]:7471", "[fe80::1] service 0x1061d2f pkey 0xffff".
-[[nodiscard]] inline text<96> to_text(const socket_address& address) noexcept {
-  return text<96>{[&](text_writer& writer) {
+[[nodiscard]] inline static_string<96> to_text(const socket_address& address) noexcept {
+  return static_string<96>{[&](text_writer& writer) {
     if (const auto native = address.infiniband()) {
       writer.put("[").put(*native).put("] service 0x");
       writer.hexadecimal(static_cast<std::uint64_t>(*address.service()));

@@ -38,7 +38,7 @@ class completion_channel_base : public handle_base<ibv_comp_channel> {
   /// the channel is non-blocking and no event is there, or when a signal handler ran meanwhile.
   /// Once it is acknowledged, another thread may destroy the queue.
   /// An event only says that the queue was not empty when it was armed: see
-  /// `completion_queue::arm_and_drain`. Defined in <adverb/completion/completion_queue.hpp>.
+  /// `completion_queue::arm_and_poll`. Defined in <adverb/completion/completion_queue.hpp>.
   /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
   [[nodiscard]] std::optional<completion_queue_ref> next_event(
       on_failure policy = throwing{}) const;

@@ -67,13 +67,13 @@ enum class vlan_tag : std::uint16_t {};
 /// The number that the flow rule which steered a packet gave it (24 bits).
 enum class flow_tag : std::uint32_t {};
 
-[[nodiscard]] constexpr text<24> to_text(wall_clock_nanoseconds time) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(wall_clock_nanoseconds time) noexcept {
   return detail::decimal_text(static_cast<std::uint64_t>(time));
 }
-[[nodiscard]] constexpr text<24> to_text(vlan_tag tag) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(vlan_tag tag) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint16_t>(tag), 4);
 }
-[[nodiscard]] constexpr text<24> to_text(flow_tag tag) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(flow_tag tag) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(tag));
 }
 

@@ -43,7 +43,7 @@ enum class completion_opcode : std::uint32_t {
   driver_3 = 137,  // IBV_WC_DRIVER3
 };
 
-[[nodiscard]] constexpr text<48> to_text(completion_opcode opcode) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(completion_opcode opcode) noexcept {
   const auto name = [&]() -> std::string_view {
     switch (opcode) {
       case completion_opcode::send: return "send";

@@ -73,16 +73,16 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
   /// each queue that the channel names. An exception from `consume` loses the completions of its
   /// span that it did not look at, and leaves the queue unarmed.
   template <class Consume>
-  void arm_and_drain(std::span<completion> batch, Consume&& consume,
-                     on_failure policy = throwing{}) const {
+  void arm_and_poll(std::span<completion> batch, Consume&& consume,
+                    on_failure policy = throwing{}) const {
     if constexpr (detail::takes_spans<Consume>())
-      if (fits(batch, "completion_queue::arm_and_drain", policy))
-        arm_and_drain_with(hand_to(consume, batch), policy);
+      if (fits(batch, "completion_queue::arm_and_poll", policy))
+        arm_and_poll_with(hand_to(consume, batch), policy);
   }
 
   /// Waits for completions without spinning and returns them, at least one. The queue needs a
   /// channel of its own: an event of another queue is reported (EINVAL), for such channels there is
-  /// `arm_and_drain`. Returns none when a signal handler ran meanwhile (not one that was installed
+  /// `arm_and_poll`. Returns none when a signal handler ran meanwhile (not one that was installed
   /// with SA_RESTART, as std::signal does: with a timeout, any), and, when the channel is
   /// non-blocking, when there are none: the next one then gives an event on the channel. By one
   /// thread at a time.
@@ -169,9 +169,9 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     return hand_over(busy_poll(batch, timeout, policy), consume);
   }
   template <std::size_t Limit, class Consume>
-  void arm_and_drain(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
+  void arm_and_poll(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
     std::array<completion, Limit> batch;
-    arm_and_drain(batch, handing_over_to(consume), policy);
+    arm_and_poll(batch, handing_over_to(consume), policy);
   }
   template <std::size_t Limit, class Consume, class Stop>
   std::size_t poll_until(up_to_t<Limit>, Consume&& consume, Stop&& stop,

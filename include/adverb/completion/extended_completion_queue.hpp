@@ -71,15 +71,15 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
   /// and then for each time that the channel names the queue. An exception from `consume` leaves
   /// the queue unarmed, and the completions after that one in it.
   template <class Consume>
-  void arm_and_drain(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
+  void arm_and_poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      if (fits(limit, "completion_queue::arm_and_drain", policy))
-        arm_and_drain_with(hand_to(consume, limit), policy);
+      if (fits(limit, "completion_queue::arm_and_poll", policy))
+        arm_and_poll_with(hand_to(consume, limit), policy);
   }
 
   /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
   /// returns how many there were, at least one. The queue needs a channel of its own: an event of
-  /// another queue is reported (EINVAL), for such channels there is `arm_and_drain`. Returns 0 when
+  /// another queue is reported (EINVAL), for such channels there is `arm_and_poll`. Returns 0 when
   /// a signal handler ran meanwhile (not one that was installed with SA_RESTART, as std::signal
   /// does: with a timeout, any), and, when the channel is non-blocking, when there are none: the
   /// next one then gives an event on the channel. By one thread at a time.

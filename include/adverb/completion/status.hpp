@@ -29,7 +29,7 @@ enum class completion_status : std::uint32_t {
   remote_access_error = IBV_WC_REM_ACCESS_ERR,
   remote_operation_error = IBV_WC_REM_OP_ERR,
   retries_exceeded = IBV_WC_RETRY_EXC_ERR,
-  receiver_not_ready_retries_exceeded = IBV_WC_RNR_RETRY_EXC_ERR,
+  rnr_retries_exceeded = IBV_WC_RNR_RETRY_EXC_ERR,
   local_rdd_violation_error = IBV_WC_LOC_RDD_VIOL_ERR,
   remote_invalid_rd_request = IBV_WC_REM_INV_RD_REQ_ERR,
   remote_aborted = IBV_WC_REM_ABORT_ERR,
@@ -55,7 +55,7 @@ enum class completion_status_class : std::uint8_t {
   flushed,
 };
 
-[[nodiscard]] constexpr text<48> to_text(completion_status_class kind) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(completion_status_class kind) noexcept {
   constexpr std::array<std::string_view, 5> names{"success", "local", "remote", "transport",
                                                   "flushed"};
   const auto number = static_cast<std::uint8_t>(kind);
@@ -124,7 +124,7 @@ struct completion_status_description {
           "the peer does not answer: gone, its queue pair not ready to receive, or addressed "
           "by a wrong GID, GID index, number or first packet sequence number; or (on Soft-RoCE) it "
           "had no receive posted for too long"};
-    case receiver_not_ready_retries_exceeded:
+    case rnr_retries_exceeded:
       return {"receiver-not-ready retries exceeded", kind::remote,
               "the peer has no receive posted"};
     case local_rdd_violation_error: return {"local RDD violation", kind::local, ""};
@@ -148,7 +148,7 @@ struct completion_status_description {
 
 }  // namespace detail
 
-[[nodiscard]] constexpr text<48> to_text(completion_status status) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(completion_status status) noexcept {
   return detail::name_or_number(detail::describe(status).name, static_cast<std::uint32_t>(status));
 }
 [[nodiscard]] constexpr completion_status_class class_of(completion_status status) noexcept {
@@ -178,8 +178,7 @@ class [[gnu::visibility("default")]] completion_category_type final : public std
       case completion_status::flushed: return std::errc::operation_canceled;
       case completion_status::retries_exceeded:
       case completion_status::response_timeout: return std::errc::timed_out;
-      case completion_status::receiver_not_ready_retries_exceeded:
-        return std::errc::no_buffer_space;
+      case completion_status::rnr_retries_exceeded: return std::errc::no_buffer_space;
       case completion_status::remote_aborted: return std::errc::connection_aborted;
       case completion_status::fatal_error: return std::errc::io_error;
       default: return {value, *this};

@@ -55,7 +55,7 @@ template <duration_like Duration>
 }
 
 /// "8.192 us", "163.84 ms": at most three decimals, without trailing zeros.
-constexpr text<32> duration_text(std::uint64_t nanoseconds) noexcept {
+constexpr static_string<32> duration_text(std::uint64_t nanoseconds) noexcept {
   struct scale {
     std::uint64_t nanoseconds;
     std::string_view name;
@@ -68,7 +68,7 @@ constexpr text<32> duration_text(std::uint64_t nanoseconds) noexcept {
     unit = candidate;
     break;
   }
-  return text<32>{[&](text_writer& writer) {
+  return static_string<32>{[&](text_writer& writer) {
     writer.decimal(nanoseconds / unit.nanoseconds);
     std::uint64_t thousandths = nanoseconds % unit.nanoseconds * 1000 / unit.nanoseconds;
     std::uint64_t place = 100;
@@ -111,8 +111,9 @@ class acknowledge_timeout {
   }
 
   friend constexpr bool operator==(acknowledge_timeout, acknowledge_timeout) noexcept = default;
-  friend constexpr text<32> to_text(acknowledge_timeout timeout) noexcept {
-    if (timeout.is_endless()) return text<32>{[](text_writer& writer) { writer.put("endless"); }};
+  friend constexpr static_string<32> to_text(acknowledge_timeout timeout) noexcept {
+    if (timeout.is_endless())
+      return static_string<32>{[](text_writer& writer) { writer.put("endless"); }};
     return detail::duration_text(nanoseconds(timeout.code_));
   }
 
@@ -134,15 +135,15 @@ class acknowledge_timeout {
 /// How long a responder without a posted receive asks the requester to wait (RNR NAK timer): one
 /// of 32 times from 10 us to 655.36 ms. A duration is rounded up to the next of these; one beyond
 /// the last becomes the last.
-class receiver_not_ready_timer {
+class rnr_timer {
  public:
   template <duration_like Duration>
-  constexpr receiver_not_ready_timer(const Duration& duration) noexcept
+  constexpr rnr_timer(const Duration& duration) noexcept
       : code_{code_for(detail::in_nanoseconds(duration))} {}
 
   /// From the 5-bit code of the C API. Code 0 is the longest time, 655.36 ms.
-  [[nodiscard]] static constexpr receiver_not_ready_timer from_code(std::uint8_t code) noexcept {
-    return receiver_not_ready_timer{static_cast<std::uint8_t>(code & 31U)};
+  [[nodiscard]] static constexpr rnr_timer from_code(std::uint8_t code) noexcept {
+    return rnr_timer{static_cast<std::uint8_t>(code & 31U)};
   }
 
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
@@ -153,14 +154,13 @@ class receiver_not_ready_timer {
     return detail::round_up<Duration>(nanoseconds(code_));
   }
 
-  friend constexpr bool operator==(receiver_not_ready_timer,
-                                   receiver_not_ready_timer) noexcept = default;
-  friend constexpr text<32> to_text(receiver_not_ready_timer timer) noexcept {
+  friend constexpr bool operator==(rnr_timer, rnr_timer) noexcept = default;
+  friend constexpr static_string<32> to_text(rnr_timer timer) noexcept {
     return detail::duration_text(nanoseconds(timer.code_));
   }
 
  private:
-  constexpr explicit receiver_not_ready_timer(std::uint8_t code) noexcept : code_{code} {}
+  constexpr explicit rnr_timer(std::uint8_t code) noexcept : code_{code} {}
 
   static constexpr std::uint64_t nanoseconds(std::uint8_t code) noexcept {
     // In units of 10 us, by code (InfiniBand specification, "Encoding for RNR NAK Timer Field").

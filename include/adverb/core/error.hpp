@@ -39,7 +39,7 @@ namespace detail {
 }
 
 /// What destructors use: a failure is told to the failure hook.
-struct telling {};
+struct to_failure_hook {};
 
 [[noreturn, gnu::cold]] inline void fail(const failure& why) {
 #if defined(__cpp_exceptions)
@@ -64,7 +64,7 @@ struct telling {};
 class on_failure {
  public:
   constexpr on_failure(throwing) noexcept {}
-  constexpr on_failure(detail::telling) noexcept : way_{way::tell} {}
+  constexpr on_failure(detail::to_failure_hook) noexcept : way_{way::tell} {}
   constexpr on_failure(std::error_code& code) noexcept : code_{&code}, way_{way::code} {}
   constexpr on_failure(failure& why) noexcept : why_{&why}, way_{way::failure} {}
 

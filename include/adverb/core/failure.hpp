@@ -143,7 +143,8 @@ class failure_description {
   /// Says why: `write` is called with a text_writer; nothing is said when it writes nothing.
   failure_description& explain(detail::callable_ref<text_writer&> write) noexcept {
     put_code();
-    const adverb::text<640> why{[&](text_writer& writer) { attempt([&] { write(writer); }); }};
+    const adverb::static_string<640> why{
+        [&](text_writer& writer) { attempt([&] { write(writer); }); }};
     if (why.view().empty()) return *this;
     writer_.put("; ");
     failure_.explanation_ = put_range(why);
@@ -166,7 +167,7 @@ class failure_description {
     if (feature.empty() || !detail::is_unsupported(failure_.code_)) return;
     const std::string_view device =
         failure_.object().substr(0, failure_.object().find_first_of(": "));
-    const adverb::text<160> why{[&](text_writer& writer) {
+    const adverb::static_string<160> why{[&](text_writer& writer) {
       writer.put(device.empty() ? "the device" : device).put(" has no ").put(feature);
     }};
     writer_.put("; ");

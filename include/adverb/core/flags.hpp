@@ -71,8 +71,8 @@ template <class Enum>
 /// "local_write|remote_read"; "none" for the empty set; unknown bits in base 16.
 template <class Enum>
   requires is_flag<Enum>
-[[nodiscard]] constexpr text<768> to_text(flags<Enum> set) noexcept {
-  return text<768>{[&](text_writer& writer) {
+[[nodiscard]] constexpr static_string<768> to_text(flags<Enum> set) noexcept {
+  return static_string<768>{[&](text_writer& writer) {
     using bits_type = typename flags<Enum>::bits_type;
     bits_type rest = set.bits();
     if (rest == 0) writer.put("none");

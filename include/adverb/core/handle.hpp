@@ -244,7 +244,7 @@ class [[nodiscard]] owner : public Base {
   }
 
  private:
-  void destroy_or_tell() noexcept { close(telling{}); }
+  void destroy_or_tell() noexcept { close(to_failure_hook{}); }
 };
 
 /// What was made from an owner: not to be had of one that is about to die.

@@ -47,22 +47,19 @@ enum class device_memory_handle : std::uint32_t {};
 enum class immediate : std::uint32_t {};
 
 /// A packet sequence number: 24 bits that wrap around, so there is no less-than.
-class packet_sequence_number {
+class psn {
  public:
-  constexpr packet_sequence_number() noexcept = default;
+  constexpr psn() noexcept = default;
   /// The low 24 bits of `number`.
-  constexpr explicit packet_sequence_number(std::uint32_t number) noexcept
-      : number_{number & mask} {}
+  constexpr explicit psn(std::uint32_t number) noexcept : number_{number & mask} {}
 
   [[nodiscard]] constexpr std::uint32_t value() const noexcept { return number_; }
 
   /// `count` packets later, wrapping at 2^24.
-  friend constexpr packet_sequence_number operator+(packet_sequence_number from,
-                                                    std::uint32_t count) noexcept {
-    return packet_sequence_number{from.number_ + count};
+  friend constexpr psn operator+(psn from, std::uint32_t count) noexcept {
+    return psn{from.number_ + count};
   }
-  friend constexpr bool operator==(packet_sequence_number,
-                                   packet_sequence_number) noexcept = default;
+  friend constexpr bool operator==(psn, psn) noexcept = default;
 
  private:
   static constexpr std::uint32_t mask = 0xff'ffff;
@@ -71,66 +68,68 @@ class packet_sequence_number {
 
 namespace detail {
 
-constexpr text<24> hexadecimal_text(std::uint64_t number, std::size_t digits = 1) noexcept {
-  return text<24>{[&](text_writer& writer) { writer.put("0x").hexadecimal(number, digits); }};
+constexpr static_string<24> hexadecimal_text(std::uint64_t number,
+                                             std::size_t digits = 1) noexcept {
+  return static_string<24>{
+      [&](text_writer& writer) { writer.put("0x").hexadecimal(number, digits); }};
 }
 
-constexpr text<24> decimal_text(std::uint64_t number) noexcept {
-  return text<24>{[&](text_writer& writer) { writer.decimal(number); }};
+constexpr static_string<24> decimal_text(std::uint64_t number) noexcept {
+  return static_string<24>{[&](text_writer& writer) { writer.decimal(number); }};
 }
 
 }  // namespace detail
 
 // Keys and what the wire shows in base 16 print so; indices and counts print in base 10.
-[[nodiscard]] constexpr text<24> to_text(lkey key) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(lkey key) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
 }
-[[nodiscard]] constexpr text<24> to_text(rkey key) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(rkey key) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
 }
-[[nodiscard]] constexpr text<24> to_text(qp_number number) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(qp_number number) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
 }
-[[nodiscard]] constexpr text<24> to_text(shared_receive_queue_number number) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(shared_receive_queue_number number) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
 }
-[[nodiscard]] constexpr text<24> to_text(work_queue_number number) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(work_queue_number number) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(number));
 }
-[[nodiscard]] constexpr text<24> to_text(queue_key key) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(queue_key key) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
 }
-[[nodiscard]] constexpr text<24> to_text(lid identifier) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(lid identifier) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint16_t>(identifier), 4);
 }
-[[nodiscard]] constexpr text<24> to_text(pkey key) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(pkey key) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint16_t>(key), 4);
 }
-[[nodiscard]] constexpr text<24> to_text(immediate data) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(immediate data) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(data));
 }
-[[nodiscard]] constexpr text<24> to_text(packet_sequence_number number) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(psn number) noexcept {
   return detail::hexadecimal_text(number.value(), 6);
 }
-[[nodiscard]] constexpr text<24> to_text(port_number number) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(port_number number) noexcept {
   return detail::decimal_text(static_cast<std::uint8_t>(number));
 }
-[[nodiscard]] constexpr text<24> to_text(gid_index index) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(gid_index index) noexcept {
   return detail::decimal_text(static_cast<std::uint8_t>(index));
 }
-[[nodiscard]] constexpr text<24> to_text(pkey_index index) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(pkey_index index) noexcept {
   return detail::decimal_text(static_cast<std::uint16_t>(index));
 }
-[[nodiscard]] constexpr text<24> to_text(protection_domain_handle handle) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(protection_domain_handle handle) noexcept {
   return detail::decimal_text(static_cast<std::uint32_t>(handle));
 }
-[[nodiscard]] constexpr text<24> to_text(memory_region_handle handle) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(memory_region_handle handle) noexcept {
   return detail::decimal_text(static_cast<std::uint32_t>(handle));
 }
-[[nodiscard]] constexpr text<24> to_text(device_memory_handle handle) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(device_memory_handle handle) noexcept {
   return detail::decimal_text(static_cast<std::uint32_t>(handle));
 }
-[[nodiscard]] constexpr text<24> to_text(service_level level) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(service_level level) noexcept {
   return detail::decimal_text(static_cast<std::uint8_t>(level));
 }
 

@@ -82,13 +82,13 @@ class text_writer {
 
 /// A short text held by value: what `to_text` returns. At most `Capacity` characters.
 template <std::size_t Capacity>
-class text {
+class static_string {
  public:
   /// Fills the text by handing a `text_writer` to `write`.
   // Not std::invocable, which takes longer to compile than the texts themselves.
   template <class Write>
     requires requires(const Write& write, text_writer& writer) { write(writer); }
-  constexpr explicit text(const Write& write) noexcept {
+  constexpr explicit static_string(const Write& write) noexcept {
     text_writer writer{characters_, Capacity};
     write(writer);
     size_ = writer.size();
@@ -106,7 +106,7 @@ class text {
 
 namespace detail {
 template <std::size_t Capacity>
-void is_text(const text<Capacity>&);
+void is_text(const static_string<Capacity>&);
 }  // namespace detail
 
 /// A type that adverb can print: `to_text(value)` gives a `text`. `to_string`, `operator<<`
@@ -124,8 +124,8 @@ template <has_text T>
 namespace detail {
 
 /// The text of an enumerator: its name, or the number of one that this version does not know.
-constexpr text<48> name_or_number(std::string_view name, std::uint64_t number) noexcept {
-  return text<48>{[&](text_writer& writer) {
+constexpr static_string<48> name_or_number(std::string_view name, std::uint64_t number) noexcept {
+  return static_string<48>{[&](text_writer& writer) {
     if (name.empty())
       writer.put("unknown (").decimal(number).put(")");
     else

@@ -64,8 +64,9 @@ class timeout {
     return left;
   }
   friend constexpr bool operator==(timeout, timeout) noexcept = default;
-  friend constexpr text<32> to_text(timeout limit) noexcept {
-    if (limit.is_endless()) return text<32>{[](text_writer& writer) { writer.put("endless"); }};
+  friend constexpr static_string<32> to_text(timeout limit) noexcept {
+    if (limit.is_endless())
+      return static_string<32>{[](text_writer& writer) { writer.put("endless"); }};
     return detail::duration_text(static_cast<std::uint64_t>(limit.nanoseconds_));
   }
 

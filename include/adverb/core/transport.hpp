@@ -30,7 +30,7 @@ enum class transport : std::uint32_t {
   driver = IBV_QPT_DRIVER,
 };
 
-[[nodiscard]] constexpr text<48> to_text(transport service) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(transport service) noexcept {
   const auto name = [&]() -> std::string_view {
     switch (service) {
       case transport::rc: return "RC";
@@ -73,8 +73,8 @@ class transport_set {
 };
 
 /// "RC, UD"; "none" for the empty set.
-[[nodiscard]] constexpr text<96> to_text(transport_set set) noexcept {
-  return text<96>{[&](text_writer& writer) {
+[[nodiscard]] constexpr static_string<96> to_text(transport_set set) noexcept {
+  return static_string<96>{[&](text_writer& writer) {
     if (set.empty()) writer.put("none");
     std::string_view separator;
     for (std::uint32_t number = 0; number < 32; ++number) {

@@ -70,7 +70,7 @@ class [[nodiscard]] async_event {
   [[nodiscard]] reference<ibv_cq> completion_queue() const noexcept {
     return names(async_event_subject::completion_queue) ? native_.element.cq : nullptr;
   }
-  [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
+  [[nodiscard]] reference<ibv_srq> srq() const noexcept {
     return names(async_event_subject::shared_receive_queue) ? native_.element.srq : nullptr;
   }
   [[nodiscard]] reference<ibv_wq> work_queue() const noexcept {
@@ -86,8 +86,8 @@ class [[nodiscard]] async_event {
 
   /// "port error on rxe0:1", "last work request reached on rxe0 qp 0x11"; without the object once
   /// it is acknowledged.
-  friend text<160> to_text(const async_event& event) noexcept {
-    return text<160>{[&](text_writer& writer) { event.write_to(writer); }};
+  friend static_string<160> to_text(const async_event& event) noexcept {
+    return static_string<160>{[&](text_writer& writer) { event.write_to(writer); }};
   }
 
  private:
@@ -103,8 +103,7 @@ class [[nodiscard]] async_event {
       writer.put(" qp ").put(qp_number{pair.native_handle()->qp_num});
     if (const auto queue = completion_queue())
       writer.put(" cq ").decimal(queue.native_handle()->handle);
-    if (const auto queue = shared_receive_queue())
-      writer.put(" srq ").decimal(queue.native_handle()->handle);
+    if (const auto queue = srq()) writer.put(" srq ").decimal(queue.native_handle()->handle);
     if (const auto queue = work_queue())
       writer.put(" wq ").put(work_queue_number{queue.native_handle()->wq_num});
   }

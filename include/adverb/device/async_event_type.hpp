@@ -141,18 +141,18 @@ struct async_event_description {
 
 }  // namespace detail
 
-[[nodiscard]] constexpr text<48> to_text(async_event_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(async_event_type type) noexcept {
   return detail::name_or_number(detail::describe(type).name, static_cast<std::uint32_t>(type));
 }
 
-[[nodiscard]] constexpr text<48> to_text(async_event_subject subject) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(async_event_subject subject) noexcept {
   constexpr std::array<std::string_view, 6> names{
       "device", "port", "queue pair", "completion queue", "shared receive queue", "work queue"};
   const auto number = static_cast<std::uint8_t>(subject);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-[[nodiscard]] constexpr text<48> to_text(async_event_severity severity) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(async_event_severity severity) noexcept {
   constexpr std::array<std::string_view, 3> names{"notice", "error", "fatal"};
   const auto number = static_cast<std::uint8_t>(severity);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);

@@ -19,7 +19,7 @@ enum class atomicity : std::uint32_t {
   with_processor = IBV_ATOMIC_GLOB,
 };
 
-[[nodiscard]] constexpr text<48> to_text(atomicity kind) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(atomicity kind) noexcept {
   constexpr std::array<std::string_view, 3> names{"none", "within the device",
                                                   "with the processor too"};
   const auto number = static_cast<std::uint32_t>(kind);

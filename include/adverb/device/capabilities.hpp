@@ -25,7 +25,7 @@ enum class device_capability : std::uint64_t {
   initialization_type = IBV_DEVICE_INIT_TYPE,
   port_active_event = IBV_DEVICE_PORT_ACTIVE_EVENT,
   system_image_guid = IBV_DEVICE_SYS_IMAGE_GUID,
-  rc_receiver_not_ready_nak = IBV_DEVICE_RC_RNR_NAK_GEN,
+  rc_rnr_nak = IBV_DEVICE_RC_RNR_NAK_GEN,
   resize_shared_receive_queue = IBV_DEVICE_SRQ_RESIZE,
   notify_n_completions = IBV_DEVICE_N_NOTIFY_CQ,
   memory_windows = IBV_DEVICE_MEM_WINDOW,
@@ -61,7 +61,7 @@ using device_capabilities = flags<device_capability>;
     case device_capability::initialization_type: return "initialization_type";
     case device_capability::port_active_event: return "port_active_event";
     case device_capability::system_image_guid: return "system_image_guid";
-    case device_capability::rc_receiver_not_ready_nak: return "rc_receiver_not_ready_nak";
+    case device_capability::rc_rnr_nak: return "rc_rnr_nak";
     case device_capability::resize_shared_receive_queue: return "resize_shared_receive_queue";
     case device_capability::notify_n_completions: return "notify_n_completions";
     case device_capability::memory_windows: return "memory_windows";

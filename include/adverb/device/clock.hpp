@@ -13,7 +13,7 @@ namespace adverb::inline ADVERB_ABI {
 /// timestamp of a completion. Only the difference of two means something.
 enum class device_ticks : std::uint64_t {};
 
-[[nodiscard]] constexpr text<24> to_text(device_ticks ticks) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(device_ticks ticks) noexcept {
   return detail::decimal_text(static_cast<std::uint64_t>(ticks));
 }
 

@@ -27,7 +27,7 @@ enum class transport_type : std::int32_t {
 };
 
 /// The field's names: RoCE devices count as "InfiniBand" here, because they speak its transport.
-[[nodiscard]] constexpr text<48> to_text(transport_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(transport_type type) noexcept {
   constexpr std::array<std::string_view, 5> names{"InfiniBand", "iWARP", "usNIC", "usNIC UDP",
                                                   "unspecified"};
   const auto number = static_cast<std::int32_t>(type);
@@ -49,7 +49,7 @@ enum class node_type : std::int32_t {
 };
 
 /// The names of `ibv_node_type_str`. RoCE devices count as InfiniBand channel adapters.
-[[nodiscard]] constexpr text<48> to_text(node_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(node_type type) noexcept {
   constexpr std::array<std::string_view, 8> names{"",
                                                   "InfiniBand channel adapter",
                                                   "InfiniBand switch",

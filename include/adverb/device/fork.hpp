@@ -23,7 +23,7 @@ enum class fork_support_status : std::uint32_t {
   unneeded = IBV_FORK_UNNEEDED,
 };
 
-[[nodiscard]] constexpr text<48> to_text(fork_support_status status) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(fork_support_status status) noexcept {
   constexpr std::array<std::string_view, 3> names{"disabled", "enabled", "unneeded"};
   const auto number = static_cast<std::uint32_t>(status);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);

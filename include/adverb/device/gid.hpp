@@ -66,10 +66,10 @@ class gid {
 };
 
 /// As an IPv6 address is written: "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1".
-[[nodiscard]] constexpr text<40> to_text(const gid& address) noexcept {
+[[nodiscard]] constexpr static_string<40> to_text(const gid& address) noexcept {
   const auto& bytes = address.bytes();
   if (address.is_ipv4_mapped()) {
-    return text<40>{[&](text_writer& writer) {
+    return static_string<40>{[&](text_writer& writer) {
       writer.put("::ffff:").decimal(bytes[12]).put(".").decimal(bytes[13]).put(".");
       writer.decimal(bytes[14]).put(".").decimal(bytes[15]);
     }};
@@ -87,7 +87,7 @@ class gid {
     run_begin = begin;
     run_end = end;
   }
-  return text<40>{[&](text_writer& writer) {
+  return static_string<40>{[&](text_writer& writer) {
     for (std::size_t index = 0; index < 8; ++index) {
       if (index == run_begin) {
         writer.put("::");
@@ -106,7 +106,7 @@ enum class gid_type : std::uint32_t {
   roce_v2 = IBV_GID_TYPE_ROCE_V2,
 };
 
-[[nodiscard]] constexpr text<48> to_text(gid_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(gid_type type) noexcept {
   constexpr std::array<std::string_view, 3> names{"InfiniBand", "RoCE v1", "RoCE v2"};
   const auto number = static_cast<std::uint32_t>(type);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
@@ -148,8 +148,8 @@ static_assert(sizeof(gid_entry) == sizeof(ibv_gid_entry) && std::is_standard_lay
 }  // namespace detail
 
 /// "1 (RoCE v2, ::ffff:10.0.0.1)": the index, then type and address.
-[[nodiscard]] inline text<96> to_text(const gid_entry& entry) noexcept {
-  return text<96>{[&](text_writer& writer) {
+[[nodiscard]] inline static_string<96> to_text(const gid_entry& entry) noexcept {
+  return static_string<96>{[&](text_writer& writer) {
     writer.put(entry.index()).put(" (").put(entry.type()).put(", ").put(entry.gid()).put(")");
   }};
 }

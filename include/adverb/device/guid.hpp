@@ -14,9 +14,9 @@ namespace adverb::inline ADVERB_ABI {
 enum class guid : std::uint64_t {};
 
 /// "5054:00ff:fe12:3456".
-[[nodiscard]] constexpr text<24> to_text(guid identifier) noexcept {
+[[nodiscard]] constexpr static_string<24> to_text(guid identifier) noexcept {
   const auto number = static_cast<std::uint64_t>(identifier);
-  return text<24>{[&](text_writer& writer) {
+  return static_string<24>{[&](text_writer& writer) {
     for (int shift = 48; shift >= 0; shift -= 16)
       writer.hexadecimal((number >> shift) & 0xffff, 4).put(shift != 0 ? ":" : "");
   }};

@@ -20,7 +20,7 @@ enum class link_layer : std::uint8_t {
   ethernet = IBV_LINK_LAYER_ETHERNET,
 };
 
-[[nodiscard]] constexpr text<48> to_text(link_layer layer) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(link_layer layer) noexcept {
   constexpr std::array<std::string_view, 3> names{"unspecified", "InfiniBand", "Ethernet"};
   const auto number = static_cast<std::uint8_t>(layer);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
@@ -42,8 +42,9 @@ enum class mtu : std::uint8_t {
 }
 
 /// "1024 bytes".
-[[nodiscard]] constexpr text<48> to_text(mtu size) noexcept {
-  return text<48>{[&](text_writer& writer) { writer.decimal(bytes_of(size)).put(" bytes"); }};
+[[nodiscard]] constexpr static_string<48> to_text(mtu size) noexcept {
+  return static_string<48>{
+      [&](text_writer& writer) { writer.decimal(bytes_of(size)).put(" bytes"); }};
 }
 
 /// The largest of the five sizes that is not above this many bytes; nothing below 256.
@@ -76,9 +77,9 @@ enum class link_width : std::uint8_t {
 }
 
 /// "4x".
-[[nodiscard]] constexpr text<48> to_text(link_width width) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(link_width width) noexcept {
   if (lanes_of(width) == 0) return detail::name_or_number("", static_cast<std::uint8_t>(width));
-  return text<48>{[&](text_writer& writer) { writer.decimal(lanes_of(width)).put("x"); }};
+  return static_string<48>{[&](text_writer& writer) { writer.decimal(lanes_of(width)).put("x"); }};
 }
 
 /// The generation of a link, which says the speed of one lane.
@@ -124,7 +125,7 @@ struct link_speed_description {
 }
 
 /// "EDR".
-[[nodiscard]] constexpr text<48> to_text(link_speed speed) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(link_speed speed) noexcept {
   return detail::name_or_number(detail::describe(speed).name, static_cast<std::uint32_t>(speed));
 }
 
@@ -140,7 +141,7 @@ enum class physical_state : std::uint8_t {
   test = 7,
 };
 
-[[nodiscard]] constexpr text<48> to_text(physical_state state) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(physical_state state) noexcept {
   constexpr std::array<std::string_view, 8> names{
       "no change",           "sleep", "polling", "disabled", "training", "link up",
       "link error recovery", "test"};

@@ -78,23 +78,23 @@ class ipv6_address {
 };
 
 /// "52:54:00:12:34:56".
-[[nodiscard]] constexpr text<24> to_text(const mac_address& address) noexcept {
-  return text<24>{[&](text_writer& writer) {
+[[nodiscard]] constexpr static_string<24> to_text(const mac_address& address) noexcept {
+  return static_string<24>{[&](text_writer& writer) {
     for (std::size_t index = 0; index < 6; ++index)
       writer.put(index != 0 ? ":" : "").hexadecimal(address.bytes()[index], 2);
   }};
 }
 
 /// "10.0.0.1".
-[[nodiscard]] constexpr text<24> to_text(const ipv4_address& address) noexcept {
-  return text<24>{[&](text_writer& writer) {
+[[nodiscard]] constexpr static_string<24> to_text(const ipv4_address& address) noexcept {
+  return static_string<24>{[&](text_writer& writer) {
     for (std::size_t index = 0; index < 4; ++index)
       writer.put(index != 0 ? "." : "").decimal(address.bytes()[index]);
   }};
 }
 
 /// "2001:db8::1".
-[[nodiscard]] constexpr text<40> to_text(const ipv6_address& address) noexcept {
+[[nodiscard]] constexpr static_string<40> to_text(const ipv6_address& address) noexcept {
   return to_text(gid{address.bytes()});
 }
 

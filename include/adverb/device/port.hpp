@@ -24,7 +24,7 @@ enum class port_state : std::uint32_t {
   active_deferred = IBV_PORT_ACTIVE_DEFER,
 };
 
-[[nodiscard]] constexpr text<48> to_text(port_state state) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(port_state state) noexcept {
   constexpr std::array<std::string_view, 6> names{"no change", "down",   "initializing",
                                                   "armed",     "active", "active (deferred)"};
   const auto number = static_cast<std::uint32_t>(state);

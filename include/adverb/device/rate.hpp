@@ -129,7 +129,7 @@ template <class Predicate>
 }
 
 /// "10 Gbit/s", "unlimited".
-[[nodiscard]] constexpr text<48> to_text(rate code) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(rate code) noexcept {
   if (code == rate::unlimited) return detail::name_or_number("unlimited", 0);
   const auto found = detail::describe(code);
   return detail::name_or_number(found.name, static_cast<std::uint8_t>(code));

@@ -270,7 +270,7 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
                                           std::string_view verb, const Create& create,
                                           on_failure policy) {
-    const text<128> writes_const{[&](text_writer& writer) {
+    const static_string<128> writes_const{[&](text_writer& writer) {
       detail::explain_constant(writer, attempt.constant, attempt.rights);
     }};
     const auto describe = [&](failure_description& description) {
@@ -300,7 +300,7 @@ class [[nodiscard]] memory_region
         .rights = changes.rights.value_or(this->rights()),
         .constant = memory != nullptr ? memory->constant : constant_memory_,
         .zero_based = this->rights().contains(access_right::zero_based)};
-    if (const text<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
+    if (const static_string<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
         !impossible.view().empty()) {
       policy.report(EINVAL, verb, [&](failure_description& description) {
         detail::on_region(this->native_handle())(description);

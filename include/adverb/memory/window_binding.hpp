@@ -26,7 +26,7 @@ enum class window_type : std::uint32_t {
   two = IBV_MW_TYPE_2,
 };
 
-[[nodiscard]] constexpr text<48> to_text(window_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(window_type type) noexcept {
   const auto name = [&]() -> std::string_view {
     switch (type) {
       case window_type::one: return "type 1";

@@ -25,12 +25,12 @@ enum class qp_attribute : std::uint32_t {
   path_mtu = IBV_QP_PATH_MTU,
   acknowledge_timeout = IBV_QP_TIMEOUT,
   retry_count = IBV_QP_RETRY_CNT,
-  receiver_not_ready_retry_count = IBV_QP_RNR_RETRY,
-  receive_sequence_number = IBV_QP_RQ_PSN,
+  rnr_retry_count = IBV_QP_RNR_RETRY,
+  rq_psn = IBV_QP_RQ_PSN,
   max_initiator_read_atomic = IBV_QP_MAX_QP_RD_ATOMIC,
   alternate_path = IBV_QP_ALT_PATH,
-  receiver_not_ready_timer = IBV_QP_MIN_RNR_TIMER,
-  send_sequence_number = IBV_QP_SQ_PSN,
+  rnr_timer = IBV_QP_MIN_RNR_TIMER,
+  sq_psn = IBV_QP_SQ_PSN,
   max_destination_read_atomic = IBV_QP_MAX_DEST_RD_ATOMIC,
   path_migration_state = IBV_QP_PATH_MIG_STATE,
   remote_queue_pair = IBV_QP_DEST_QPN,
@@ -55,12 +55,12 @@ using qp_attributes = flags<qp_attribute>;
     case qp_attribute::path_mtu: return "path_mtu";
     case qp_attribute::acknowledge_timeout: return "acknowledge_timeout";
     case qp_attribute::retry_count: return "retry_count";
-    case qp_attribute::receiver_not_ready_retry_count: return "receiver_not_ready_retry_count";
-    case qp_attribute::receive_sequence_number: return "receive_sequence_number";
+    case qp_attribute::rnr_retry_count: return "rnr_retry_count";
+    case qp_attribute::rq_psn: return "rq_psn";
     case qp_attribute::max_initiator_read_atomic: return "max_initiator_read_atomic";
     case qp_attribute::alternate_path: return "alternate_path";
-    case qp_attribute::receiver_not_ready_timer: return "receiver_not_ready_timer";
-    case qp_attribute::send_sequence_number: return "send_sequence_number";
+    case qp_attribute::rnr_timer: return "rnr_timer";
+    case qp_attribute::sq_psn: return "sq_psn";
     case qp_attribute::max_destination_read_atomic: return "max_destination_read_atomic";
     case qp_attribute::path_migration_state: return "path_migration_state";
     case qp_attribute::remote_queue_pair: return "remote_queue_pair";

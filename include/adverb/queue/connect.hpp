@@ -17,50 +17,50 @@ namespace adverb::inline ADVERB_ABI {
 /// The options of `connect` on a transport: what it has, and no more. What is left out has the
 /// defaults of `transition`. Transports without a connection have none.
 template <transport Transport>
-struct connection_attributes {};
+struct rtr_rts_attributes {};
 
 template <>
-struct connection_attributes<transport::rc> {
+struct rtr_rts_attributes<transport::rc> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_destination_read_atomic{};
   std::optional<std::uint8_t> max_initiator_read_atomic{};
-  std::optional<adverb::receiver_not_ready_timer> receiver_not_ready_timer{};
+  std::optional<adverb::rnr_timer> rnr_timer{};
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
   std::optional<std::uint8_t> retry_count{};
-  std::optional<std::uint8_t> receiver_not_ready_retry_count{};
+  std::optional<std::uint8_t> rnr_retry_count{};
 };
 
 template <>
-struct connection_attributes<transport::uc> {
+struct rtr_rts_attributes<transport::uc> {
   path_options path{};
   std::optional<mtu> path_mtu{};
 };
 
 template <>
-struct connection_attributes<transport::xrc_send> {
+struct rtr_rts_attributes<transport::xrc_send> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_initiator_read_atomic{};
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
   std::optional<std::uint8_t> retry_count{};
-  std::optional<std::uint8_t> receiver_not_ready_retry_count{};
+  std::optional<std::uint8_t> rnr_retry_count{};
 };
 
 template <>
-struct connection_attributes<transport::xrc_recv> {
+struct rtr_rts_attributes<transport::xrc_recv> {
   path_options path{};
   std::optional<mtu> path_mtu{};
   std::optional<std::uint8_t> max_destination_read_atomic{};
-  std::optional<adverb::receiver_not_ready_timer> receiver_not_ready_timer{};
+  std::optional<adverb::rnr_timer> rnr_timer{};
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
 };
 
 namespace detail {
 
 template <transport Transport>
-[[nodiscard]] transition_plan plan_rtr(const announcement& announced, const endpoint& peer,
-                                       const connection_attributes<Transport>& options) noexcept {
+[[nodiscard]] transition_plan plan_rtr(const announced_attributes& announced, const endpoint& peer,
+                                       const rtr_rts_attributes<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
   plan.set_peer(peer, options.path);
@@ -68,24 +68,22 @@ template <transport Transport>
   if constexpr (requires { options.max_destination_read_atomic; }) {
     if (options.max_destination_read_atomic)
       plan.set_max_destination_read_atomic(*options.max_destination_read_atomic);
-    if (options.receiver_not_ready_timer)
-      plan.set_receiver_not_ready_timer(*options.receiver_not_ready_timer);
+    if (options.rnr_timer) plan.set_rnr_timer(*options.rnr_timer);
   }
   return plan;
 }
 
 template <transport Transport>
 [[nodiscard]] transition_plan plan_rts(
-    const announcement& announced,
-    [[maybe_unused]] const connection_attributes<Transport>& options) noexcept {
+    const announced_attributes& announced,
+    [[maybe_unused]] const rtr_rts_attributes<Transport>& options) noexcept {
   transition_plan plan;
   plan.announced = announced;
   if constexpr (requires { options.acknowledge_timeout; })
     if (options.acknowledge_timeout) plan.set_acknowledge_timeout(*options.acknowledge_timeout);
   if constexpr (requires { options.retry_count; }) {
     if (options.retry_count) plan.set_retry_count(*options.retry_count);
-    if (options.receiver_not_ready_retry_count)
-      plan.set_receiver_not_ready_retry_count(*options.receiver_not_ready_retry_count);
+    if (options.rnr_retry_count) plan.set_rnr_retry_count(*options.rnr_retry_count);
     if (options.max_initiator_read_atomic)
       plan.set_max_initiator_read_atomic(*options.max_initiator_read_atomic);
   }
@@ -96,7 +94,7 @@ template <transport Transport>
 /// hook is told.
 // See docs/decisions.md, "connect() starts from INIT".
 inline void return_to_init(ibv_qp* queue_pair, transport service,
-                           const announcement& announced) noexcept {
+                           const announced_attributes& announced) noexcept {
   constexpr int kept = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
   ibv_qp_attr before{};
   ibv_qp_init_attr initial{};
@@ -108,7 +106,7 @@ inline void return_to_init(ibv_qp* queue_pair, transport service,
   init.set_port(announced.port);
   init.set_access(access_rights::from_bits(before.qp_access_flags));
   init.set_pkey_index(pkey_index{before.pkey_index});
-  init.set_sequence_number(announced.sequence_number);
+  init.set_psn(announced.psn);
   init.set_source_gid(announced.source_gid);
   const bool returned =
       check_returned(why, "ibv_query_qp", result, on_object<queue_pair_traits>(queue_pair)) &&

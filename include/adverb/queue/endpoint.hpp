@@ -39,7 +39,7 @@ struct endpoint {
 
   qp_number number{};
   /// That of the first packet that this side will send.
-  packet_sequence_number sequence_number{};
+  adverb::psn psn{};
   adverb::lid lid{};
   adverb::gid gid{};
   /// The largest packet that this side takes.
@@ -61,7 +61,7 @@ struct endpoint {
     bytes[1] = static_cast<std::byte>(mtu);
     store_little_endian<2>(bytes, static_cast<std::uint16_t>(lid));
     store_little_endian<4>(bytes, static_cast<std::uint32_t>(number));
-    store_little_endian<8>(bytes, sequence_number.value());
+    store_little_endian<8>(bytes, psn.value());
     store_little_endian<12>(bytes, static_cast<std::uint32_t>(queue_key));
     for (std::size_t index = 0; index < 16; ++index)
       bytes[16 + index] = std::byte{gid.bytes()[index]};
@@ -94,7 +94,7 @@ struct endpoint {
       address[index] = std::to_integer<std::uint8_t>(bytes[16 + index]);
     return {
         .number = static_cast<qp_number>(number),
-        .sequence_number = packet_sequence_number{sequence},
+        .psn = adverb::psn{sequence},
         .lid = static_cast<adverb::lid>(load_little_endian<2, std::uint16_t>(bytes)),
         .gid = adverb::gid{address},
         .mtu = size,
@@ -108,10 +108,10 @@ struct endpoint {
 };
 
 /// "lid 0x0000 qp 0x11 psn 0x00abcd gid ::ffff:10.0.0.1".
-[[nodiscard]] inline text<128> to_text(const endpoint& end) noexcept {
-  return text<128>{[&](text_writer& writer) {
+[[nodiscard]] inline static_string<128> to_text(const endpoint& end) noexcept {
+  return static_string<128>{[&](text_writer& writer) {
     writer.put("lid ").put(end.lid).put(" qp ").put(end.number).put(" psn ");
-    writer.put(end.sequence_number).put(" gid ").put(end.gid);
+    writer.put(end.psn).put(" gid ").put(end.gid);
   }};
 }
 

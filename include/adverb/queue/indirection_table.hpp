@@ -73,7 +73,7 @@ inline void explain_table(failure_description& description, context_ref context,
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
-    // A device without such tables has no limits worth telling; that is explained elsewhere.
+    // A device without such tables has no limits worth reporting; that is explained elsewhere.
     if (unknown || device.receive_side_scaling().max_indirection_tables == 0) return;
     problem_list problems{writer};
     add_exceeded(problems, device,

@@ -25,7 +25,7 @@ namespace detail {
 [[nodiscard]] inline auto on_attachment(const ibv_qp* pair, const gid& group,
                                         lid group_lid) noexcept {
   return [=](failure_description& description) {
-    description.detail(text<64>{[&](text_writer& writer) {
+    description.detail(static_string<64>{[&](text_writer& writer) {
       writer.put(group);
       if (group_lid != lid{}) writer.put(" lid ").put(group_lid);
     }});
@@ -110,14 +110,14 @@ class [[nodiscard]] multicast_attachment {
         group_lid_{other.group_lid_} {}
   multicast_attachment& operator=(multicast_attachment&& other) noexcept {
     if (this != &other) {
-      close(detail::telling{});
+      close(detail::to_failure_hook{});
       pair_ = std::exchange(other.pair_, nullptr);
       group_ = other.group_;
       group_lid_ = other.group_lid_;
     }
     return *this;
   }
-  ~multicast_attachment() { close(detail::telling{}); }
+  ~multicast_attachment() { close(detail::to_failure_hook{}); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return pair_ != nullptr; }
   /// The C object of the queue pair, or null when empty.

@@ -31,7 +31,7 @@ enum class path_migration_state : std::uint32_t {
   armed = IBV_MIG_ARMED,
 };
 
-[[nodiscard]] constexpr text<48> to_text(path_migration_state state) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(path_migration_state state) noexcept {
   constexpr std::array<std::string_view, 3> names{"migrated", "rearm", "armed"};
   const auto number = static_cast<std::uint32_t>(state);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);

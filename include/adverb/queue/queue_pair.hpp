@@ -23,15 +23,15 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// The announcement of a pair in a state that carries one; nothing in the others.
+/// What a pair announced, in a state that carries it; nothing in the others.
 template <bool Carried>
-struct announcement_storage {
-  announcement announced;
+struct announced_storage {
+  announced_attributes announced;
 };
 template <>
-struct announcement_storage<false> {
-  constexpr announcement_storage() noexcept = default;
-  constexpr explicit announcement_storage(const announcement&) noexcept {}
+struct announced_storage<false> {
+  constexpr announced_storage() noexcept = default;
+  constexpr explicit announced_storage(const announced_attributes&) noexcept {}
 };
 
 }  // namespace detail
@@ -47,15 +47,15 @@ struct announcement_storage<false> {
 /// Each transition moves from the pair, and only when it succeeds. The type says the state that
 /// the program last put the pair in: after an error the device may have moved on, see `query`.
 ///
-/// The size of a pointer in RESET, RTS and ERR; of two where the announcement is carried: in INIT,
-/// RTR and any state (UD also in RTS, SQD and SQE).
+/// The size of a pointer in RESET, RTS and ERR; of two where what it announced is carried:
+/// in INIT, RTR and any state (UD also in RTS, SQD and SQE).
 template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
     : public detail::owner<detail::queue_pair_base<Transport, State>, detail::queue_pair_traits>,
-      private detail::announcement_storage<detail::carries_announcement(Transport, State)> {
+      private detail::announced_storage<detail::carries_announcement(Transport, State)> {
   using operations =
       detail::owner<detail::queue_pair_base<Transport, State>, detail::queue_pair_traits>;
-  using storage = detail::announcement_storage<detail::carries_announcement(Transport, State)>;
+  using storage = detail::announced_storage<detail::carries_announcement(Transport, State)>;
 
  public:
   /// Empty.
@@ -69,7 +69,7 @@ class [[nodiscard]] queue_pair
                   "an XRC target is made in an XRC domain: create(xrc_domain)");
     static_assert(Transport != transport::driver,
                   "queue pairs of the driver are made by its own calls: adopt them");
-    return {detail::create_queue_pair(Transport, domain, options, policy), announcement{}};
+    return {detail::create_queue_pair(Transport, domain, options, policy), announced_attributes{}};
   }
 
   /// Makes the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
@@ -78,7 +78,7 @@ class [[nodiscard]] queue_pair
       on_failure policy = throwing{}) {
     static_assert(Transport == transport::xrc_recv,
                   "only XRC targets are made in an XRC domain: create(protection_domain, options)");
-    return {detail::create_xrc_target(domain, options, policy), announcement{}};
+    return {detail::create_xrc_target(domain, options, policy), announced_attributes{}};
   }
 
   /// Opens a target that was made in this XRC domain, maybe by another process: it then lives until
@@ -89,15 +89,16 @@ class [[nodiscard]] queue_pair
       on_failure policy = throwing{}) {
     static_assert(Transport == transport::xrc_recv,
                   "only XRC targets can be opened by another process than the one that made them");
-    return {detail::open_xrc_target(domain, number, options, policy), announcement{}};
+    return {detail::open_xrc_target(domain, number, options, policy), announced_attributes{}};
   }
 
   /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
   /// state, which then stays the caller's. In INIT and RTR, say what was announced.
   queue_pair(adopt_t, ibv_qp* pair, on_failure policy = throwing{})
     requires(State != qp_state::init && State != qp_state::rtr && State != qp_state::any)
-      : queue_pair{adopted(pair, policy), announcement{}} {}
-  queue_pair(adopt_t, ibv_qp* pair, const announcement& announced, on_failure policy = throwing{})
+      : queue_pair{adopted(pair, policy), announced_attributes{}} {}
+  queue_pair(adopt_t, ibv_qp* pair, const announced_attributes& announced,
+             on_failure policy = throwing{})
     requires(detail::carries_announcement(Transport, State))
       : queue_pair{adopted(pair, policy), announced} {}
 
@@ -178,7 +179,7 @@ class [[nodiscard]] queue_pair
                   "a queue pair has an endpoint to announce from INIT to RTR, and a UD one in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::endpoint");
     if (policy.failed()) return {};
-    const announcement& announced = storage::announced;
+    const announced_attributes& announced = storage::announced;
     const context_ref context = this->context();
     const device_attributes device = context.query_device(policy);
     if (policy.failed()) return {};
@@ -200,7 +201,7 @@ class [[nodiscard]] queue_pair
     }
     return {
         .number = this->number(),
-        .sequence_number = announced.sequence_number,
+        .psn = announced.psn,
         .lid = port.lid(),
         .gid = gid,
         .mtu = port.active_mtu(),
@@ -221,23 +222,23 @@ class [[nodiscard]] queue_pair
         "one in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::address_of");
     if (policy.failed()) return {};
-    const announcement& announced = storage::announced;
+    const announced_attributes& announced = storage::announced;
     const context_ref context = this->context();
     return detail::address_of_peer(peer, path, announced, context, port, policy);
   }
 
   /// What was announced in INIT.
-  [[nodiscard]] const adverb::announcement& announced() const noexcept {
+  [[nodiscard]] const adverb::announced_attributes& announced() const noexcept {
     static_assert(detail::carries_announcement(Transport, State),
-                  "a queue pair carries its announcement from INIT to RTR, and a UD one in RTS");
+                  "a queue pair carries what it announced from INIT to RTR, and a UD one in RTS");
     return storage::announced;
   }
 
-  /// From INIT to RTS in one call. When it fails the pair is in INIT again, with its announcement,
-  /// and can be connected to another peer. If it had got as far as RTR, receives that were posted
-  /// before are forgotten: post them again. Wraps: ibv_modify_qp(3).
+  /// From INIT to RTS in one call. When it fails the pair is in INIT again, with what
+  /// it announced, and can be connected to another peer. If it had got as far as RTR,
+  /// receives that were posted before are forgotten: post them again. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
-      const adverb::endpoint& peer, const connection_attributes<Transport>& options = {},
+      const adverb::endpoint& peer, const rtr_rts_attributes<Transport>& options = {},
       on_failure policy = throwing{});
 
  private:
@@ -248,7 +249,7 @@ class [[nodiscard]] queue_pair
 
   template <class Base>
   queue_pair(detail::owner<Base, detail::queue_pair_traits>&& pair,
-             const announcement& announced) noexcept
+             const announced_attributes& announced) noexcept
       : operations{std::move(pair)}, storage{announced} {}
 
   /// What the port says that was announced. Reports an empty pair, and a port that cannot be read.
@@ -259,18 +260,18 @@ class [[nodiscard]] queue_pair
 
   /// The same pair as one in another state. Moves from this one.
   template <qp_state To>
-  [[nodiscard]] queue_pair<Transport, To> become(const announcement& announced) noexcept {
+  [[nodiscard]] queue_pair<Transport, To> become(const announced_attributes& announced) noexcept {
     return {static_cast<operations&&>(*this), announced};
   }
 
-  [[nodiscard]] announcement announcement_or_nothing() const noexcept {
+  [[nodiscard]] announced_attributes announcement_or_nothing() const noexcept {
     if constexpr (detail::carries_announcement(Transport, State))
       return storage::announced;
     else
       return {};
   }
 
-  void announce([[maybe_unused]] const announcement& now) noexcept {
+  void announce([[maybe_unused]] const announced_attributes& now) noexcept {
     if constexpr (detail::carries_announcement(Transport, State)) storage::announced = now;
   }
 
@@ -290,7 +291,7 @@ class [[nodiscard]] queue_pair
     static constexpr detail::transition_step step{Transport, State, To};
     detail::transition_plan nothing = plan();
     if (!detail::carry_out(nothing, this->native_handle(), step, policy)) return {};
-    return become<To>(announcement{});
+    return become<To>(announced_attributes{});
   }
 
   [[nodiscard]] static detail::owned_queue_pair adopted(ibv_qp* pair, on_failure policy) {
@@ -301,8 +302,7 @@ class [[nodiscard]] queue_pair
 
 template <transport Transport, qp_state State>
 queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
-    const adverb::endpoint& peer, const connection_attributes<Transport>& options,
-    on_failure policy) {
+    const adverb::endpoint& peer, const rtr_rts_attributes<Transport>& options, on_failure policy) {
   static_assert(State == qp_state::init, "connect() starts from INIT: finish init() first");
   static_assert(Transport != transport::ud && detail::announces(Transport),
                 "datagrams (UD) and raw packets have no connection: call rtr().apply() and "
@@ -315,7 +315,7 @@ queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
     detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
     if (detail::carry_out(sending, this->native_handle(), to_rts, why)) {
       policy.clear();
-      return become<qp_state::rts>(announcement{});
+      return become<qp_state::rts>(announced_attributes{});
     }
     detail::return_to_init(this->native_handle(), Transport, storage::announced);
   }

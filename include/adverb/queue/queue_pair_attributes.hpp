@@ -41,28 +41,22 @@ class queue_pair_attributes {
   [[nodiscard]] qp_number remote_queue_pair() const noexcept {
     return static_cast<qp_number>(native_.dest_qp_num);
   }
-  [[nodiscard]] packet_sequence_number send_sequence_number() const noexcept {
-    return packet_sequence_number{native_.sq_psn};
-  }
-  [[nodiscard]] packet_sequence_number receive_sequence_number() const noexcept {
-    return packet_sequence_number{native_.rq_psn};
-  }
+  [[nodiscard]] psn sq_psn() const noexcept { return psn{native_.sq_psn}; }
+  [[nodiscard]] psn rq_psn() const noexcept { return psn{native_.rq_psn}; }
   [[nodiscard]] std::uint8_t max_destination_read_atomic() const noexcept {
     return native_.max_dest_rd_atomic;
   }
   [[nodiscard]] std::uint8_t max_initiator_read_atomic() const noexcept {
     return native_.max_rd_atomic;
   }
-  [[nodiscard]] adverb::receiver_not_ready_timer receiver_not_ready_timer() const noexcept {
-    return adverb::receiver_not_ready_timer::from_code(native_.min_rnr_timer);
+  [[nodiscard]] adverb::rnr_timer rnr_timer() const noexcept {
+    return adverb::rnr_timer::from_code(native_.min_rnr_timer);
   }
   [[nodiscard]] adverb::acknowledge_timeout acknowledge_timeout() const noexcept {
     return adverb::acknowledge_timeout::from_code(native_.timeout);
   }
   [[nodiscard]] std::uint8_t retry_count() const noexcept { return native_.retry_cnt; }
-  [[nodiscard]] std::uint8_t receiver_not_ready_retry_count() const noexcept {
-    return native_.rnr_retry;
-  }
+  [[nodiscard]] std::uint8_t rnr_retry_count() const noexcept { return native_.rnr_retry; }
 
   /// True while a send queue that was put into SQD still has requests in progress.
   [[nodiscard]] bool is_draining() const noexcept { return native_.sq_draining != 0; }

@@ -11,9 +11,9 @@
 
 #include <adverb/fwd.hpp>
 #include <adverb/memory/buffer_blocks.hpp>
-#include <adverb/queue/operations.hpp>
 #include <adverb/queue/post_result.hpp>
 #include <adverb/queue/prepared_list.hpp>
+#include <adverb/queue/requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -26,8 +26,9 @@ struct ethernet_destination {
 };
 
 /// "52:54:00:12:34:56", "52:54:00:12:34:56 vlan 7".
-[[nodiscard]] constexpr text<48> to_text(const ethernet_destination& destination) noexcept {
-  return text<48>{[&](text_writer& writer) {
+[[nodiscard]] constexpr static_string<48> to_text(
+    const ethernet_destination& destination) noexcept {
+  return static_string<48>{[&](text_writer& writer) {
     std::string_view separator;
     for (const std::uint8_t byte : destination.mac) {
       writer.put(separator).hexadecimal(byte, 2);

@@ -101,7 +101,7 @@ class [[nodiscard]] send_window {
     const std::uint32_t size = options.size.value_or(attributes.max_send_wr());
     const std::uint32_t every = options.signal_every.value_or(size < 4 ? 1 : size / 4);
     if (!check_numbers(policy, pair, size, every, attributes.max_send_wr())) return;
-    reservation_ = {any.send_completion_queue(), size, verb, policy};
+    reservation_ = {any.send_cq(), size, verb, policy};
     if (policy.failed()) return;
     const bool all_complete = attributes.signals_all_sends();
     credits_ = {size, all_complete ? 1 : every < size ? every : size, all_complete};

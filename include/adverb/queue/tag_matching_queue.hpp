@@ -12,9 +12,9 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/device/detail/device_limit.hpp>
-#include <adverb/queue/detail/completing_receive_queue.hpp>
+#include <adverb/queue/detail/srq_with_cq.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
-#include <adverb/queue/tag_operations.hpp>
+#include <adverb/queue/tag_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -108,8 +108,7 @@ class tag_matching_queue_ref : public detail::reference_to<detail::tag_matching_
 /// receive there; any other, an unexpected one, to one that was posted with `post`. Queue pairs
 /// (RC) are made with it as with any shared receive queue. Posting is thread safe.
 class [[nodiscard]] tag_matching_queue
-    : public detail::owner<detail::tag_matching_queue_base,
-                           detail::completing_receive_queue_traits> {
+    : public detail::owner<detail::tag_matching_queue_base, detail::srq_with_cq_traits> {
  public:
   using owner::owner;
 

@@ -25,15 +25,15 @@ class queue_pair;
 ///
 ///     pkey_index                      0
 ///     allow                           no remote access
-///     sequence_number                 random
+///     psn                 random
 ///     gid                             chosen by rule, see choose_gid
 ///     path_mtu                        the lower of both ports' active MTUs
 ///     max_destination_read_atomic     what this device can and the peer may use
 ///     max_initiator_read_atomic       what this device may use and the peer can
-///     receiver_not_ready_timer        0.64 ms
+///     rnr_timer        0.64 ms
 ///     acknowledge_timeout             67 ms
 ///     retry_count                     6
-///     receiver_not_ready_retry_count  7, which means: for ever (Soft-RoCE gives up all the same
+///     rnr_retry_count  7, which means: for ever (Soft-RoCE gives up all the same
 ///                                     after about retry_count times acknowledge_timeout)
 ///
 /// The builder refers to the queue pair, which has to outlive it: do not keep one of a temporary.
@@ -67,11 +67,11 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
         [&](detail::transition_plan& plan) { plan.set_queue_key(key); });
   }
   /// The number of the first packet that this pair sends. In INIT, where it is announced.
-  auto sequence_number(packet_sequence_number number) const noexcept {
+  auto psn(adverb::psn number) const noexcept {
     static_assert(announces || Transport == transport::driver,
                   "the first sequence number is announced to the peer: give it to init()");
-    return with<qp_attribute::send_sequence_number, announces>(
-        [&](detail::transition_plan& plan) { plan.set_sequence_number(number); });
+    return with<qp_attribute::sq_psn, announces>(
+        [&](detail::transition_plan& plan) { plan.set_psn(number); });
   }
   /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
   auto gid(std::optional<gid_index> index) const noexcept {
@@ -81,8 +81,8 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
 
   /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
   auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
-    constexpr qp_attributes parts = qp_attribute::address | qp_attribute::remote_queue_pair |
-                                    qp_attribute::receive_sequence_number;
+    constexpr qp_attributes parts =
+        qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::rq_psn;
     static_assert(Transport != transport::driver,
                   "a queue pair of the driver has no endpoint as its peer: give the parts, "
                   ".address(...) and so on");
@@ -99,9 +99,9 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
         [&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
   }
   /// The number of the first packet that the peer sends.
-  auto remote_sequence_number(packet_sequence_number number) const noexcept {
-    return with<qp_attribute::receive_sequence_number>(
-        [&](detail::transition_plan& plan) { plan.set_remote_sequence_number(number); });
+  auto remote_psn(adverb::psn number) const noexcept {
+    return with<qp_attribute::rq_psn>(
+        [&](detail::transition_plan& plan) { plan.set_remote_psn(number); });
   }
   /// The largest packet on the way.
   auto path_mtu(mtu size) const noexcept {
@@ -114,9 +114,9 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
         [&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
   }
   /// How long the peer is asked to wait when it finds no receive posted here (RC).
-  auto receiver_not_ready_timer(adverb::receiver_not_ready_timer time) const noexcept {
-    return with<qp_attribute::receiver_not_ready_timer>(
-        [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_timer(time); });
+  auto rnr_timer(adverb::rnr_timer time) const noexcept {
+    return with<qp_attribute::rnr_timer>(
+        [&](detail::transition_plan& plan) { plan.set_rnr_timer(time); });
   }
 
   /// How long to wait for the peer's acknowledgement before sending again (RC).
@@ -130,9 +130,9 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
         [&](detail::transition_plan& plan) { plan.set_retry_count(count); });
   }
   /// How often to send again to a peer that has no receive posted: 0 to 6, or 7 for ever (RC).
-  auto receiver_not_ready_retry_count(std::uint8_t count) const noexcept {
-    return with<qp_attribute::receiver_not_ready_retry_count>(
-        [&](detail::transition_plan& plan) { plan.set_receiver_not_ready_retry_count(count); });
+  auto rnr_retry_count(std::uint8_t count) const noexcept {
+    return with<qp_attribute::rnr_retry_count>(
+        [&](detail::transition_plan& plan) { plan.set_rnr_retry_count(count); });
   }
   /// How many own reads and atomics may be in progress at the peer (RC).
   auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
@@ -218,9 +218,9 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     static_assert(!missing(qp_attribute::remote_queue_pair),
                   "RTR needs the peer's queue pair: call .remote(endpoint) or "
                   ".remote_queue_pair(...)");
-    static_assert(!missing(qp_attribute::receive_sequence_number),
+    static_assert(!missing(qp_attribute::rq_psn),
                   "RTR needs the peer's first packet sequence number: call .remote(endpoint) or "
-                  ".remote_sequence_number(...)");
+                  ".remote_psn(...)");
   }
 
   queue_pair<Transport, From>* pair_;

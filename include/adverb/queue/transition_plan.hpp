@@ -44,15 +44,16 @@ namespace detail {
 }  // namespace detail
 
 /// What a queue pair announced in INIT and has to use again later.
-struct announcement {
+struct announced_attributes {
   /// That of its first packet.
-  packet_sequence_number sequence_number{};
+  adverb::psn psn{};
   gid_index source_gid{};
   port_number port{};
   /// The reads and atomics that the peer takes at once, known from RTR on.
   std::uint8_t peer_read_atomic = 255;
 
-  friend constexpr bool operator==(const announcement&, const announcement&) noexcept = default;
+  friend constexpr bool operator==(const announced_attributes&,
+                                   const announced_attributes&) noexcept = default;
 };
 
 /// The quality of the way to a peer.
@@ -73,7 +74,7 @@ namespace detail {
 struct transition_plan {
   qp_attributes given{};
   ibv_qp_attr values{};
-  announcement announced{};
+  announced_attributes announced{};
   /// The peer, when it was given as an endpoint: its address is worked out from it.
   bool has_peer = false;
   endpoint peer{};
@@ -102,10 +103,10 @@ struct transition_plan {
     values.qkey = static_cast<std::uint32_t>(key);
     given |= qp_attribute::queue_key;
   }
-  void set_sequence_number(packet_sequence_number number) noexcept {
-    announced.sequence_number = number;
+  void set_psn(psn number) noexcept {
+    announced.psn = number;
     values.sq_psn = number.value();
-    given |= qp_attribute::send_sequence_number;
+    given |= qp_attribute::sq_psn;
   }
   void set_source_gid(std::optional<gid_index> index) noexcept {
     chooses_gid = !index;
@@ -118,7 +119,7 @@ struct transition_plan {
     peer = end;
     path = way;
     set_remote_queue_pair(end.number);
-    set_remote_sequence_number(end.sequence_number);
+    set_remote_psn(end.psn);
     given |= qp_attribute::address;
   }
   void set_address(const address& way) noexcept {
@@ -129,9 +130,9 @@ struct transition_plan {
     values.dest_qp_num = static_cast<std::uint32_t>(number);
     given |= qp_attribute::remote_queue_pair;
   }
-  void set_remote_sequence_number(packet_sequence_number number) noexcept {
+  void set_remote_psn(psn number) noexcept {
     values.rq_psn = number.value();
-    given |= qp_attribute::receive_sequence_number;
+    given |= qp_attribute::rq_psn;
   }
   void set_path_mtu(mtu size) noexcept {
     values.path_mtu = static_cast<ibv_mtu>(size);
@@ -141,9 +142,9 @@ struct transition_plan {
     values.max_dest_rd_atomic = count;
     given |= qp_attribute::max_destination_read_atomic;
   }
-  void set_receiver_not_ready_timer(receiver_not_ready_timer time) noexcept {
+  void set_rnr_timer(rnr_timer time) noexcept {
     values.min_rnr_timer = time.code();
-    given |= qp_attribute::receiver_not_ready_timer;
+    given |= qp_attribute::rnr_timer;
   }
   void set_acknowledge_timeout(acknowledge_timeout time) noexcept {
     values.timeout = time.code();
@@ -153,9 +154,9 @@ struct transition_plan {
     values.retry_cnt = count;
     given |= qp_attribute::retry_count;
   }
-  void set_receiver_not_ready_retry_count(std::uint8_t count) noexcept {
+  void set_rnr_retry_count(std::uint8_t count) noexcept {
     values.rnr_retry = count;
-    given |= qp_attribute::receiver_not_ready_retry_count;
+    given |= qp_attribute::rnr_retry_count;
   }
   void set_max_initiator_read_atomic(std::uint8_t count) noexcept {
     values.max_rd_atomic = count;
@@ -194,16 +195,16 @@ struct transition_defaults {
   // See docs/decisions.md, "Default retry counts".
   static constexpr std::uint8_t retry_count = 6;
   /// Endless: a receiver that is slow is no error.
-  static constexpr std::uint8_t receiver_not_ready_retry_count = 7;
+  static constexpr std::uint8_t rnr_retry_count = 7;
   /// 0.64 ms.
-  static constexpr std::uint8_t receiver_not_ready_timer_code = 12;
+  static constexpr std::uint8_t rnr_timer_code = 12;
 };
 
-[[nodiscard]] inline packet_sequence_number random_sequence_number() noexcept {
+[[nodiscard]] inline psn random_psn() noexcept {
   std::uint32_t number = 0;
   // Fails only where the system call is missing; any number serves, 0 too.
   [[maybe_unused]] const ssize_t size = ::getrandom(&number, sizeof number, 0);
-  return packet_sequence_number{number};
+  return psn{number};
 }
 
 [[nodiscard]] inline std::uint8_t limit_to_byte(std::uint32_t number) noexcept {
@@ -219,8 +220,7 @@ template <class T>
 inline bool complete_init(transition_plan& plan, qp_state from, context_ref context,
                           on_failure policy) {
   const bool fresh = from == qp_state::reset;
-  if (fresh && !plan.has(qp_attribute::send_sequence_number))
-    plan.announced.sequence_number = random_sequence_number();
+  if (fresh && !plan.has(qp_attribute::sq_psn)) plan.announced.psn = random_psn();
   const bool on_new_port = fresh || plan.has(qp_attribute::port);
   if (plan.has(qp_attribute::source_gid) || !(on_new_port || plan.chooses_gid)) return true;
 
@@ -233,7 +233,7 @@ inline bool complete_init(transition_plan& plan, qp_state from, context_ref cont
 
 /// The address of a peer that was given as an endpoint, from the port and GID announced to it.
 inline address address_of_peer(const endpoint& peer, const path_options& path,
-                               const announcement& announced, context_ref context,
+                               const announced_attributes& announced, context_ref context,
                                const port_attributes& port, on_failure policy) {
   address result{.port = announced.port,
                  .destination = peer.lid,
@@ -289,20 +289,20 @@ inline bool complete_rtr(transition_plan& plan, qp_attributes needed, context_re
     plan.values.max_dest_rd_atomic =
         plan.has_peer ? lower_of(limit, plan.peer.max_initiator_read_atomic) : limit;
   }
-  if (!plan.has(qp_attribute::receiver_not_ready_timer))
-    plan.values.min_rnr_timer = transition_defaults::receiver_not_ready_timer_code;
+  if (!plan.has(qp_attribute::rnr_timer))
+    plan.values.min_rnr_timer = transition_defaults::rnr_timer_code;
   return true;
 }
 
 inline bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
                          on_failure policy) {
-  plan.values.sq_psn = plan.announced.sequence_number.value();
+  plan.values.sq_psn = plan.announced.psn.value();
   if (!plan.has(qp_attribute::acknowledge_timeout))
     plan.values.timeout = transition_defaults::acknowledge_timeout_code;
   if (!plan.has(qp_attribute::retry_count))
     plan.values.retry_cnt = transition_defaults::retry_count;
-  if (!plan.has(qp_attribute::receiver_not_ready_retry_count))
-    plan.values.rnr_retry = transition_defaults::receiver_not_ready_retry_count;
+  if (!plan.has(qp_attribute::rnr_retry_count))
+    plan.values.rnr_retry = transition_defaults::rnr_retry_count;
   if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
       !plan.has(qp_attribute::max_initiator_read_atomic)) {
     const device_attributes device = context.query_device(policy);

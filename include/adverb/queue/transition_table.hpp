@@ -35,21 +35,19 @@ struct transition_rule {
   constexpr qp_attributes port_and_access = pkey_index | port | access;
   constexpr qp_attributes port_and_key = pkey_index | port | queue_key;
 
-  constexpr qp_attributes peer = address | path_mtu | remote_queue_pair | receive_sequence_number;
-  constexpr qp_attributes responder = max_destination_read_atomic | receiver_not_ready_timer;
+  constexpr qp_attributes peer = address | path_mtu | remote_queue_pair | rq_psn;
+  constexpr qp_attributes responder = max_destination_read_atomic | rnr_timer;
   constexpr qp_attributes connection = alternate_path | access | pkey_index;
 
-  constexpr qp_attributes requester = acknowledge_timeout | retry_count |
-                                      receiver_not_ready_retry_count | send_sequence_number |
-                                      max_initiator_read_atomic;
+  constexpr qp_attributes requester =
+      acknowledge_timeout | retry_count | rnr_retry_count | sq_psn | max_initiator_read_atomic;
   constexpr qp_attributes path = alternate_path | access | path_migration_state;
   constexpr qp_attributes live = current_state | path;
 
   // While the send queue is drained nothing is on its way, so that nearly all can change.
   constexpr qp_attributes drained = address | path | pkey_index;
   constexpr qp_attributes drained_requester = port | drained | acknowledge_timeout | retry_count |
-                                              receiver_not_ready_retry_count |
-                                              max_initiator_read_atomic;
+                                              rnr_retry_count | max_initiator_read_atomic;
 
   return std::array{
       transition_rule{rc, reset, init, {port_and_access, none}},
@@ -72,21 +70,17 @@ struct transition_rule {
       transition_rule{ud, init, rtr, {none, pkey_index | queue_key}},
       transition_rule{raw_packet, init, rtr, {none, none}},
 
-      transition_rule{rc, rtr, rts, {requester, live | receiver_not_ready_timer}},
-      transition_rule{uc, rtr, rts, {send_sequence_number, live}},
+      transition_rule{rc, rtr, rts, {requester, live | rnr_timer}},
+      transition_rule{uc, rtr, rts, {sq_psn, live}},
       transition_rule{xrc_send, rtr, rts, {requester, live}},
-      transition_rule{
-          xrc_recv,
-          rtr,
-          rts,
-          {acknowledge_timeout | send_sequence_number, live | receiver_not_ready_timer}},
-      transition_rule{ud, rtr, rts, {send_sequence_number, current_state | queue_key}},
+      transition_rule{xrc_recv, rtr, rts, {acknowledge_timeout | sq_psn, live | rnr_timer}},
+      transition_rule{ud, rtr, rts, {sq_psn, current_state | queue_key}},
       transition_rule{raw_packet, rtr, rts, {none, rate_limit}},
 
-      transition_rule{rc, rts, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{rc, rts, rts, {none, live | rnr_timer}},
       transition_rule{uc, rts, rts, {none, live}},
       transition_rule{xrc_send, rts, rts, {none, live}},
-      transition_rule{xrc_recv, rts, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{xrc_recv, rts, rts, {none, live | rnr_timer}},
       transition_rule{ud, rts, rts, {none, current_state | queue_key}},
       transition_rule{raw_packet, rts, rts, {none, rate_limit}},
 
@@ -102,10 +96,10 @@ struct transition_rule {
       transition_rule{xrc_recv, sqd, sqd, {none, port | drained | acknowledge_timeout | responder}},
       transition_rule{ud, sqd, sqd, {none, pkey_index | queue_key}},
 
-      transition_rule{rc, sqd, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{rc, sqd, rts, {none, live | rnr_timer}},
       transition_rule{uc, sqd, rts, {none, live}},
       transition_rule{xrc_send, sqd, rts, {none, live}},
-      transition_rule{xrc_recv, sqd, rts, {none, live | receiver_not_ready_timer}},
+      transition_rule{xrc_recv, sqd, rts, {none, live | rnr_timer}},
       transition_rule{ud, sqd, rts, {none, current_state | queue_key}},
 
       transition_rule{uc, sqe, rts, {none, current_state | access}},

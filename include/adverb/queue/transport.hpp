@@ -32,7 +32,7 @@ enum class qp_state : std::uint32_t {
   any = 255,
 };
 
-[[nodiscard]] constexpr text<48> to_text(qp_state state) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(qp_state state) noexcept {
   constexpr std::array<std::string_view, 8> names{"RESET", "INIT", "RTR", "RTS",
                                                   "SQD",   "SQE",  "ERR", "unknown"};
   const auto number = static_cast<std::uint32_t>(state);

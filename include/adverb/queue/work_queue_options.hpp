@@ -29,7 +29,7 @@ enum class work_queue_state : std::uint32_t {
   any = 255,
 };
 
-[[nodiscard]] constexpr text<48> to_text(work_queue_state state) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(work_queue_state state) noexcept {
   constexpr std::array<std::string_view, 4> names{"RESET", "ready", "ERR", "unknown"};
   const auto number = static_cast<std::uint32_t>(state);
   if (state == work_queue_state::any) return detail::name_or_number("any", number);
@@ -128,7 +128,7 @@ inline void explain_work_queue(failure_description& description, context_ref con
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
-    // A device without work queues has no limits worth telling; that is explained elsewhere.
+    // A device without work queues has no limits worth reporting; that is explained elsewhere.
     if (unknown || device.max_work_queues() == 0) return;
     problem_list problems{writer};
     add_exceeded(problems, device,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Work requests: small values that say what is to be done. They are made by the functions in
-// <adverb/queue/operations.hpp> and posted by a queue pair.
+// <adverb/queue/requests.hpp> and posted by a queue pair.
 #pragma once
 
 #include <concepts>

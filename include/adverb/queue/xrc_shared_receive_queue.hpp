@@ -8,7 +8,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/queue/detail/completing_receive_queue.hpp>
+#include <adverb/queue/detail/srq_with_cq.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_domain.hpp>
 
@@ -48,8 +48,7 @@ class xrc_shared_receive_queue_ref
 /// a message arrives at, it takes a receive from the queue whose number the message carries.
 /// Posting is thread safe.
 class [[nodiscard]] xrc_shared_receive_queue
-    : public detail::owner<detail::xrc_shared_receive_queue_base,
-                           detail::completing_receive_queue_traits> {
+    : public detail::owner<detail::xrc_shared_receive_queue_base, detail::srq_with_cq_traits> {
  public:
   using owner::owner;
 

@@ -23,7 +23,7 @@ enum class counted : std::uint32_t {
   bytes = IBV_COUNTER_BYTES,
 };
 
-[[nodiscard]] constexpr text<48> to_text(counted what) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(counted what) noexcept {
   constexpr std::array<std::string_view, 2> names{"packets", "bytes"};
   const auto number = static_cast<std::uint32_t>(what);
   return detail::name_or_number(number < names.size() ? names[number] : "", number);

@@ -25,7 +25,7 @@ enum class flow_type : std::uint32_t {
   sniffer = IBV_FLOW_ATTR_SNIFFER,
 };
 
-[[nodiscard]] constexpr text<48> to_text(flow_type type) noexcept {
+[[nodiscard]] constexpr static_string<48> to_text(flow_type type) noexcept {
   constexpr std::array<std::string_view, 4> names{"normal", "all default", "multicast default",
                                                   "sniffer"};
   const auto number = static_cast<std::uint32_t>(type);

@@ -35,7 +35,7 @@ TEST_CASE("A connection is made step by step, and carries data both ways",
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         ready.queue_pair().post(receive(region.buffer())).check();
         auto connection = ready.accept({.private_data = cm::private_data::of(std::uint64_t{7})});
-        auto got = next_success(connection.receive_completion_queue());
+        auto got = next_success(connection.recv_cq());
         expect(got.success().receive().length() == 5, "five bytes arrived");
         // The client leaves with it, before rxe acknowledges it perhaps.
         connection.queue_pair().post(send(region.slice(0, 5))).check();
@@ -53,8 +53,8 @@ TEST_CASE("A connection is made step by step, and carries data both ways",
             ready.connect({.private_data = cm::private_data::of(greeting{42, "hello"})});
         CHECK(connection.private_data().as<std::uint64_t>() == 7);
         connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
-        next_success(connection.send_completion_queue());
-        next_success(connection.receive_completion_queue());
+        next_success(connection.send_cq());
+        next_success(connection.recv_cq());
         connection.disconnect();
       });
 }

@@ -45,8 +45,8 @@ void make_at_once(const rc_listener& listener, std::size_t count) {
   served.get();
   REQUIRE(made.size() == count);
   for (auto& each : made) each.queue_pair().post(send().signaled()).check();
-  for (auto& each : made) next_success(each.send_completion_queue());
-  for (auto& each : accepted) next_success(each.receive_completion_queue());
+  for (auto& each : made) next_success(each.send_cq());
+  for (auto& each : accepted) next_success(each.recv_cq());
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("The lifetime checker knows of no child when the connections are gone"
   const void* domain = nullptr;
   {
     auto connection = ready_for(device_address(listener.port())).connect();
-    channel = connection.id().channel().native_handle();
+    channel = connection.identifier().channel().native_handle();
     device = connection.context().native_handle();
     domain = connection.protection_domain().native_handle();
     CHECK(!registry.children_of(channel).none());

@@ -22,7 +22,7 @@ constexpr queue_pair_options small{.max_send_wr = 2, .max_recv_wr = 2};
 void connect_and_end(const cm::socket_address& address) {
   auto connection = ready_for(address, small).connect();
   connection.queue_pair().post(send().signaled()).check();
-  next_success(connection.send_completion_queue());
+  next_success(connection.send_cq());
   connection.disconnect();
   connection.drain([](const completion&) {});
 }

@@ -72,7 +72,7 @@ inline void send_text(const adverb::cm::datagram_endpoint& from,
                       const adverb::datagram_destination& there, std::string_view text) {
   const auto bytes = std::as_bytes(std::span{text});
   from.queue_pair().post(adverb::send(adverb::inline_data{bytes}).signaled().to(there)).check();
-  next_success(from.send_completion_queue());
+  next_success(from.send_cq());
 }
 
 /// Sends a message to who sent another.
@@ -96,7 +96,7 @@ struct datagram_end {
   void send_to(const adverb::datagram_destination& there, std::string_view text) const {
     send_text(endpoint, there, text);
   }
-  [[nodiscard]] letter received() { return mail.next(endpoint.receive_completion_queue()); }
+  [[nodiscard]] letter received() { return mail.next(endpoint.recv_cq()); }
 
   adverb::cm::datagram_endpoint endpoint;
   inbox mail{endpoint.protection_domain(), endpoint.queue_pair()};

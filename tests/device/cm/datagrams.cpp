@@ -66,7 +66,7 @@ TEST_CASE("Who listens tells a pair of its own, and both sides send",
         inbox mail{ready.protection_domain(), ready.queue_pair()};
         const auto here = ready.accept_datagrams(cm::private_data::of(std::uint64_t{7}));
         for (int round = 0; round < rounds; ++round) {
-          const letter question = mail.next(here.receive_completion_queue());
+          const letter question = mail.next(here.recv_cq());
           answer(here, question, "no " + question.text);
         }
       },

@@ -28,14 +28,14 @@ namespace {
     // The client ends the connection: rxe (Linux 6.1) acknowledges a message after its receive is
     // completed, and a side that ends then takes the acknowledgement along.
     connection.wait_disconnected(std::chrono::seconds{10});
-    next_success(connection.receive_completion_queue());
+    next_success(connection.recv_cq());
     connection.disconnect();
   });
 }
 
 void send_and_end(rc_connection& connection, const_buffer what) {
   connection.queue_pair().post(send(what).signaled()).check();
-  next_success(connection.send_completion_queue());
+  next_success(connection.send_cq());
   connection.disconnect();
   connection.close();
 }

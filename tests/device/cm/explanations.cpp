@@ -286,11 +286,11 @@ TEST_CASE("An option that is refused is not put down to the address", "[rdma_set
 TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
-  ready.id().connect({});
+  ready.identifier().connect({});
   auto request = listener.next_request(std::chrono::seconds{5});
-  request.id().reject_enhancements();
+  request.identifier().reject_ece();
   failure why;
-  request.id().reject_enhancements({}, why);
+  request.identifier().reject_ece({}, why);
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() == "there is no request that is still to be answered");
 }

@@ -136,7 +136,7 @@ TEST_CASE("Listening for IPv6 alone leaves the port to IPv4", "[rdma_set_option]
 TEST_CASE("The acknowledge timeout of a connection is what was said", "[rdma_set_option]") {
   auto listener = listener_rc::create(cm_test::device_address());
   auto start = cm::connector<transport::rc>::create();
-  start.id().set_acknowledge_timeout(std::chrono::seconds{1});
+  start.identifier().set_acknowledge_timeout(std::chrono::seconds{1});
   auto near = start.resolve_address(cm_test::device_address(listener.port()));
   auto far = near.resolve_route();
   auto ready = far.create_queue_pair();
@@ -146,10 +146,10 @@ TEST_CASE("The acknowledge timeout of a connection is what was said", "[rdma_set
   auto answering = request.create_queue_pair();
   std::error_code why;
   static_cast<void>(answering.accept({}, timeout{std::chrono::milliseconds{1}}, why));
-  const auto event = ready.id().channel().next_event(std::chrono::seconds{10});
+  const auto event = ready.identifier().channel().next_event(std::chrono::seconds{10});
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::established);
-  if (ready.id().context().device().transport_type() == transport_type::iwarp) return;
+  if (ready.identifier().context().device().transport_type() == transport_type::iwarp) return;
   const auto attributes = ready.queue_pair().query();
   CHECK(attributes.acknowledge_timeout() == acknowledge_timeout{std::chrono::seconds{1}});
 }

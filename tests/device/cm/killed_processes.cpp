@@ -32,7 +32,7 @@ TEST_CASE("role: a client that resolved", "[.]") {
 
 TEST_CASE("role: a client that asked", "[.]") {
   auto ready = ready_for(device_address(child_process::port()));
-  ready.id().connect({});
+  ready.identifier().connect({});
   child_process::say_and_stay();
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("role: a client that connected", "[.]") {
 
 TEST_CASE("role: a client that disconnects", "[.]") {
   const auto connection = ready_for(device_address(child_process::port())).connect();
-  connection.id().disconnect();
+  connection.identifier().disconnect();
   child_process::say_and_stay();
 }
 

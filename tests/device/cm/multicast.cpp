@@ -209,13 +209,13 @@ TEST_CASE("An identifier joins by hand, without a queue pair",
 TEST_CASE("What librdmacm cannot attach is told by the event", "[rdma_join_multicast]") {
   need_datagrams();
   const datagram_end here;
-  here.endpoint.id().join_multicast(device_address());
+  here.endpoint.identifier().join_multicast(device_address());
   std::optional<cm::event> event;
   while (!event) event = here.endpoint.next_event();
   CHECK(event->type() == cm::event_type::multicast_error);
   CHECK(event->status() == -1);
   event.reset();
-  here.endpoint.id().leave_multicast(device_address());
+  here.endpoint.identifier().leave_multicast(device_address());
 }
 
 TEST_CASE("What is no group, or cannot be joined, is refused in words", "[rdma_join_multicast]") {

@@ -37,7 +37,7 @@ struct side {
     connection.queue_pair().post(send(region->slice(63, 1))).check();
   }
   std::uint8_t hear(cm::connection<transport::rc>& connection) {
-    next_success(connection.receive_completion_queue());
+    next_success(connection.recv_cq());
     return static_cast<std::uint8_t>(bytes[0]);
   }
 };
@@ -214,8 +214,8 @@ TEST_CASE("Without receives and completion queues of its own a connection is the
   auto connection = cm::connect(listener.local_address());
   CHECK(connection.peer_address() == listener.local_address());
   CHECK(connection.local_address().ipv4() == listener.local_address().ipv4());
-  CHECK(connection.send_completion_queue());
-  CHECK(connection.receive_completion_queue());
+  CHECK(connection.send_cq());
+  CHECK(connection.recv_cq());
   // On iWARP the side that asked has to send first, or the other is not established; a
   // disconnect does as well.
   connection.disconnect();
@@ -230,7 +230,7 @@ TEST_CASE("Queues and a domain of one's own are used") {
     completion_queue queue{request.context(), 16};
     auto ready = request.create_queue_pair({.send_cq = queue, .recv_cq = queue}, domain);
     auto connection = ready.accept();
-    CHECK(connection.send_completion_queue().native_handle() == queue.native_handle());
+    CHECK(connection.send_cq().native_handle() == queue.native_handle());
     CHECK(connection.protection_domain().native_handle() == domain.native_handle());
     connection.wait_disconnected(std::chrono::seconds{10});
     connection.close();

@@ -52,7 +52,7 @@ class server {
       auto ready = listener_.take_request(event).create_queue_pair(small);
       ready.queue_pair().post(receive()).check();
       ready.start_accept();
-      const auto key = ready.id().native_handle();
+      const auto key = ready.identifier().native_handle();
       waiting_.emplace(key, std::move(ready));
     } else if (const auto found = waiting_.find(whose); found != waiting_.end()) {
       if (auto connection = found->second.finish(event))
@@ -118,7 +118,7 @@ TEST_CASE("One thread serves sixteen clients while another one is frozen as it c
   }
   CHECK(served.accepting() == (confirmed ? 0 : 1));
   for (auto& each : clients) each.queue_pair().post(send().signaled()).check();
-  for (auto& each : clients) next_success(each.send_completion_queue());
+  for (auto& each : clients) next_success(each.send_cq());
   for (auto& each : clients) each.start_disconnect();
   REQUIRE(turn_until(served, [&] { return served.ended() == clients.size(); }));
   for (auto& each : clients) {
@@ -149,7 +149,7 @@ TEST_CASE("A stop token ends the wait for a request, for completions and for the
   CHECK(code == std::errc::operation_canceled);
   completion batch[4];
   stopped_while([&](timeout limit) {
-    CHECK(connection.wait(connection.receive_completion_queue(), batch, limit, code).empty());
+    CHECK(connection.wait(connection.recv_cq(), batch, limit, code).empty());
   });
   CHECK_FALSE(code);
   CHECK_FALSE(connection.has_ended());

@@ -50,7 +50,7 @@ TEST_CASE("A queue pair uses the domain, the queues and the operations that it i
         request.create_queue_pair({.send_cq = queue, .recv_cq = queue, .srq = shared}, domain);
     auto connection = ready.accept();
     CHECK(connection.protection_domain() == domain);
-    CHECK(connection.receive_completion_queue() == queue);
+    CHECK(connection.recv_cq() == queue);
     CHECK(next_success(queue).success().receive().length() == 5);
     check_in_use(shared);
     connection.wait_disconnected(std::chrono::seconds{10});
@@ -77,7 +77,7 @@ TEST_CASE("A queue pair uses the domain, the queues and the operations that it i
   check_in_use(queue);
   connection.disconnect();
   check_in_use(queue);
-  connection.id().destroy_queue_pair();
+  connection.identifier().destroy_queue_pair();
   queue.close();
   region.close();
   domain.close();
@@ -101,14 +101,14 @@ TEST_CASE("What librdmacm makes beside one queue of the program is destroyed wit
   auto far = route_to(7471);
   const completion_queue queue{far.context(), 16};
   // The default domain of the device is kept from its first queue pair on, with a file.
-  far.id().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
-  far.id().destroy_queue_pair();
+  far.identifier().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
+  far.identifier().destroy_queue_pair();
   const std::size_t files = cm_test::open_files();
   for (int time = 0; time < 2; ++time) {
-    far.id().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
-    CHECK(far.id().receive_completion_queue() == queue);
+    far.identifier().create_queue_pair<transport::rc>({.recv_cq = queue}, {});
+    CHECK(far.identifier().recv_cq() == queue);
     CHECK(cm_test::open_files() == files + 1);
-    far.id().destroy_queue_pair();
+    far.identifier().destroy_queue_pair();
     CHECK(cm_test::open_files() == files);
   }
 }
@@ -116,7 +116,7 @@ TEST_CASE("What librdmacm makes beside one queue of the program is destroyed wit
 TEST_CASE("What librdmacm made for an identifier is not destroyed while others use it",
           "[rdma_create_qp][rdma_destroy_qp][rdma_destroy_id]") {
   auto far = route_to(7471);
-  cm::identifier_ref id = far.id();
+  cm::identifier_ref id = far.identifier();
   // The default domain of the device is kept from its first queue pair on, with an identifier.
   id.create_queue_pair<transport::rc>({}, {});
   id.destroy_queue_pair();
@@ -128,7 +128,7 @@ TEST_CASE("What librdmacm made for an identifier is not destroyed while others u
     CHECK(std::string_view{why.what()}.find("by 1 queue pair") != std::string_view::npos);
   };
   {
-    const completion_queue_ref queue = id.receive_completion_queue();
+    const completion_queue_ref queue = id.recv_cq();
     const auto other = queue_pair<transport::rc>::create(id.protection_domain(),
                                                          {.send_cq = queue, .recv_cq = queue});
     failure why;
@@ -149,21 +149,21 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
     protection_domain domain{request.context()};
     std::array<std::byte, 64> bytes{};
     memory_region region{domain, bytes, access_right::local_write};
-    CHECK_FALSE(request.id().shared_receive_queue());
-    request.id().create_shared_receive_queue({.max_wr = 8}, domain);
+    CHECK_FALSE(request.identifier().srq());
+    request.identifier().create_srq({.max_wr = 8}, domain);
     check_in_use(domain);
-    request.id().shared_receive_queue().post(receive(region.buffer())).check();
+    request.identifier().srq().post(receive(region.buffer())).check();
     auto ready = request.create_queue_pair({}, domain);
-    CHECK(ready.queue_pair().shared_receive_queue() == ready.id().shared_receive_queue());
+    CHECK(ready.queue_pair().srq() == ready.identifier().srq());
     auto connection = ready.accept();
-    CHECK(next_success(connection.receive_completion_queue()).success().receive().length() == 5);
+    CHECK(next_success(connection.recv_cq()).success().receive().length() == 5);
     connection.wait_disconnected(std::chrono::seconds{10});
     failure why;
-    connection.id().destroy_shared_receive_queue(why);
+    connection.identifier().destroy_srq(why);
     CHECK(std::string_view{why.what()}.find("1 queue pair") != std::string_view::npos);
-    connection.id().destroy_queue_pair();
-    connection.id().destroy_shared_receive_queue();
-    CHECK_FALSE(connection.id().shared_receive_queue());
+    connection.identifier().destroy_queue_pair();
+    connection.identifier().destroy_srq();
+    CHECK_FALSE(connection.identifier().srq());
     region.close();
     domain.close();
   });
@@ -173,7 +173,7 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
   memory_region region{ready.protection_domain(), bytes, access_right::local_write};
   auto connection = ready.connect();
   connection.queue_pair().post(send(region.slice(0, 5)).signaled()).check();
-  next_success(connection.send_completion_queue());
+  next_success(connection.send_cq());
   connection.disconnect();
   served.get();
 }
@@ -194,7 +194,7 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
       // The first waits until the peer's disconnect is in its own channel.
       if (&each == &moved[0]) {
         accepted.set_value();
-        while (!connection.id().channel().has_event()) {
+        while (!connection.identifier().channel().has_event()) {
         }
       }
       connection.migrate(shared);
@@ -208,15 +208,15 @@ TEST_CASE("Connections move to one channel, where their events come, also those 
     peer = ready.connect();
     if (&peer != &peers[0]) continue;
     accepted.get_future().wait_for(std::chrono::seconds{10});
-    peer.id().disconnect();
+    peer.identifier().disconnect();
   }
   served.get();
-  peers[1].id().disconnect();
+  peers[1].identifier().disconnect();
   for (auto& each : moved) {
     const auto event = shared.next_event(std::chrono::seconds{10});
     REQUIRE(event);
     CHECK(event->type() == cm::event_type::disconnected);
-    CHECK(event->identifier() == each.id());
+    CHECK(event->identifier() == each.identifier());
     each.note(*event);
     CHECK(each.has_ended());
   }

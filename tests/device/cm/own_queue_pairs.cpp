@@ -250,27 +250,27 @@ TEST_CASE("An empty queue pair is refused, and the connector can be used on",
 
 TEST_CASE("Enhancements travel with a request and are refused by name",
           "[rdma_set_local_ece][rdma_get_remote_ece][rdma_reject_ece]") {
-  constexpr connection_enhancements offered{.vendor_id = 0x1405, .options = 0x10};
+  constexpr ece offered{.vendor_id = 0x1405, .options = 0x10};
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
     auto request = listener.next_request(std::chrono::seconds{10});
     // iWARP has no place for them.
     const bool travels = !is_iwarp();
-    CHECK(request.id().remote_enhancements() == (travels ? offered : connection_enhancements{}));
-    request.id().reject_enhancements(cm::private_data::of(std::uint8_t{3}));
+    CHECK(request.identifier().remote_ece() == (travels ? offered : ece{}));
+    request.identifier().reject_ece(cm::private_data::of(std::uint8_t{3}));
   });
   own_side side;
   auto far = route_to(listener.port());
   auto ready = far.use_queue_pair(side.make());
   failure why;
-  ready.id().set_local_enhancements({}, why);
+  ready.identifier().set_local_ece({}, why);
   CHECK(why.code() == std::errc::invalid_argument);
-  ready.offer_enhancements(offered);
+  ready.offer_ece(offered);
   auto none = ready.connect({}, std::chrono::seconds{10}, why);
   CHECK_FALSE(none);
   REQUIRE(ready.rejection());
-  CHECK(ready.rejection()->reason == (is_iwarp() ? cm::reject_reason::by_the_program
-                                                 : cm::reject_reason::enhancements_not_supported));
+  CHECK(ready.rejection()->reason ==
+        (is_iwarp() ? cm::reject_reason::by_the_program : cm::reject_reason::ece_not_supported));
   CHECK(ready.rejection()->private_data.as<std::uint8_t>() == 3);
   served.get();
 }
@@ -280,19 +280,19 @@ TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_noti
   own_side side;
   auto far = route_to(listener.port());
   auto silent = far.use_queue_pair(side.make());
-  silent.id().connect({.queue_pair_number = silent.queue_pair().number()});
+  silent.identifier().connect({.queue_pair_number = silent.queue_pair().number()});
   auto request = listener.next_request(std::chrono::seconds{10});
   auto ready = request.create_queue_pair();
-  ready.id().accept({});
-  const auto answered = silent.id().channel().next_event(std::chrono::seconds{10});
+  ready.identifier().accept({});
+  const auto answered = silent.identifier().channel().next_event(std::chrono::seconds{10});
   REQUIRE(answered);
   // On iWARP there is nothing to confirm.
   if (!is_iwarp()) {
     CHECK(answered->type() == cm::event_type::connect_response);
-    CHECK_FALSE(ready.id().channel().has_event());
+    CHECK_FALSE(ready.identifier().channel().has_event());
   }
-  ready.id().notify(async_event_type::communication_established);
-  const auto event = ready.id().channel().next_event(std::chrono::seconds{10});
+  ready.identifier().notify(async_event_type::communication_established);
+  const auto event = ready.identifier().channel().next_event(std::chrono::seconds{10});
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::established);
 }

@@ -46,7 +46,7 @@ void post_receives(Ready& ready, const memory_region& region, std::uint64_t from
 void send_messages(rc_connection& connection, const memory_region& region, int count) {
   for (int sent = 0; sent < count; ++sent) {
     connection.queue_pair().post(send(region.slice(0, 8)).signaled()).check();
-    next_success(connection.send_completion_queue());
+    next_success(connection.send_cq());
   }
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("What had arrived and what was posted comes back on both sides",
         auto connection = ready.connect();
         for (int sent = 0; sent < 3; ++sent)
           connection.queue_pair().post(send(region.slice(0, 8)).signaled().id(9)).check();
-        for (int sent = 0; sent < 3; ++sent) next_success(connection.send_completion_queue());
+        for (int sent = 0; sent < 3; ++sent) next_success(connection.send_cq());
         connection.disconnect();
         CHECK(connection.has_ended());
         drained left;
@@ -181,8 +181,7 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
         drained seen;
         std::array<completion, 1> one;
         while (true) {
-          const auto found =
-              connection.wait(connection.receive_completion_queue(), one, std::chrono::seconds{10});
+          const auto found = connection.wait(connection.recv_cq(), one, std::chrono::seconds{10});
           if (found.empty()) break;
           seen(found[0]);
         }
@@ -201,9 +200,7 @@ TEST_CASE("Who waits for messages takes those that came, and hears that the peer
         auto connection = ready.connect();
         std::array<completion, 1> one;
         send_messages(connection, region, 2);
-        CHECK(connection
-                  .wait(connection.receive_completion_queue(), one, std::chrono::milliseconds{1})
-                  .empty());
+        CHECK(connection.wait(connection.recv_cq(), one, std::chrono::milliseconds{1}).empty());
         CHECK_FALSE(connection.has_ended());
         connection.disconnect();
       });
@@ -217,7 +214,7 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
         memory_region region{ready.protection_domain(), bytes, access_right::local_write};
         post_receives(ready, region, 0, 2);
         auto connection = ready.accept();
-        const completion_queue_ref queue = connection.receive_completion_queue();
+        const completion_queue_ref queue = connection.recv_cq();
         const completion_channel_ref channel{queue.native_handle()->channel};
         channel.set_non_blocking(true);
 
@@ -226,13 +223,13 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
           each.check();
           ++received;
         };
-        queue.arm_and_drain(up_to<4>, handle);
+        queue.arm_and_poll(up_to<4>, handle);
         std::array<pollfd, 2> watched{pollfd{connection.file_descriptor(), POLLIN, 0},
                                       pollfd{channel.file_descriptor(), POLLIN, 0}};
         while (!connection.has_ended()) {
           expect(::poll(watched.data(), watched.size(), 10'000) > 0, "something happens");
           while (auto ready_queue = channel.next_event())
-            ready_queue->arm_and_drain(up_to<4>, handle);
+            ready_queue->arm_and_poll(up_to<4>, handle);
           while (auto event = connection.next_event())
             expect(event->type() == cm::event_type::disconnected, "the end is the only event");
         }

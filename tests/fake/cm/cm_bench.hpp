@@ -44,7 +44,7 @@ class cm_bench_of {
 
   /// A request that has come to a listener.
   [[nodiscard]] auto requested(const listener& at, std::string data = {}) {
-    manager.request(at.id().native_handle(), std::move(data));
+    manager.request(at.identifier().native_handle(), std::move(data));
     return at.next_request();
   }
 

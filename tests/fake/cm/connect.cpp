@@ -293,7 +293,7 @@ TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has
   auto way = cm::resolve(host.name, 7471, {}, why);
   CHECK_FALSE(why);
   REQUIRE(way);
-  CHECK(way.id().peer_address() == *cm::socket_address::parse("10.0.0.3", 7471));
+  CHECK(way.identifier().peer_address() == *cm::socket_address::parse("10.0.0.3", 7471));
   CHECK(tried().size() == 2);
 
   is_far_from_every_device();

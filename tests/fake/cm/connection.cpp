@@ -24,7 +24,7 @@ struct fixture : cm_bench {
   cm::connection<rc> connection = connected();
 
   void raise(rdma_cm_event_type type, int status = 0) {
-    manager.raise(connection.id().native_handle(), {type, status});
+    manager.raise(connection.identifier().native_handle(), {type, status});
   }
 };
 
@@ -33,11 +33,9 @@ struct fixture : cm_bench {
 TEST_CASE_METHOD(fixture, "a connection knows what it is made of") {
   CHECK(connection.context().native_handle() == manager.context());
   CHECK(connection.protection_domain().native_handle() == manager.domain());
-  CHECK(connection.queue_pair().native_handle() == connection.id().native_handle()->qp);
-  CHECK(connection.send_completion_queue().native_handle() ==
-        connection.id().native_handle()->send_cq);
-  CHECK(connection.receive_completion_queue().native_handle() ==
-        connection.id().native_handle()->recv_cq);
+  CHECK(connection.queue_pair().native_handle() == connection.identifier().native_handle()->qp);
+  CHECK(connection.send_cq().native_handle() == connection.identifier().native_handle()->send_cq);
+  CHECK(connection.recv_cq().native_handle() == connection.identifier().native_handle()->recv_cq);
   CHECK(connection.peer_address() == peer);
   CHECK(connection.local_address().ipv4() == adverb::ipv4_address{10, 0, 0, 1});
   CHECK(connection.private_data().empty());
@@ -144,9 +142,9 @@ TEST_CASE_METHOD(fixture, "the removal of the device ends the wait for the peer'
 }
 
 TEST_CASE_METHOD(fixture, "events are there to be polled for") {
-  CHECK(connection.file_descriptor() == connection.id().channel().file_descriptor());
+  CHECK(connection.file_descriptor() == connection.identifier().channel().file_descriptor());
   raise(RDMA_CM_EVENT_DEVICE_REMOVAL);
-  CHECK(connection.id().channel().has_event());
+  CHECK(connection.identifier().channel().has_event());
   CHECK(connection.next_event()->type() == cm::event_type::device_removal);
 }
 

@@ -163,7 +163,7 @@ TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel o
   const auto at = listener::create(here);
   rdma_conn_param told{};
   told.responder_resources = 3;
-  manager.request(at.id().native_handle(), "hello", told);
+  manager.request(at.identifier().native_handle(), "hello", told);
   std::error_code code = std::make_error_code(std::errc::io_error);
   machine.forget_calls();
   const auto request = at.next_request(1s, code);
@@ -179,16 +179,16 @@ TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel o
   CHECK(request.peer_address().port() == 4711);
   CHECK(request.context().native_handle() == manager.context());
   CHECK(request.protection_domain().native_handle() == manager.domain());
-  CHECK(request.id().channel() != at.id().channel());
-  CHECK(manager.unacknowledged(at.id().native_handle()) == 0);
+  CHECK(request.identifier().channel() != at.identifier().channel());
+  CHECK(manager.unacknowledged(at.identifier().native_handle()) == 0);
 }
 
 TEST_CASE_METHOD(steps, "events that come after a request are its own") {
   const auto at = listener::create(here);
   const auto request = requested(at);
-  manager.raise(request.id().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
-  CHECK_FALSE(at.id().channel().has_event());
-  CHECK(request.id().channel().has_event());
+  manager.raise(request.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
+  CHECK_FALSE(at.identifier().channel().has_event());
+  CHECK(request.identifier().channel().has_event());
 }
 
 TEST_CASE_METHOD(steps, "when no request comes in time it is reported") {
@@ -213,16 +213,16 @@ TEST_CASE_METHOD(steps, "a signal handler ends the wait for a request") {
 
 TEST_CASE_METHOD(steps, "the removal of its device ends the wait for a request") {
   const auto at = listener::create(here);
-  const adverb::failure why =
-      reported([&] { manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL}); },
-               [&](auto&&... policy) { (void)at.next_request(1s, policy...); });
+  const adverb::failure why = reported(
+      [&] { manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL}); },
+      [&](auto&&... policy) { (void)at.next_request(1s, policy...); });
   CHECK(why.code() == std::errc::no_such_device);
   CHECK(why.explanation() == "the device was removed");
 }
 
 TEST_CASE_METHOD(steps, "an address change is passed over by a listener") {
   const auto at = listener::create(here);
-  manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+  manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
   CHECK(requested(at));
 }
 
@@ -231,7 +231,7 @@ TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
   const auto at = listener::create(here);
   const auto turned_down = [&]<class Call>(std::in_place_type_t<Call>, std::string_view verb) {
     const auto arrives = [&] {
-      manager.request(at.id().native_handle());
+      manager.request(at.identifier().native_handle());
       machine.fail<Call>(EIO);
     };
     const auto take = [&](auto&&... policy) {
@@ -249,8 +249,8 @@ TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
 TEST_CASE_METHOD(steps, "only a request can be taken as one") {
   const auto at = listener::create(here);
   const adverb::failure why = reported([&](auto&&... policy) {
-    manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
-    auto event = at.id().channel().next_event();
+    manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+    auto event = at.identifier().channel().next_event();
     (void)cm::connection_request<rc>::take(*event, policy...);
   });
   CHECK(why.verb() == "connection_request::take");
@@ -302,7 +302,7 @@ TEST_CASE_METHOD(steps, "an acceptance whose event does not come waits on when i
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)waiting.accept({}, 1ms, policy...); });
   CHECK(why.code() == std::errc::timed_out);
-  manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
+  manager.raise(waiting.identifier().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
   CHECK(waiting.accept());
   CHECK(machine.count<called::rdma_accept>() == 1);
 }
@@ -344,7 +344,7 @@ TEST_CASE_METHOD(steps, "a listener accepts with what its options say, once all 
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
   const auto at = listener::create(here);
-  manager.request(at.id().native_handle(), "hello");
+  manager.request(at.identifier().native_handle(), "hello");
   const cm::accept_options options{.queue_pair = {.max_recv_wr = 6},
                                    .domain = own,
                                    .connection = {.private_data = cm::private_data::of("ok")}};
@@ -361,7 +361,7 @@ TEST_CASE_METHOD(steps, "a listener accepts with what its options say, once all 
       flow_control=1 retry_count=6 rnr_retry_count=7)"));
 
   // What cannot be prepared is turned down.
-  manager.request(at.id().native_handle());
+  manager.request(at.identifier().native_handle());
   std::error_code code;
   CHECK_FALSE(at.accept(options, [](auto&) { return false; }, code));
   CHECK(code == std::errc::operation_canceled);
@@ -378,7 +378,7 @@ TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection b
   CHECK(why.code() == std::errc::timed_out);
   CHECK(why.explanation() == "nothing came within 20 ms");
 
-  manager.request(at.id().native_handle());
+  manager.request(at.identifier().native_handle());
   manager.answer<called::rdma_accept>({});
   CHECK_FALSE(at.accept(options, why));
   CHECK(why.verb() == "rdma_accept");
@@ -438,7 +438,7 @@ TEST_CASE(
     go_with_failure(nth, [](cm_bench& bench) {
       std::error_code code;
       const auto at = cm_bench::listener::create(bench.here, {}, code);
-      if (at) bench.manager.request(at.id().native_handle());
+      if (at) bench.manager.request(at.identifier().native_handle());
       auto request = at.next_request(1s, code);
       auto waiting = request.create_queue_pair({}, {}, code);
       const auto connection = waiting.accept({}, 1s, code);

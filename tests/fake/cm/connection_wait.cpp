@@ -22,10 +22,12 @@ using ids = std::vector<std::uint64_t>;
 
 struct fixture : cm_bench {
   cm::connection<adverb::transport::rc> connection = connected();
-  adverb::completion_queue_ref queue = connection.receive_completion_queue();
+  adverb::completion_queue_ref queue = connection.recv_cq();
   std::array<adverb::completion, 2> batch;
 
-  void raise(rdma_cm_event_type type) { manager.raise(connection.id().native_handle(), {type, 0}); }
+  void raise(rdma_cm_event_type type) {
+    manager.raise(connection.identifier().native_handle(), {type, 0});
+  }
   void complete(std::uint64_t id) {
     ibv_wc completion{};
     completion.wr_id = id;

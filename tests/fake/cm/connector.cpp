@@ -48,7 +48,7 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
   std::error_code code = std::make_error_code(std::errc::io_error);
   auto start = connector::create(code);
   REQUIRE_FALSE(code);
-  CHECK((::fcntl(start.id().channel().file_descriptor(), F_GETFL) & O_NONBLOCK) != 0);
+  CHECK((::fcntl(start.identifier().channel().file_descriptor(), F_GETFL) & O_NONBLOCK) != 0);
 
   auto at_address = start.resolve_address(peer, {.from = here, .timeout = 300ms}, code);
   REQUIRE_FALSE(code);
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(steps,
         "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: ETIMEDOUT (Connection timed out); "
         "nothing came within 1.001 s");
   REQUIRE(start);
-  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  manager.raise(start.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
   auto at_address = start.resolve_address(peer, hasty, why);
   CHECK_FALSE(why);
   REQUIRE(at_address);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(steps,
   manager.answer<called::rdma_resolve_route>({});
   CHECK_FALSE(at_address.resolve_route(1ms, why));
   CHECK(why.code() == std::errc::timed_out);
-  manager.raise(at_address.id().native_handle(), {RDMA_CM_EVENT_ROUTE_RESOLVED});
+  manager.raise(at_address.identifier().native_handle(), {RDMA_CM_EVENT_ROUTE_RESOLVED});
   auto at_route = at_address.resolve_route(1ms, why);
   CHECK_FALSE(why);
 
@@ -175,7 +175,7 @@ TEST_CASE_METHOD(steps,
   CHECK(why.code() == std::errc::timed_out);
   CHECK(why.explanation().find(" within 1 ms") != std::string_view::npos);
   CHECK_FALSE(waiting.connect({}, 0ms, why));
-  manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE});
+  manager.raise(waiting.identifier().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE});
   CHECK(waiting.connect({}, 1ms, why));
   CHECK_FALSE(why);
   CHECK(machine.count<called::rdma_connect>() == 1);
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(steps, "a step that a signal handler interrupts waits on when i
   CHECK(std::string{why.what()} ==
         "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: EINTR (Interrupted system call); a "
         "signal handler ran meanwhile");
-  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  manager.raise(start.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
   CHECK(start.resolve_address(peer));
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
@@ -215,7 +215,7 @@ TEST_CASE_METHOD(steps, "a step that failed late can be started again") {
   manager.answer<called::rdma_resolve_addr>({});
   std::error_code code;
   (void)start.resolve_address(peer, {.timeout = 0s}, code);
-  manager.raise(start.id().native_handle(), {RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT});
+  manager.raise(start.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT});
   (void)start.resolve_address(peer, {.timeout = 0s}, code);
   CHECK(code == std::errc::host_unreachable);
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(steps, "a step that is under way goes along when the connector 
   // The one whose place it takes goes, the identifier before its channel.
   auto other = connector::create();
   other = std::move(moved);
-  manager.raise(other.id().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
+  manager.raise(other.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
   CHECK(other.resolve_address(peer));
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(steps, "a rejection tells why, and what came with it", "[rdma_c
   manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
   adverb::failure why;
   CHECK_FALSE(waiting.connect({}, 1s, why));
-  const std::string from = std::to_string(waiting.id().local_address().port());
+  const std::string from = std::to_string(waiting.identifier().local_address().port());
   CHECK(std::string{why.what()} ==
         "rdma_connect on fake0 10.0.0.1:" + from +
             " -> 10.0.0.2:7471: ECONNREFUSED (Connection refused); the peer rejected the "

@@ -31,16 +31,16 @@ TEST_CASE_METHOD(fixture, "an endpoint has a pair on the device of its address",
     rdma_bind_addr id0 addr=10.0.0.1:7471
     rdma_create_qp id0 pd0 qp_type=UD cap={max_send_wr=5 max_recv_wr=6 max_send_sge=1
       max_recv_sge=1})"));
-  CHECK(made.id().native_handle()->channel == made.id().channel().native_handle());
-  CHECK(made.queue_pair().native_handle() == made.id().native_handle()->qp);
+  CHECK(made.identifier().native_handle()->channel == made.identifier().channel().native_handle());
+  CHECK(made.queue_pair().native_handle() == made.identifier().native_handle()->qp);
   CHECK(made.queue_pair().native_handle()->state == IBV_QPS_RTS);
   CHECK(made.context().native_handle() == manager.context());
   CHECK(made.port() == adverb::port_number{1});
   CHECK(made.protection_domain().native_handle() == manager.domain());
-  CHECK(made.send_completion_queue().native_handle() == made.id().native_handle()->send_cq);
-  CHECK(made.receive_completion_queue().native_handle() == made.id().native_handle()->recv_cq);
+  CHECK(made.send_cq().native_handle() == made.identifier().native_handle()->send_cq);
+  CHECK(made.recv_cq().native_handle() == made.identifier().native_handle()->recv_cq);
   CHECK(made.local_address() == here);
-  CHECK(made.file_descriptor() == made.id().channel().file_descriptor());
+  CHECK(made.file_descriptor() == made.identifier().channel().file_descriptor());
 
   const cm::datagram_endpoint moved = std::move(made);
   CHECK_FALSE(made);
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are the
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(endpoint.next_event(code));
   CHECK_FALSE(code);
-  manager.raise(endpoint.id().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN});
+  manager.raise(endpoint.identifier().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN});
   const auto event = endpoint.next_event();
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::multicast_error);

@@ -34,8 +34,8 @@ TEST_CASE_METHOD(fixture, "an initiator of XRC connects", "[rdma_create_ep][rdma
       ai_src_addr=10.0.0.1:7471 ai_dst_addr=10.0.0.2:7471}
     rdma_create_event_channel
     rdma_migrate_id id0 event_channel1)"));
-  CHECK(far.id().channel().native_handle() == last<called::rdma_migrate_id>().channel);
-  CHECK(far.id().peer_address() == peer);
+  CHECK(far.identifier().channel().native_handle() == last<called::rdma_migrate_id>().channel);
+  CHECK(far.identifier().peer_address() == peer);
 
   auto ready = far.create_queue_pair({.max_send_wr = 7, .max_recv_wr = 5});
   CHECK_THAT(machine.lines<called::rdma_create_qp>(), is_log(R"(
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(fixture, "a target of XRC is asked for by a request, and sends 
       ai_src_addr=10.0.0.1:7471})"));
   CHECK(at.local_address() == here);
   const auto request = [&] {
-    manager.request(at.id().native_handle(), "hello");
+    manager.request(at.identifier().native_handle(), "hello");
     return at.next_request();
   };
 
@@ -63,13 +63,13 @@ TEST_CASE_METHOD(fixture, "a target of XRC is asked for by a request, and sends 
     rdma_create_qp id1 pd0 qp_type=XRC_RECV cap={max_send_sge=1})"));
   const auto connection = ready.accept();
   CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
-  CHECK_FALSE(connection.id().native_handle()->send_cq);
+  CHECK_FALSE(connection.identifier().native_handle()->send_cq);
 
   auto extended = request();
   auto made = extended.create_queue_pair({.send_operations = adverb::send_operation::send});
   CHECK_THAT(machine.lines<called::rdma_create_qp_ex>(), is_log(R"(
     rdma_create_qp_ex id2 qp_type=XRC_RECV cap={max_send_sge=1} pd=pd0 send_ops_flags=SEND)"));
-  CHECK_FALSE(made.id().native_handle()->send_cq);
+  CHECK_FALSE(made.identifier().native_handle()->send_cq);
   CHECK(made.accept());
 }
 

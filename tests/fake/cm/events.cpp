@@ -158,12 +158,12 @@ TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
   const cm::event event =
       taken({.type = RDMA_CM_EVENT_ESTABLISHED, .private_data = "hello", .connection = sent});
   CHECK(text(event.private_data()) == "hello");
-  const cm::connection_parameters told = event.parameters();
+  const cm::peer_parameters told = event.parameters();
   CHECK(told.max_destination_read_atomic == 3);
   CHECK(told.max_initiator_read_atomic == 4);
   CHECK(told.flow_control);
   CHECK(told.retry_count == 5);
-  CHECK(told.receiver_not_ready_retry_count == 6);
+  CHECK(told.rnr_retry_count == 6);
   CHECK(told.has_shared_receive_queue);
   CHECK(told.queue_pair_number == adverb::qp_number{0x77});
 }

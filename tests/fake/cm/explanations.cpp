@@ -55,7 +55,7 @@ struct fixture : cm_bench {
 
   [[nodiscard]] std::string why(std::string_view verb, int error, const cm::socket_address& to = {},
                                 const cm::socket_address& from = {}) {
-    const adverb::text<512> words{[&](adverb::text_writer& writer) {
+    const adverb::static_string<512> words{[&](adverb::text_writer& writer) {
       detail::explain_call(writer,
                            {verb, std::error_code{error, std::generic_category()}, &id, to, from});
     }};
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(fixture, "an address is found by its interface") {
 
 TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are listed, of one family") {
   const auto listed = [&](cm::address_family family) {
-    const adverb::text<512> words{
+    const adverb::static_string<512> words{
         [&](adverb::text_writer& writer) { detail::put_rdma_addresses(writer, family); }};
     return std::string{words.view()};
   };
@@ -113,7 +113,7 @@ TEST_CASE("no more addresses are listed than can be read") {
   for (std::uint8_t number = 0; number < 100; ++number)
     many.push_back({"rxe0", {adverb::ipv4_address{10, 0, 1, number}, 0}});
   const auto listed = [] {
-    const adverb::text<512> words{[](adverb::text_writer& writer) {
+    const adverb::static_string<512> words{[](adverb::text_writer& writer) {
       detail::put_rdma_addresses(writer, cm::address_family::ipv4);
     }};
     return std::string{words.view()};
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(fixture, "why a step is refused") {
 TEST_CASE_METHOD(fixture, "what it means that nothing came") {
   is_at(at("10.0.0.1", 5), at(far_away, 7471));
   const auto silence = [&](std::string_view verb) {
-    const adverb::text<512> words{[&](adverb::text_writer& writer) {
+    const adverb::static_string<512> words{[&](adverb::text_writer& writer) {
       detail::explain_silence(writer, verb, &id, std::chrono::seconds{3});
     }};
     return std::string{words.view()};
@@ -253,7 +253,7 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words"
   const auto of = [&](rdma_cm_event_type type, int status) {
     manager.raise(own.native_handle(), {type, status});
     const cm::event event = *channel.next_event();
-    const adverb::text<512> words{
+    const adverb::static_string<512> words{
         [&](adverb::text_writer& writer) { detail::explain_event(writer, event); }};
     return meaning{detail::errno_of(event), std::string{words.view()}};
   };
@@ -295,7 +295,7 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words"
 
 TEST_CASE("why there is no event channel", "[rdma_create_event_channel]") {
   const auto why = [](int error) {
-    const adverb::text<512> words{[&](adverb::text_writer& writer) {
+    const adverb::static_string<512> words{[&](adverb::text_writer& writer) {
       detail::explain_event_channel(writer, std::error_code{error, std::generic_category()});
     }};
     return std::string{words.view()};

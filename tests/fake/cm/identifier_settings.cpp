@@ -68,18 +68,17 @@ TEST_CASE_METHOD(fixture, "each path that librdmacm found is told") {
 TEST_CASE_METHOD(fixture, "enhancements are told, and those of the peer are heard",
                  "[rdma_set_local_ece][rdma_get_remote_ece]") {
   CHECK_THAT(log_of([&] {
-               id.set_local_enhancements({.vendor_id = 0x15b3, .options = 0x77});
-               (void)id.remote_enhancements();
+               id.set_local_ece({.vendor_id = 0x15b3, .options = 0x77});
+               (void)id.remote_ece();
              }),
              is_log(R"(
     rdma_set_local_ece id0 vendor_id=0x15b3 options=0x77
     rdma_get_remote_ece id0)"));
-  CHECK(id.remote_enhancements() ==
-        adverb::connection_enhancements{.vendor_id = 0x1234, .options = 0x5});
+  CHECK(id.remote_ece() == adverb::ece{.vendor_id = 0x1234, .options = 0x5});
 
   adverb::failure why;
   machine.fail<called::rdma_get_remote_ece>(EIO);
-  CHECK(id.remote_enhancements(why) == adverb::connection_enhancements{});
+  CHECK(id.remote_ece(why) == adverb::ece{});
   CHECK(why.code() == std::errc::io_error);
 }
 
@@ -99,7 +98,7 @@ TEST_CASE_METHOD(fixture, "a request is rejected for its enhancements, with word
   id.listen(1);
   manager.request(id.native_handle());
   const cm::identifier request = channel.next_event()->take_request();
-  CHECK_THAT(log_of([&] { request.reject_enhancements(cm::private_data::of("no")); }), is_log(R"(
+  CHECK_THAT(log_of([&] { request.reject_ece(cm::private_data::of("no")); }), is_log(R"(
     rdma_reject_ece id1 private_data="\x02\x00no")"));
 }
 
@@ -131,10 +130,10 @@ TEST_CASE_METHOD(fixture, "each setting that fails names the verb and the identi
   option_failed([&](auto&&... policy) { id.set_acknowledge_timeout(1s, policy...); });
   option_failed([&](auto&&... policy) { id.set_path({}, policy...); });
   CHECK(message_of<called::rdma_set_local_ece>(EIO, [&](auto&&... policy) {
-          id.set_local_enhancements({}, policy...);
+          id.set_local_ece({}, policy...);
         }) == "rdma_set_local_ece" + rest);
   CHECK(message_of<called::rdma_get_remote_ece>(EIO, [&](auto&&... policy) {
-          (void)id.remote_enhancements(policy...);
+          (void)id.remote_ece(policy...);
         }) == "rdma_get_remote_ece" + rest);
   CHECK(message_of<called::rdma_notify>(EIO, [&](auto&&... policy) {
           id.notify(adverb::async_event_type::communication_established, policy...);

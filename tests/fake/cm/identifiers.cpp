@@ -65,8 +65,8 @@ TEST_CASE_METHOD(fixture, "an identifier is made for a channel and a port space"
     CHECK_FALSE(made.context());
     CHECK_FALSE(made.protection_domain());
     CHECK_FALSE(made.queue_pair<rc>());
-    CHECK_FALSE(made.send_completion_queue());
-    CHECK_FALSE(made.receive_completion_queue());
+    CHECK_FALSE(made.send_cq());
+    CHECK_FALSE(made.recv_cq());
     CHECK(made.port() == adverb::port_number{0});
     CHECK(made.local_address().is_empty());
     CHECK(made.peer_address().is_empty());
@@ -128,8 +128,8 @@ TEST_CASE_METHOD(fixture, "a queue pair is made in librdmacm's domain, or in the
   CHECK(id.queue_pair<rc>().native_handle()->state == IBV_QPS_INIT);
   CHECK(id.queue_pair<rc>().native_handle()->pd == manager.domain());
   CHECK_FALSE(id.queue_pair<ud>());
-  CHECK(id.send_completion_queue().native_handle() == id.native_handle()->send_cq);
-  CHECK(id.receive_completion_queue().native_handle() == id.native_handle()->recv_cq);
+  CHECK(id.send_cq().native_handle() == id.native_handle()->send_cq);
+  CHECK(id.recv_cq().native_handle() == id.native_handle()->recv_cq);
   CHECK_THAT(log_of([&] {
                id.destroy_queue_pair();
                id.destroy_queue_pair();
@@ -153,8 +153,8 @@ TEST_CASE_METHOD(fixture, "own completion queues are handed over, and others are
     rdma_create_qp id0 pd0 qp_type=RC send_cq=cq0 recv_cq=cq0 cap={max_send_wr=1 max_recv_wr=1
       max_send_sge=1 max_recv_sge=1})"));
   CHECK(id.native_handle()->send_cq == nullptr);
-  CHECK(id.send_completion_queue() == queue);
-  CHECK(id.receive_completion_queue() == queue);
+  CHECK(id.send_cq() == queue);
+  CHECK(id.recv_cq() == queue);
   id.destroy_queue_pair();
 }
 
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(fixture, "a shared receive queue that is refused says what is t
                  "[rdma_create_srq]") {
   resolve();
   CHECK(failing<called::rdma_create_srq>(EINVAL, [&](auto&&... policy) {
-          id.create_shared_receive_queue({.max_wr = 100'000}, {}, policy...);
+          id.create_srq({.max_wr = 100'000}, {}, policy...);
         }).explanation() == "max_wr is 100000, the device allows 2048");
 }
 
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(fixture, "a request to connect says what was asked for", "[rdma
                            .max_destination_read_atomic = std::uint8_t{3},
                            .max_initiator_read_atomic = std::uint8_t{4},
                            .retry_count = 5,
-                           .receiver_not_ready_retry_count = 2,
+                           .rnr_retry_count = 2,
                            .flow_control = false,
                            .queue_pair_number = adverb::qp_number{0x55},
                            .has_shared_receive_queue = true});

@@ -14,7 +14,7 @@ constexpr auto rc = adverb::transport::rc;
 
 struct fixture : identifier_bench {
   fixture() {
-    adverb::detail::kept_domains::release_all();
+    adverb::detail::default_domains::release_all();
     id.bind(here);
     machine.forget_calls();
   }
@@ -66,22 +66,22 @@ TEST_CASE_METHOD(fixture, "a domain in which librdmacm makes something is kept",
   SECTION("a queue pair with operations") {
     id.create_queue_pair<rc>({.send_operations = adverb::send_operation::send}, {});
   }
-  SECTION("a shared receive queue") { id.create_shared_receive_queue({.max_wr = 4}); }
+  SECTION("a shared receive queue") { id.create_srq({.max_wr = 4}); }
   SECTION("a shared receive queue of XRC") {
     const adverb::completion_queue queue{id.context(), 8};
-    id.create_xrc_shared_receive_queue({.max_wr = 4}, queue);
-    id.destroy_shared_receive_queue();
+    id.create_xrc_srq({.max_wr = 4}, queue);
+    id.destroy_srq();
   }
   CHECK(keepers() == 1);
 }
 
 TEST_CASE_METHOD(fixture, "where the program's own domain is used nothing is kept") {
   const adverb::protection_domain own{id.context()};
-  id.create_shared_receive_queue({.max_wr = 4}, own);
+  id.create_srq({.max_wr = 4}, own);
   id.create_queue_pair<rc>({}, own);
   CHECK(keepers_made() == 0);
   id.destroy_queue_pair();
-  id.destroy_shared_receive_queue();
+  id.destroy_srq();
 }
 
 TEST_CASE_METHOD(fixture, "a listener on every address has no device, and nothing is kept of it") {

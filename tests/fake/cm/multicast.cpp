@@ -122,7 +122,7 @@ TEST_CASE_METHOD(member, "a membership is a destination until it is left",
     ibv_create_ah pd0 attr={port_num=1 grh={dgid=ff0e::ef07:701 sgid_index=2}})"));
   REQUIRE(joined);
   CHECK(joined.group() == group);
-  CHECK(joined.id() == endpoint.id());
+  CHECK(joined.identifier() == endpoint.identifier());
   CHECK(joined.queue_pair() == adverb::multicast_qp_number);
   CHECK(joined.queue_key() == cm::datagram_queue_key);
   REQUIRE(joined.address().route);
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(member, "a membership is a destination until it is left",
     CHECK_FALSE(code);
     CHECK_FALSE(joined);
     CHECK(joined.group().is_empty());
-    CHECK_FALSE(joined.id());
+    CHECK_FALSE(joined.identifier());
   };
   CHECK_THAT(machine.lines_of(close), is_log(R"(
     ibv_destroy_ah ah0
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(member, "the loss of a group is that of no other one that is jo
   fake::cm_event lost{RDMA_CM_EVENT_MULTICAST_ERROR, -ENETUNREACH};
   lost.datagram.qp_num = 0xffffff;
   lost.datagram.private_data = machine.calls<called::rdma_join_multicast>()[0].context;
-  manager.raise(endpoint.id().native_handle(), lost);
+  manager.raise(endpoint.identifier().native_handle(), lost);
   const auto second = endpoint.join(other_group);
   REQUIRE(second);
   CHECK_FALSE(second.is_lost());
@@ -269,7 +269,7 @@ TEST_CASE_METHOD(member, "the loss of a group is that of no other one that is jo
 
   auto third = endpoint.join(*cm::socket_address::parse("239.7.7.3", 0));
   lost.datagram.private_data = machine.calls<called::rdma_join_multicast>()[2].context;
-  manager.raise(endpoint.id().native_handle(), lost);
+  manager.raise(endpoint.identifier().native_handle(), lost);
   {
     const auto event = endpoint.next_event();
     REQUIRE(event);
@@ -316,7 +316,7 @@ TEST_CASE("a group is joined on a shared channel", "[rdma_join_multicast]") {
   event = channel.next_event();
   CHECK(joining_too.finish(*event));
 
-  bench.manager.raise(endpoint.id().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR});
+  bench.manager.raise(endpoint.identifier().native_handle(), {RDMA_CM_EVENT_MULTICAST_ERROR});
   event = channel.next_event();
   other.note(*event);
   CHECK_FALSE(joined.is_lost());

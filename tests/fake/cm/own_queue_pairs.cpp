@@ -62,7 +62,7 @@ TEST_CASE_METHOD(fixture, "an answer that does not come in time is waited for ag
     CHECK_FALSE(ready.connect({}, 100s, why));
     CHECK(why.code() == std::errc::interrupted);
   }
-  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE, 0, "welcome"});
+  manager.raise(ready.identifier().native_handle(), {RDMA_CM_EVENT_CONNECT_RESPONSE, 0, "welcome"});
   const auto connection = ready.connect({}, 1s, why);
   CHECK_FALSE(why);
   REQUIRE(connection);
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(fixture, "a confirmation that does not come in time is waited f
     CHECK_FALSE(ready.accept({}, 100s, why));
     CHECK(why.code() == std::errc::interrupted);
   }
-  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
+  manager.raise(ready.identifier().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
   CHECK(ready.accept({}, 1s, why));
   CHECK_FALSE(why);
   CHECK(machine.count<called::rdma_accept>() == 1);
@@ -177,7 +177,7 @@ TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, a
 TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers is set",
                  "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
   auto ready = ready_to_connect();
-  CHECK_THAT(log_of([&] { ready.offer_enhancements({.vendor_id = 0x1405, .options = 0x10}); }),
+  CHECK_THAT(log_of([&] { ready.offer_ece({.vendor_id = 0x1405, .options = 0x10}); }),
              is_log("rdma_set_local_ece id1 vendor_id=0x1405 options=0x10"));
   // The answer is set before RTR, and once: connecting goes on behind it.
   machine.fail<called::rdma_establish>(EIO);
@@ -208,10 +208,10 @@ TEST_CASE_METHOD(fixture, "enhancements that are not offered are not asked for")
 TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
                  "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
   auto request = requested(waiting);
-  const adverb::connection_enhancements offered = request.id().remote_enhancements();
+  const adverb::ece offered = request.identifier().remote_ece();
   CHECK(offered.vendor_id == 0x1234);
   fresh_pair pair = side.make();
-  request.id().set_local_enhancements(pair.set_enhancements(offered));
+  request.identifier().set_local_ece(pair.set_ece(offered));
   CHECK_THAT((machine.lines<called::set_ece, called::rdma_set_local_ece>()), is_log(R"(
     ibv_set_ece qp0 vendor_id=0x1234 options=0x5
     rdma_set_local_ece id1 vendor_id=0x1234 options=0x5)"));
@@ -223,8 +223,8 @@ TEST_CASE_METHOD(fixture, "a connection of one's own pair knows what it is made 
   auto connection = ready_to_connect().connect();
   CHECK(connection.context().native_handle() == side.device.native_handle());
   CHECK(connection.protection_domain().native_handle() == side.domain.native_handle());
-  CHECK(connection.send_completion_queue().native_handle() == side.queue.native_handle());
-  CHECK(connection.receive_completion_queue().native_handle() == side.queue.native_handle());
+  CHECK(connection.send_cq().native_handle() == side.queue.native_handle());
+  CHECK(connection.recv_cq().native_handle() == side.queue.native_handle());
   connection.queue_pair().post(adverb::receive().id(7)).check();
   CHECK_FALSE(connection.has_ended());
   connection.disconnect();

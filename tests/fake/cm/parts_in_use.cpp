@@ -42,7 +42,7 @@ struct fixture : identifier_bench {
     check_refused("rdma_destroy_srq on " + object +
                       ": EBUSY (Device or resource busy); still in use by " + children +
                       "; destroy these first",
-                  [&](auto&&... policy) { id.destroy_shared_receive_queue(policy...); });
+                  [&](auto&&... policy) { id.destroy_srq(policy...); });
   }
   /// Checks that all goes once nothing uses it, and is counted as before.
   void check_destroyed() {
@@ -64,7 +64,8 @@ TEST_CASE_METHOD(fixture, "a queue pair of an identifier is not destroyed under 
   id.bind(here.with_port(0));
   id.create_queue_pair<ud>({}, {});
   const auto pair = id.queue_pair<ud>();
-  const adverb::text<16> number{[&](adverb::text_writer& writer) { writer.put(pair.number()); }};
+  const adverb::static_string<16> number{
+      [&](adverb::text_writer& writer) { writer.put(pair.number()); }};
   {
     const adverb::multicast_attachment attachment{pair, adverb::gid{fake::ipv4_gid(239, 1, 2, 3)}};
     check_pair_refused("fake0 qp " + std::string{number.view()}, "1 multicast attachment");
@@ -76,14 +77,13 @@ TEST_CASE_METHOD(fixture, "completion queues of an identifier are not destroyed 
                  "[rdma_destroy_qp][rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   {
-    const adverb::completion_reservation room{id.send_completion_queue(), 1};
+    const adverb::completion_reservation room{id.send_cq(), 1};
     check_pair_refused(named("cq", id.native_handle()->send_cq->handle),
                        "1 completion reservation");
   }
   {
     const auto pair = adverb::queue_pair<rc>::create(
-        id.protection_domain(),
-        {.send_cq = id.receive_completion_queue(), .recv_cq = id.receive_completion_queue()});
+        id.protection_domain(), {.send_cq = id.recv_cq(), .recv_cq = id.recv_cq()});
     check_pair_refused(named("cq", id.native_handle()->recv_cq->handle), "1 queue pair");
   }
   check_destroyed();
@@ -102,14 +102,14 @@ TEST_CASE_METHOD(fixture, "completion channels of an identifier are not destroye
 
 TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destroyed under pairs",
                  "[rdma_destroy_srq][rdma_destroy_id]") {
-  id.create_shared_receive_queue({.max_wr = 4});
+  id.create_srq({.max_wr = 4});
   const std::string name = named("srq", id.native_handle()->srq->handle);
   id.create_queue_pair<rc>({}, {});
   SECTION("not under its own") { check_receive_queue_refused(name, "1 queue pair"); }
   SECTION("nor under others") {
     const cm::identifier other = cm::identifier::create(channel, cm::port_space::tcp);
     other.bind(here.with_port(0));
-    other.create_queue_pair<rc>({.srq = id.shared_receive_queue()}, {});
+    other.create_queue_pair<rc>({.srq = id.srq()}, {});
     check_receive_queue_refused(name, "1 queue pair, 1 connection or other rdma_cm identifier");
     check_refused("rdma_destroy_id on " + name +
                       ": EBUSY (Device or resource busy); still in use by 1 connection or other "
@@ -120,8 +120,8 @@ TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destro
     check_receive_queue_refused(name, "1 connection or other rdma_cm identifier");
   }
   if (id.queue_pair<rc>()) id.destroy_queue_pair();
-  id.destroy_shared_receive_queue();
-  CHECK_FALSE(id.shared_receive_queue());
+  id.destroy_srq();
+  CHECK_FALSE(id.srq());
   check_destroyed();
 }
 
@@ -130,18 +130,18 @@ TEST_CASE_METHOD(fixture,
                  "[rdma_destroy_srq]") {
   // The pair takes its receives from elsewhere.
   const adverb::shared_receive_queue elsewhere{id.protection_domain(), {.max_wr = 4}};
-  id.create_shared_receive_queue({.max_wr = 4});
+  id.create_srq({.max_wr = 4});
   id.create_queue_pair<rc>({.srq = elsewhere}, {});
   check_receive_queue_refused(named("cq", id.native_handle()->send_cq->handle), "1 queue pair");
   id.destroy_queue_pair();
-  id.destroy_shared_receive_queue();
+  id.destroy_srq();
 }
 
 TEST_CASE_METHOD(fixture, "an identifier that dies under others is told, and left alone",
                  "[rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   rdma_cm_id* const native = id.native_handle();
-  const adverb::completion_reservation room{id.send_completion_queue(), 1};
+  const adverb::completion_reservation room{id.send_cq(), 1};
   machine.forget_calls();
   {
     const told_failures told;

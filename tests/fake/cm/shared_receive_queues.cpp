@@ -14,10 +14,10 @@ TEST_CASE("A shared receive queue of XRC is made with the objects that are given
     adverb::completion_queue queue{far.context(), 8};
     adverb::xrc_domain xrc{far.context()};
 
-    far.id().create_xrc_shared_receive_queue({.max_wr = 4}, queue, xrc, domain);
+    far.identifier().create_xrc_srq({.max_wr = 4}, queue, xrc, domain);
     CHECK_THAT(bench.machine.lines<called::rdma_create_srq_ex>(), is_log(R"(
     rdma_create_srq_ex id0 attr={max_wr=4 max_sge=1} srq_type=XRC pd=pd1 xrcd=xrcd0 cq=cq0)"));
-    CHECK(far.id().shared_receive_queue());
+    CHECK(far.identifier().srq());
 
     // What the queue stands on, the identifier stands on.
     const auto is_in_use = [](auto& parent) {
@@ -41,10 +41,10 @@ TEST_CASE("A shared receive queue of XRC that cannot be made leaves the identifi
   const adverb::completion_queue queue{far.context(), 8};
   bench.machine.fail<called::rdma_create_srq_ex>(EOPNOTSUPP);
   adverb::failure why;
-  far.id().create_xrc_shared_receive_queue({.max_wr = 4}, queue, {}, {}, why);
+  far.identifier().create_xrc_srq({.max_wr = 4}, queue, {}, {}, why);
   CHECK(why.verb() == "rdma_create_srq_ex");
   CHECK(why.code() == std::errc::operation_not_supported);
-  CHECK_FALSE(far.id().shared_receive_queue());
+  CHECK_FALSE(far.identifier().srq());
   CHECK_THAT(bench.machine.lines<called::rdma_create_srq_ex>(), is_log(R"(
     rdma_create_srq_ex id0 attr={max_wr=4 max_sge=1} srq_type=XRC pd=pd0 cq=cq0)"));
 }

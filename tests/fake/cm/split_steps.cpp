@@ -75,9 +75,9 @@ TEST_CASE_METHOD(split, "each step of a connector is started, announced and fini
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(ready.finish(code));
   CHECK_FALSE(code);
-  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
+  manager.raise(ready.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
   CHECK_FALSE(ready.finish());
-  manager.raise(ready.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED, 0, "welcome"});
+  manager.raise(ready.identifier().native_handle(), {RDMA_CM_EVENT_ESTABLISHED, 0, "welcome"});
   CHECK(is_readable(ready.file_descriptor()));
   const auto connection = ready.finish();
   REQUIRE(connection);
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(split, "requests are taken and accepted without blocking", "[rd
   const auto at = listener::create(here);
   CHECK_FALSE(at.try_next_request());
   CHECK_FALSE(is_readable(at.file_descriptor()));
-  manager.request(at.id().native_handle(), "hello");
+  manager.request(at.identifier().native_handle(), "hello");
   CHECK(is_readable(at.file_descriptor()));
   auto request = at.try_next_request();
   REQUIRE(request);
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(split, "requests are taken and accepted without blocking", "[rd
   manager.answer<called::rdma_accept>({});
   waiting.start_accept();
   CHECK_FALSE(waiting.finish());
-  manager.raise(waiting.id().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
+  manager.raise(waiting.identifier().native_handle(), {RDMA_CM_EVENT_ESTABLISHED});
   const auto connection = waiting.finish();
   REQUIRE(connection);
   CHECK(connection.private_data().size() == 5);
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(split, "requests are taken and accepted without blocking", "[rd
 
 TEST_CASE_METHOD(split, "an event of a listener that is no request is reported") {
   const auto at = listener::create(here);
-  manager.raise(at.id().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL});
+  manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL});
   std::error_code code;
   CHECK_FALSE(at.try_next_request(code));
   CHECK(code == std::errc::no_such_device);
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(split, "a connection ends without blocking", "[rdma_disconnect]
   connection.start_disconnect();
   CHECK_FALSE(connection.next_event());
   CHECK_FALSE(connection.has_ended());
-  manager.raise(connection.id().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
+  manager.raise(connection.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
   CHECK(connection.next_event());
   CHECK(connection.has_ended());
 }
@@ -211,10 +211,10 @@ TEST_CASE_METHOD(shared, "many set-ups share a channel, and each takes its own e
   auto of_other = next();
   CHECK(other.finish(of_other));
 
-  manager.request(at.id().native_handle(), "hello");
+  manager.request(at.identifier().native_handle(), "hello");
   auto asked = next();
   auto waiting = at.take_request(asked).create_queue_pair();
-  CHECK(waiting.id().channel() == channel);
+  CHECK(waiting.identifier().channel() == channel);
   waiting.start_accept();
   auto confirmed = next();
   auto connection = waiting.finish(confirmed);
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(shared, "many set-ups share a channel, and each takes its own e
   CHECK(machine.count<called::rdma_migrate_id>() == 0);
   CHECK(machine.count<called::rdma_create_event_channel>() == 1);
 
-  manager.raise(connection.id().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
+  manager.raise(connection.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
   {
     const auto ended = next();
     connection.note(ended);
@@ -246,9 +246,8 @@ TEST_CASE_METHOD(shared, "what would wait on a shared channel is refused") {
   auto connection = connected();
   connection.migrate(channel);
   adverb::completion one[1];
-  refused([&](auto&&... policy) {
-    (void)connection.wait(connection.receive_completion_queue(), one, 1s, policy...);
-  });
+  refused(
+      [&](auto&&... policy) { (void)connection.wait(connection.recv_cq(), one, 1s, policy...); });
   refused([&](auto&&... policy) { (void)connection.next_event(policy...); });
   refused([&](auto&&... policy) { connection.wait_disconnected(1s, policy...); });
   refused([&](auto&&... policy) { connection.disconnect(1s, policy...); });
@@ -263,12 +262,12 @@ TEST_CASE_METHOD(shared, "what would wait on a shared channel is refused") {
 TEST_CASE_METHOD(shared, "a connection moves to a shared channel, with the events that nobody took",
                  "[rdma_migrate_id]") {
   auto connection = ready().connect({}, 1s);
-  manager.raise(connection.id().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
+  manager.raise(connection.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
   connection.migrate(channel);
   CHECK(connection.file_descriptor() == channel.file_descriptor());
   {
     const auto ended = next();
-    CHECK(ended.identifier() == connection.id());
+    CHECK(ended.identifier() == connection.identifier());
     connection.note(ended);
   }
   CHECK(connection.has_ended());
@@ -296,9 +295,8 @@ TEST_CASE_METHOD(split, "a descriptor ends the wait for completions", "[ibv_get_
   auto connection = connected();
   adverb::completion batch[4];
   std::error_code code = std::make_error_code(std::errc::io_error);
-  CHECK(
-      connection.wait(connection.receive_completion_queue(), batch, awake.endless(), code).empty());
+  CHECK(connection.wait(connection.recv_cq(), batch, awake.endless(), code).empty());
   CHECK_FALSE(code);
-  CHECK(connection.receive_completion_queue().wait(batch, awake.endless(), code).empty());
+  CHECK(connection.recv_cq().wait(batch, awake.endless(), code).empty());
   CHECK_FALSE(code);
 }

@@ -30,13 +30,13 @@ class connection_pair<Transport, cm::pair_owner::librdmacm> {
   }
   [[nodiscard]] static cm::event_type answer() noexcept { return cm::event_type::established; }
 
-  static void connect(cm::identifier_ref id, const cm::connection_options& options,
+  static void connect(cm::identifier_ref id, const cm::connection_parameters& options,
                       on_failure policy) {
     id.connect(options, policy);
   }
   static void establish(cm::identifier_ref, on_failure policy) { policy.clear(); }
-  static void accept(cm::identifier_ref id, const cm::connection_options& options,
-                     const cm::connection_parameters&, on_failure policy) {
+  static void accept(cm::identifier_ref id, const cm::connection_parameters& options,
+                     const cm::peer_parameters&, on_failure policy) {
     id.accept(options, policy);
   }
   static void flush(on_failure policy) { policy.clear(); }
@@ -60,12 +60,11 @@ class connection_pair<Transport, cm::pair_owner::program> {
                                      : cm::event_type::connect_response;
   }
 
-  void offer_enhancements(cm::identifier_ref id, const connection_enhancements& offered,
-                          on_failure policy) {
-    id.set_local_enhancements(offered, policy);
-    if (!policy.failed()) offers_enhancements_ = true;
+  void offer_ece(cm::identifier_ref id, const ece& offered, on_failure policy) {
+    id.set_local_ece(offered, policy);
+    if (!policy.failed()) offers_ece_ = true;
   }
-  void connect(cm::identifier_ref id, const cm::connection_options& options,
+  void connect(cm::identifier_ref id, const cm::connection_parameters& options,
                on_failure policy) const {
     id.connect(options_for_own_pair(options, pair_.native_handle()), policy);
   }
@@ -73,18 +72,18 @@ class connection_pair<Transport, cm::pair_owner::program> {
   void establish(cm::identifier_ref id, on_failure policy) {
     policy.clear();
     if (is_iwarp(pair_.context())) return;
-    if (offers_enhancements_ && reached_ == qp_state::init) {
-      const connection_enhancements answer = id.remote_enhancements(policy);
+    if (offers_ece_ && reached_ == qp_state::init) {
+      const ece answer = id.remote_ece(policy);
       if (policy.failed()) return;
       if (answer.vendor_id != 0) {
-        pair_.set_enhancements(answer, policy);
+        pair_.set_ece(answer, policy);
         if (policy.failed()) return;
       }
     }
     if (connect_own_pair(id, pair_.native_handle(), reached_, {}, policy)) id.establish(policy);
   }
-  void accept(cm::identifier_ref id, const cm::connection_options& options,
-              const cm::connection_parameters& asked, on_failure policy) {
+  void accept(cm::identifier_ref id, const cm::connection_parameters& options,
+              const cm::peer_parameters& asked, on_failure policy) {
     const read_atomic_limits limits = granted_limits(options, asked, pair_.context(), policy);
     if (!policy.failed() && connect_own_pair(id, pair_.native_handle(), reached_, limits, policy))
       id.accept(options_for_own_pair(options, pair_.native_handle()), policy);
@@ -107,7 +106,7 @@ class connection_pair<Transport, cm::pair_owner::program> {
   adverb::queue_pair<Transport, qp_state::any> pair_;
   /// How far the pair has been driven.
   qp_state reached_ = qp_state::init;
-  bool offers_enhancements_ = false;
+  bool offers_ece_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

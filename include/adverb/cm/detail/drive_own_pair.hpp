@@ -9,9 +9,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/cm/connection_options.hpp>
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/identifier.hpp>
+#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -25,8 +25,8 @@ struct read_atomic_limits {
 
 /// What the acceptance of a request grants: what the program says, or else what the peer asks for
 /// and the device has.
-[[nodiscard]] inline read_atomic_limits granted_limits(const cm::connection_options& options,
-                                                       const cm::connection_parameters& asked,
+[[nodiscard]] inline read_atomic_limits granted_limits(const cm::connection_parameters& options,
+                                                       const cm::peer_parameters& asked,
                                                        context_ref context, on_failure policy) {
   const device_attributes device = context.query_device(policy);
   if (policy.failed()) return {};
@@ -92,8 +92,8 @@ inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reac
 }
 
 /// What goes over the wire for a pair that the identifier does not know.
-[[nodiscard]] inline cm::connection_options options_for_own_pair(cm::connection_options options,
-                                                                 const ibv_qp* pair) noexcept {
+[[nodiscard]] inline cm::connection_parameters options_for_own_pair(
+    cm::connection_parameters options, const ibv_qp* pair) noexcept {
   options.queue_pair_number = static_cast<qp_number>(pair->qp_num);
   options.has_shared_receive_queue = pair->srq != nullptr;
   return options;

@@ -79,8 +79,8 @@ inline void explain_lookup(failure_description& description, const lookup& wante
 /// The same, with the host and the service named as what the call was on.
 inline void describe_lookup(failure_description& description, const lookup& wanted) {
   // Leaves room for what is to be said of them.
-  const text<128> host{[&](text_writer& writer) { writer.put(wanted.host); }};
-  const text<64> service{[&](text_writer& writer) { writer.put(wanted.service); }};
+  const static_string<128> host{[&](text_writer& writer) { writer.put(wanted.host); }};
+  const static_string<64> service{[&](text_writer& writer) { writer.put(wanted.service); }};
   description.object(
       [&](text_writer& writer) { writer.put(host.view()).put(":").put(service.view()); });
   explain_lookup(description, {host, service, wanted.family, wanted.numeric_host});

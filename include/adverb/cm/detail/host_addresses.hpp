@@ -28,8 +28,8 @@ class host_addresses {
     // One entry an address, instead of one for each type of socket.
     hints.ai_socktype = SOCK_STREAM;
     // What is too long is cut so that it is no name.
-    const text<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
-    const text<8> service{[&](text_writer& writer) { writer.decimal(port); }};
+    const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
+    const static_string<8> service{[&](text_writer& writer) { writer.decimal(port); }};
     check_looked_up(
         policy, "getaddrinfo", cm::lookup_category(),
         [&] {

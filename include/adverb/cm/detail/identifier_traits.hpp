@@ -43,13 +43,13 @@ struct identifier_traits {
   static void for_each_parent(const rdma_cm_id* id, const Function& function) noexcept {
     function(id->channel);
     if (id->qp != nullptr) queue_pair_traits::for_each_parent(id->qp, function);
-    if (id->srq != nullptr) completing_receive_queue_traits::for_each_parent(id->srq, function);
+    if (id->srq != nullptr) srq_with_cq_traits::for_each_parent(id->srq, function);
   }
   /// What librdmacm made for it, of which it would not tell that it cannot be destroyed.
   template <class Function>
   static void for_each_part(const rdma_cm_id* id, const Function& function) noexcept {
     function(queue_pair_traits{}, id->qp);
-    function(completing_receive_queue_traits{}, id->srq);
+    function(srq_with_cq_traits{}, id->srq);
     for_each_completion_part(id, function);
   }
   /// The completion queues, which go with the queue pair, or with the shared receive queue of XRC.

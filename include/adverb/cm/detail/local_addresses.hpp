@@ -30,8 +30,8 @@ void for_each_local_address(const Function& function) {
 }
 
 /// The name of the interface that has an address; empty when none has.
-[[nodiscard]] inline text<IF_NAMESIZE> interface_of(const cm::socket_address& wanted) {
-  return text<IF_NAMESIZE>{[&](text_writer& writer) {
+[[nodiscard]] inline static_string<IF_NAMESIZE> interface_of(const cm::socket_address& wanted) {
+  return static_string<IF_NAMESIZE>{[&](text_writer& writer) {
     for_each_local_address([&](const cm::socket_address& address, const ifaddrs& entry) {
       const bool found =
           address.ipv4() == wanted.ipv4() && address.ipv6() == wanted.ipv6() &&

@@ -81,7 +81,7 @@ class common_completion_queue_base : public handle_base<Native> {
 
   /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
   /// next of a solicited message or error. A completion that is already there gives none: prefer
-  /// `wait` and `arm_and_drain`, which get this right. Wraps: ibv_req_notify_cq(3).
+  /// `wait` and `arm_and_poll`, which get this right. Wraps: ibv_req_notify_cq(3).
   void request_notification(bool solicited_only = false, on_failure policy = throwing{}) const {
     if (!detail::check_present(policy, "ibv_req_notify_cq", this->native_handle())) return;
     const int result = ibv_req_notify_cq(plain(), solicited_only ? 1 : 0);
@@ -201,7 +201,7 @@ class common_completion_queue_base : public handle_base<Native> {
 
   /// Empties the queue, arms it, and empties it again.
   template <class Poll>
-  void arm_and_drain_with(const Poll& poll, on_failure policy) const {
+  void arm_and_poll_with(const Poll& poll, on_failure policy) const {
     const auto drain = [&] {
       while (poll(policy) != 0)
         if (policy.failed()) return;
@@ -258,7 +258,7 @@ class common_completion_queue_base : public handle_base<Native> {
     const auto event = channel().next_event(policy);
     return event && holds(policy, verb, event->native_handle() == plain(),
                           "an event of another queue came: a channel that several queues share "
-                          "needs next_event and arm_and_drain");
+                          "needs next_event and arm_and_poll");
   }
 
   /// Reports (EINVAL) a condition that does not hold.

@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include <adverb/core/detail/known_objects.hpp>
+#include <adverb/core/detail/live_objects.hpp>
 #include <adverb/core/detail/side_table.hpp>
 #include <adverb/core/object_kind.hpp>
 
@@ -25,7 +25,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 
   void remove_child(const void* parent, object_kind kind) noexcept {
     const lock guard{*this};
-    known_object* const found = objects_.find(parent);
+    live_object* const found = objects_.find(parent);
     if (found == nullptr) return;
     std::uint32_t& count = found->children.of[static_cast<std::size_t>(kind)];
     // Zero when C code has given the object another parent since it was counted.
@@ -36,7 +36,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept {
     const lock guard{*this};
-    const known_object* const found = objects_.find(parent);
+    const live_object* const found = objects_.find(parent);
     return found == nullptr ? child_counts{} : found->children;
   }
 
@@ -48,13 +48,13 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   }
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
     const lock guard{*this};
-    const known_object* const found = objects_.find(child);
+    const live_object* const found = objects_.find(child);
     return found == nullptr ? noted_parents{} : found->parents;
   }
   /// Hands out what was noted, and remembers it no more.
   noted_parents take_noted_parents(const void* child) noexcept {
     const lock guard{*this};
-    known_object* const found = objects_.find(child);
+    live_object* const found = objects_.find(child);
     if (found == nullptr) return {};
     noted_parents taken = std::exchange(found->parents, {});
     if (found->empty()) objects_.remove(found);
@@ -62,7 +62,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   }
 
  private:
-  known_objects objects_;
+  live_objects objects_;
 };
 
 /// Passes on what making an object gave, and notes the parents that its C struct does not name.

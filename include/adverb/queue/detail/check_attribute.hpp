@@ -23,17 +23,17 @@ constexpr void refuse_attribute() noexcept {
                 "XRC): call init().allow(...)");
   static_assert(!is_one_of(queue_key),
                 "only datagram pairs (UD) have a queue key: call init().queue_key(...)");
-  static_assert(!is_one_of(address | remote_queue_pair | receive_sequence_number | path_mtu),
+  static_assert(!is_one_of(address | remote_queue_pair | rq_psn | path_mtu),
                 "the peer and the way to it are given in RTR of connections (RC, UC, XRC): call "
                 "rtr().remote(...); a datagram (UD) names its destination itself: "
                 "send(...).to(destination)");
-  static_assert(!is_one_of(max_destination_read_atomic | receiver_not_ready_timer),
+  static_assert(!is_one_of(max_destination_read_atomic | rnr_timer),
                 "what the peer may ask for is limited in RTR of RC and of XRC targets: call "
-                "rtr().max_destination_read_atomic(...) or rtr().receiver_not_ready_timer(...)");
-  static_assert(!is_one_of(acknowledge_timeout | retry_count | receiver_not_ready_retry_count |
-                           max_initiator_read_atomic),
-                "timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): "
-                "call rts().retry_count(...) and so on");
+                "rtr().max_destination_read_atomic(...) or rtr().rnr_timer(...)");
+  static_assert(
+      !is_one_of(acknowledge_timeout | retry_count | rnr_retry_count | max_initiator_read_atomic),
+      "timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): "
+      "call rts().retry_count(...) and so on");
   static_assert(!is_one_of(alternate_path | path_migration_state),
                 "paths migrate of connections only (RC, UC, XRC): call rtr().alternate_path(...), "
                 "then rts().path_migration(...)");

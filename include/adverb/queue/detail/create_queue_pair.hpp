@@ -60,7 +60,7 @@ inline void explain_creation(text_writer& writer, const std::error_code& code, c
   explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
   explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
   explain_other_device(problems, "srq", options.srq.native_handle(), context);
-  if (options.srq && completing_receive_queue_traits::has_xrc_domain(options.srq.native_handle()))
+  if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
     problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
   if (problems.empty() && options.max_inline_data > 0)
     problems.add([&](text_writer& out) {

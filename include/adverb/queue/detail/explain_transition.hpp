@@ -45,7 +45,7 @@ inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
     });
   };
   add_if_over("retry_count", values.retry_cnt);
-  add_if_over("receiver_not_ready_retry_count", values.rnr_retry);
+  add_if_over("rnr_retry_count", values.rnr_retry);
 }
 
 /// Adds which values are beyond what the device and the port allow.
@@ -98,7 +98,7 @@ inline void explain_transition(failure_description& description, const ibv_qp* q
                                transport service, qp_state from, qp_state to,
                                const ibv_qp_attr& values, qp_attributes mask, port_number port) {
   const context_ref context{queue_pair->context};
-  const text<32> states{[&](text_writer& writer) { writer.put(from).put("->").put(to); }};
+  const static_string<32> states{[&](text_writer& writer) { writer.put(from).put("->").put(to); }};
   description.detail(states)
       .object([&](text_writer& writer) {
         put_device(writer, queue_pair->context);

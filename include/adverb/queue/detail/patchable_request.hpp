@@ -13,8 +13,8 @@
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/destination.hpp>
 #include <adverb/queue/detail/payload.hpp>
-#include <adverb/queue/operations.hpp>
-#include <adverb/queue/window_operations.hpp>
+#include <adverb/queue/requests.hpp>
+#include <adverb/queue/window_requests.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -12,9 +12,9 @@
 #include <adverb/core/detail/indexed_values.hpp>
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/detail/thread_sanitizer.hpp>
-#include <adverb/queue/operations.hpp>
 #include <adverb/queue/post_result.hpp>
 #include <adverb/queue/postable.hpp>
+#include <adverb/queue/requests.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {

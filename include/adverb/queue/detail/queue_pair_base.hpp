@@ -13,16 +13,16 @@
 #include <adverb/core/detail/same_result.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/arriving_data.hpp>
-#include <adverb/queue/connection_enhancements.hpp>
 #include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/queue/ece.hpp>
 #include <adverb/queue/extended_sender.hpp>
+#include <adverb/queue/in_order_operation.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/rate_limit.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/window_calls.hpp>
-#include <adverb/queue/window_operations.hpp>
+#include <adverb/queue/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -44,16 +44,10 @@ class queue_pair_base : public handle_base<ibv_qp> {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
-  [[nodiscard]] completion_queue_ref send_completion_queue() const noexcept {
-    return native_handle()->send_cq;
-  }
-  [[nodiscard]] completion_queue_ref receive_completion_queue() const noexcept {
-    return native_handle()->recv_cq;
-  }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return native_handle()->send_cq; }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return native_handle()->recv_cq; }
   /// Where its receives are taken from, or empty when it has a receive queue of its own.
-  [[nodiscard]] reference<ibv_srq> shared_receive_queue() const noexcept {
-    return native_handle()->srq;
-  }
+  [[nodiscard]] reference<ibv_srq> srq() const noexcept { return native_handle()->srq; }
   /// The pointer that it was made with.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->qp_context; }
 
@@ -76,7 +70,7 @@ class queue_pair_base : public handle_base<ibv_qp> {
   }
 
   /// The enhancements that this side supports, or, once set, uses. Wraps: ibv_query_ece(3).
-  [[nodiscard]] connection_enhancements enhancements(on_failure policy = throwing{}) const {
+  [[nodiscard]] ece query_ece(on_failure policy = throwing{}) const {
     ibv_ece native{};
     if (!call(policy, "ibv_query_ece", [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
       return {};
@@ -84,8 +78,7 @@ class queue_pair_base : public handle_base<ibv_qp> {
   }
   /// Says which enhancements to use, and returns those of them that the provider accepted. Before
   /// RTR. Wraps: ibv_set_ece(3).
-  connection_enhancements set_enhancements(const connection_enhancements& chosen,
-                                           on_failure policy = throwing{}) const {
+  ece set_ece(const ece& chosen, on_failure policy = throwing{}) const {
     ibv_ece native{chosen.vendor_id, chosen.options, 0};
     if (!call(policy, "ibv_set_ece", [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
       return {};
@@ -95,7 +88,7 @@ class queue_pair_base : public handle_base<ibv_qp> {
   /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
   /// for the last one instead of for the completion. False for an empty pair.
   /// Wraps: ibv_query_qp_data_in_order(3).
-  [[nodiscard]] bool has_data_in_order(arriving_data data) const noexcept {
+  [[nodiscard]] bool has_data_in_order(in_order_operation data) const noexcept {
     ibv_qp* const pair = native_handle();
     return pair != nullptr &&
            ibv_query_qp_data_in_order(pair, static_cast<ibv_wr_opcode>(data), 0) != 0;

@@ -54,7 +54,7 @@ struct shared_receive_queue_traits {
 
 /// A shared receive queue that completes on its own: its C struct names neither the completion
 /// queue nor the XRC domain, so they are noted when it is made.
-struct completing_receive_queue_traits : shared_receive_queue_traits {
+struct srq_with_cq_traits : shared_receive_queue_traits {
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
   template <class Function>
   static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {

@@ -43,8 +43,8 @@ void place(Word& word, std::uint64_t number, unsigned shift) noexcept {
 }
 
 /// "vlan_id is 4096, which does not fit into its 12 bits"; nothing when every value fits.
-[[nodiscard]] inline text<160> range_problem(const lowering_notes& notes) noexcept {
-  return text<160>{[&](text_writer& writer) {
+[[nodiscard]] inline static_string<160> range_problem(const lowering_notes& notes) noexcept {
+  return static_string<160>{[&](text_writer& writer) {
     if (notes.too_large.empty()) return;
     writer.put(notes.is_mask ? "the mask of " : "");
     writer.put(notes.too_large).put(" is ").decimal(notes.given).put(", which does not fit ");

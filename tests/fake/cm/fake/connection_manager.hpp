@@ -45,7 +45,7 @@ struct cm_event {
 class connection_manager {
  public:
   /// Manages the first device of the machine, with a domain of its own on it, which adverb keeps
-  /// already: `adverb::detail::kept_domains::release_all` changes that.
+  /// already: `adverb::detail::default_domains::release_all` changes that.
   explicit connection_manager(machine& machine);
   ~connection_manager();
   connection_manager(const connection_manager&) = delete;

@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <adverb/cm/detail/kept_domains.hpp>
+#include <adverb/cm/detail/default_domains.hpp>
 
 #include "state.hpp"
 
@@ -94,13 +94,13 @@ void connection_manager::keep_domain() {
   local.sin_family = AF_INET;
   local.sin_addr.s_addr = htonl(0x0a000001);
   if (::rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&local)) != 0) std::abort();
-  adverb::detail::kept_domains::keep(id);
+  adverb::detail::default_domains::keep(id);
   remove_identifier(id);
   state_->last_port = last_port;
 }
 
 connection_manager::~connection_manager() {
-  adverb::detail::kept_domains::release_all();
+  adverb::detail::default_domains::release_all();
   for (auto& [native, leaked] : state_->channels) ::close(leaked->native.fd);
   running = nullptr;
 }

@@ -10,14 +10,14 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// What peers and multicast groups are to who sends to them: a destination, for as long as it
 /// lives, which is until the sends to it have completed.
-class [[nodiscard]] datagram_way {
+class [[nodiscard]] datagram_target {
  public:
   /// Empty.
-  datagram_way() noexcept = default;
+  datagram_target() noexcept = default;
 
   /// For pairs in the domain. Wraps: ibv_create_ah(3).
-  datagram_way(protection_domain_ref domain, const datagram_parameters& there,
-               on_failure policy = throwing{})
+  datagram_target(protection_domain_ref domain, const datagram_parameters& there,
+                  on_failure policy = throwing{})
       : handle_{domain, there.address, policy}, there_{there} {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }

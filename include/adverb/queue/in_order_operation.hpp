@@ -11,7 +11,7 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// How data gets into local memory.
-enum class arriving_data : std::uint32_t {
+enum class in_order_operation : std::uint32_t {
   /// By the sends of a peer, into receives.
   send = IBV_WR_SEND,
   /// By the writes of a peer.

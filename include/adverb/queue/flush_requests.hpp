@@ -11,7 +11,7 @@
 
 #include <adverb/memory/access.hpp>
 #include <adverb/memory/remote_buffer.hpp>
-#include <adverb/queue/operations.hpp>
+#include <adverb/queue/requests.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/work_request.hpp>
 

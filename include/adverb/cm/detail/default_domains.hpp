@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 ///
 /// Thread safe, and without locks: a child process that is forked finds them as they are.
 // See docs/decisions.md, "librdmacm's default domain is kept".
-class [[gnu::visibility("default")]] kept_domains {
+class [[gnu::visibility("default")]] default_domains {
  public:
   /// Has the domain that this identifier was given with its device kept from now on. Without a
   /// device it does nothing, and when there can be no more identifiers the domain stays one that

@@ -51,9 +51,9 @@ struct child_counts {
 using noted_parents = std::vector<const void*>;
 
 /// What is known of one object.
-struct known_object {
+struct live_object {
   const void* address;
-  known_object* next_in_bucket;
+  live_object* next_in_bucket;
   child_counts children{};
   noted_parents parents{};
 
@@ -62,26 +62,26 @@ struct known_object {
 
 /// The objects of which something is known: a hash table. Of its own, because <unordered_map> would
 /// be a tenth of what the library costs to include. Lives as long as the program.
-class known_objects {
+class live_objects {
  public:
   /// Null for an object that is not there.
-  [[nodiscard]] known_object* find(const void* address) const noexcept {
-    known_object* object = bucket_of(address);
+  [[nodiscard]] live_object* find(const void* address) const noexcept {
+    live_object* object = bucket_of(address);
     while (object != nullptr && object->address != address) object = object->next_in_bucket;
     return object;
   }
 
-  [[nodiscard]] known_object& find_or_add(const void* address) {
-    if (known_object* const found = find(address)) return *found;
+  [[nodiscard]] live_object& find_or_add(const void* address) {
+    if (live_object* const found = find(address)) return *found;
     if (size_ == bucket_count()) grow();
-    known_object*& bucket = bucket_of(address);
-    bucket = new known_object{address, bucket};
+    live_object*& bucket = bucket_of(address);
+    bucket = new live_object{address, bucket};
     ++size_;
     return *bucket;
   }
 
-  void remove(known_object* object) noexcept {
-    known_object** link = &bucket_of(object->address);
+  void remove(live_object* object) noexcept {
+    live_object** link = &bucket_of(object->address);
     while (*link != object) link = &(*link)->next_in_bucket;
     *link = object->next_in_bucket;
     delete object;
@@ -91,7 +91,7 @@ class known_objects {
  private:
   [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
 
-  [[nodiscard]] known_object*& bucket_of(const void* address) const noexcept {
+  [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept {
     // The multiplier is 2^64 divided by the golden ratio: it spreads addresses, of which the last
     // bits are alike, over the first bits of the product.
     const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
@@ -99,15 +99,15 @@ class known_objects {
   }
 
   void grow() {
-    known_object** const smaller = buckets_;
+    live_object** const smaller = buckets_;
     const std::size_t count = bucket_count();
-    buckets_ = new known_object*[2 * count]{};
+    buckets_ = new live_object*[2 * count]{};
     ++bits_;
     for (std::size_t index = 0; index < count; ++index) {
-      known_object* object = smaller[index];
+      live_object* object = smaller[index];
       while (object != nullptr) {
-        known_object* const next = object->next_in_bucket;
-        known_object*& bucket = bucket_of(object->address);
+        live_object* const next = object->next_in_bucket;
+        live_object*& bucket = bucket_of(object->address);
         object->next_in_bucket = bucket;
         bucket = object;
         object = next;
@@ -118,7 +118,7 @@ class known_objects {
 
   unsigned bits_ = 6;
   std::size_t size_ = 0;
-  known_object** buckets_ = new known_object* [bucket_count()] {};
+  live_object** buckets_ = new live_object* [bucket_count()] {};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
