@@ -37,6 +37,20 @@ void copy_of_a_queue(const adverb::completion_queue& queue) {
   const adverb::completion_queue copy{queue};
 }
 
+// case: queue_in_the_style_of_c
+// expect: a completion queue is made with (context, capacity, options, why): the channel, the
+// vector
+void queue_in_the_style_of_c(const adverb::context& device) {
+  const adverb::completion_queue queue{device, 16, nullptr, nullptr, 0};
+}
+
+// case: queue_of_another_queue
+// expect: a completion queue is made with (context, capacity, options, why): the channel, the
+// vector
+void queue_of_another_queue(const adverb::context& device, const adverb::completion_queue& other) {
+  const adverb::completion_queue queue{device, 16, other};
+}
+
 // case: copy_of_a_device_list
 // expect: deleted
 void copy_of_a_device_list(const adverb::device_list& devices) {

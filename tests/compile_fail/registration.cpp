@@ -38,6 +38,14 @@ void one_object(const adverb::protection_domain& domain, int& number) {
   const adverb::memory_region region{domain, number};
 }
 
+// case: buffer_of_a_temporary_region
+// expect(gcc): use of deleted function
+// expect(clang): deleted function
+adverb::mutable_buffer buffer_of_a_temporary_region(const adverb::protection_domain& domain,
+                                                    std::vector<int>& numbers) {
+  return adverb::memory_region{domain, numbers}.buffer();
+}
+
 // case: strings
 // expect: the device copies bytes: registered memory holds trivially copyable types
 void strings(const adverb::protection_domain& domain, std::vector<std::string>& strings) {

@@ -101,9 +101,9 @@ class [[nodiscard]] connection {
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
   /// Moves the events to a channel that others share, also those that nobody has taken yet: one
-  /// loop serves many, and hands each event to the `note` of the connection whose `id()` it names.
-  /// Calls that wait for events are refused then (EINVAL). No event of the connection may be held
-  /// meanwhile. Wraps: rdma_migrate_id(3).
+  /// loop serves many, and hands each event to the `note` of the connection whose `identifier()` it
+  /// names. Calls that wait for events are refused then (EINVAL). No event of the connection may be
+  /// held meanwhile. Wraps: rdma_migrate_id(3).
   void migrate(event_channel_ref channel, on_failure policy = throwing{}) {
     session_.migrate(channel, policy);
   }

@@ -93,7 +93,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     if (auto connection = ready.finish()) …
 ///
 /// Many connectors can share a channel: `create(channel)`. A loop takes the events from the channel
-/// then, and hands each to the `finish(event)` of the connector whose `id()` it names.
+/// then, and hands each to the `finish(event)` of the connector whose `identifier()` it names.
 ///
 /// With datagrams there is nothing to connect: `resolve_peer` asks where to send them, in the place
 /// of `connect`, and the queue pair that sends to any number of peers is a `datagram_endpoint`.

@@ -230,6 +230,16 @@ class [[nodiscard]] completion_queue
   completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
       : completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
+  /// Does not compile: says what a queue is made with.
+  template <class Argument, class... Rest>
+    requires(!detail::takes_failure<Argument> &&
+             !std::convertible_to<const Argument&, completion_queue_options>)
+  completion_queue(context_ref, std::size_t, const Argument&, const Rest&...) {
+    static_assert(detail::takes_failure<Argument>,
+                  "a completion queue is made with (context, capacity, options, why): the channel, "
+                  "the vector and the user context are options, {.channel = channel}");
+  }
+
  private:
   static ibv_cq* create(context_ref context, std::size_t capacity,
                         const completion_queue_options& options) noexcept {

@@ -160,8 +160,8 @@ class [[nodiscard]] device_memory
  public:
   device_memory() noexcept = default;
 
-  /// Allocates `size` bytes: at most what the device has (`max_dm_size`) and others left.
-  /// Wraps: ibv_alloc_dm(3).
+  /// Allocates `size` bytes: at most what the device has (`max_device_memory_size`) and others
+  /// left. Wraps: ibv_alloc_dm(3).
   device_memory(context_ref context, std::size_t size, const device_memory_options& options = {},
                 on_failure policy = throwing{})
       : owner{adverb::adopt, make(context, size, options, policy), size} {}

@@ -77,6 +77,12 @@ class [[nodiscard]] memory_region
   memory_region(protection_domain_ref domain, Range&& memory, on_failure policy)
       : memory_region{domain, memory, detail::default_rights<Range>(), policy} {}
 
+  /// The whole region, as `memory_region_ref::buffer`; not of a region that is about to die.
+  [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const& {
+    return memory_region_base::buffer(policy);
+  }
+  mutable_buffer buffer(on_failure = throwing{}) const&& = delete;
+
   /// Does not compile: says what memory is.
   template <class Memory, class... Rest>
     requires(!registrable_memory<Memory>)

@@ -292,7 +292,10 @@ TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
   failure why;
   request.identifier().reject_ece({}, why);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "there is no request that is still to be answered");
+  CHECK(why.explanation() ==
+        (cm_test::on_iwarp()
+             ? "there is no request that is still to be answered"
+             : "the peer has given the connection up, or the request was answered already"));
 }
 
 TEST_CASE("Steps of an identifier that are taken twice",

@@ -164,6 +164,9 @@ TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]"
   if (on_iwarp() && connection) return hear_the_end(connection);
   CHECK(!connection);
   CHECK(why.code() == gone());
+  if (!on_iwarp())
+    CHECK(why.explanation() ==
+          "the peer has given the connection up, or the request was answered already");
 }
 
 TEST_CASE("A client that is killed while its request is looked at", "[rdma_accept][rdma_reject]") {
@@ -176,6 +179,9 @@ TEST_CASE("A client that is killed while its request is looked at", "[rdma_accep
   ready.reject({}, why);
   if (on_iwarp() && !why) return;
   CHECK(why.code() == gone());
+  if (!on_iwarp())
+    CHECK(why.explanation() ==
+          "the peer has given the connection up, or the request was answered already");
 }
 
 TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accept]") {
@@ -194,6 +200,7 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   }
   CHECK(!connection);
   CHECK(why.code() == std::errc::connection_refused);
+  CHECK(std::string{why.explanation()}.starts_with("the peer has given the connection up: "));
 }
 
 TEST_CASE("A client that is killed while connected", "[rdma_get_cm_event]") {

@@ -318,11 +318,36 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   };
   CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT).code() == std::errc::host_unreachable);
   CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
-        "the peer rejected the connection: the peer gave up waiting");
+        "the peer has given the connection up: the peer gave up waiting");
   CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
   // What would be good news is none with a status.
   CHECK(answered(RDMA_CM_EVENT_ESTABLISHED, -EPROTO).code() == std::errc::protocol_error);
   CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT).code() == std::errc::host_unreachable);
+}
+
+TEST_CASE_METHOD(steps, "a peer that is gone before it is answered is the reason of every refusal",
+                 "[rdma_create_qp][rdma_accept][rdma_reject]") {
+  const auto at = listener::create(here);
+  const auto refused_by_the_kernel = [&]<class Call>(Call*, const auto& operation) {
+    const adverb::failure why = reported(
+        [&] {
+          machine.fail<Call>(EINVAL);
+          machine.fail<called::rdma_init_qp_attr>(EINVAL);
+        },
+        operation);
+    CHECK(why.code() == std::errc::invalid_argument);
+    CHECK(why.explanation() ==
+          "the peer has given the connection up, or the request was answered already");
+  };
+  auto request = requested(at);
+  refused_by_the_kernel(static_cast<called::rdma_create_qp*>(nullptr), [&](auto&&... policy) {
+    (void)request.create_queue_pair({}, {}, policy...);
+  });
+  auto waiting = request.create_queue_pair();
+  refused_by_the_kernel(static_cast<called::rdma_accept*>(nullptr),
+                        [&](auto&&... policy) { (void)waiting.accept({}, 1s, policy...); });
+  refused_by_the_kernel(static_cast<called::rdma_reject*>(nullptr),
+                        [&](auto&&... policy) { waiting.reject({}, policy...); });
 }
 
 TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a connection",

@@ -140,8 +140,28 @@ inline void explain_connect(text_writer& writer, const failed_call& call) {
     writer.put("the route is not resolved yet, or a connection was asked for already");
 }
 
+inline constexpr std::string_view peer_gave_up = "the peer has given the connection up";
+
+/// Whether the peer of a request is gone: the kernel has nothing to set a queue pair to then, and
+/// refuses everything with EINVAL.
+[[nodiscard]] inline bool is_given_up(const rdma_cm_id* id) noexcept {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  int mask = 0;
+  return id->verbs != nullptr &&
+         rdma_init_qp_attr(const_cast<rdma_cm_id*>(id), &attributes, &mask) == -1 &&
+         errno == EINVAL;
+}
+
 inline void explain_step(text_writer& writer, const failed_call& call) {
   if (call.code != std::errc::invalid_argument) return;
+  const bool needs_request = call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
+                             call.verb == "rdma_reject_ece" || call.verb == "rdma_create_qp" ||
+                             call.verb == "rdma_create_qp_ex";
+  if (needs_request && is_given_up(call.id)) {
+    writer.put(peer_gave_up).put(", or the request was answered already");
+    return;
+  }
   if (call.verb == "rdma_resolve_route")
     writer.put("the route was resolved already, or is being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")

@@ -164,7 +164,13 @@ struct cm_session {
   void report_event(const cm::event& happened, std::string_view verb, on_failure policy) const {
     policy.report(errno_of(happened), verb, [&](failure_description& description) {
       on_object<identifier_traits>(id.native_handle())(description);
-      description.explain([&](text_writer& writer) { explain_event(writer, happened); });
+      description.explain([&](text_writer& writer) {
+        // Whoever asked for the connection does not reject it, but is gone.
+        if (verb == "rdma_accept" && happened.is_rejection())
+          writer.put(peer_gave_up).put(": ").put(happened.reason());
+        else
+          explain_event(writer, happened);
+      });
     });
   }
 
