@@ -2,7 +2,7 @@
 // How much private data each message carries, on each kind of link.
 #include <cstddef>
 
-#include <adverb/cm/detail/private_data_limit.hpp>
+#include <adverb/cm/detail/explain_call.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/detail/connection_pair.hpp>
 #include <adverb/cm/detail/session.hpp>
-#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
 #include <adverb/cm/step.hpp>

@@ -9,8 +9,62 @@
 
 #include <adverb/cm/private_data.hpp>
 #include <adverb/core/ids.hpp>
+#include <adverb/queue/address.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
+
+/// What the peer told: with its request to connect, or with its acceptance.
+struct peer_parameters {
+  /// How many reads and atomics the connection can have in progress, as this side is the responder
+  /// and the requester.
+  std::uint8_t max_destination_read_atomic = 0;
+  std::uint8_t max_initiator_read_atomic = 0;
+  std::uint8_t retry_count = 0;
+  std::uint8_t rnr_retry_count = 0;
+  bool flow_control = false;
+  bool has_shared_receive_queue = false;
+  /// The peer's queue pair.
+  qp_number queue_pair_number{};
+
+  peer_parameters() noexcept = default;
+  /// A copy of what the C API has.
+  [[nodiscard]] static peer_parameters from_native(const rdma_conn_param& native) noexcept {
+    return peer_parameters{native};
+  }
+
+ private:
+  explicit peer_parameters(const rdma_conn_param& native) noexcept
+      : max_destination_read_atomic{native.responder_resources},
+        max_initiator_read_atomic{native.initiator_depth},
+        retry_count{native.retry_count},
+        rnr_retry_count{native.rnr_retry_count},
+        flow_control{native.flow_control != 0},
+        has_shared_receive_queue{native.srq != 0},
+        queue_pair_number{native.qp_num} {}
+};
+
+/// The queue key of every UD queue pair that librdmacm makes for a port (`port_space::udp`), and
+/// the only one that it tells to peers.
+inline constexpr queue_key datagram_queue_key{RDMA_UDP_QKEY};
+
+/// The way to a peer or to a multicast group, and the queue pair there.
+struct datagram_parameters {
+  adverb::address address{};
+  qp_number queue_pair_number{};
+  adverb::queue_key queue_key{};
+
+  datagram_parameters() noexcept = default;
+  /// A copy of what the C API has.
+  [[nodiscard]] static datagram_parameters from_native(const rdma_ud_param& native) noexcept {
+    return datagram_parameters{native};
+  }
+
+ private:
+  explicit datagram_parameters(const rdma_ud_param& native) noexcept
+      : address{adverb::address::from_native(native.ah_attr)},
+        queue_pair_number{native.qp_num},
+        queue_key{native.qkey} {}
+};
 
 /// What goes with a request to connect, or with its acceptance.
 struct connection_parameters {

@@ -12,7 +12,7 @@
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/create_endpoint.hpp>
-#include <adverb/cm/rejection.hpp>
+#include <adverb/cm/reject_reason.hpp>
 #include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

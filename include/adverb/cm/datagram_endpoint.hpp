@@ -55,7 +55,9 @@ class [[nodiscard]] datagram_endpoint {
       policy.report(EADDRNOTAVAIL, "rdma_create_qp", [&](failure_description& description) {
         detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
         description.explain(
-            "the address stands for every interface: a queue pair needs that of one");
+            address.is_any()
+                ? "the address stands for every interface: a queue pair needs that of one"
+                : "no RDMA device has this address, as none has a loopback address");
       });
       return {};
     }

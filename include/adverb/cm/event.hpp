@@ -10,10 +10,9 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/datagram_parameters.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
-#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/reject_reason.hpp>
 

@@ -12,20 +12,17 @@
 #include <system_error>
 #include <utility>
 
+#include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/detail/default_domains.hpp>
 #include <adverb/cm/detail/explain_call.hpp>
-#include <adverb/cm/detail/explain_group.hpp>
 #include <adverb/cm/detail/identifier_traits.hpp>
-#include <adverb/cm/detail/private_data_limit.hpp>
 #include <adverb/cm/event_channel.hpp>
-#include <adverb/cm/multicast_role.hpp>
 #include <adverb/cm/path_record.hpp>
 #include <adverb/cm/port_space.hpp>
-#include <adverb/cm/queue_pair_settings.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/completion/detail/common_completion_queue.hpp>
 #include <adverb/core/detail/problem_list.hpp>
@@ -34,15 +31,36 @@
 #include <adverb/device/async_event_type.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
 #include <adverb/queue/detail/explain_other_device.hpp>
 #include <adverb/queue/detail/explain_shared_receive_queue.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/queue/ece.hpp>
+#include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+enum class multicast_role : std::uint32_t {
+  /// Sends to the group, and receives what is sent to it.
+  full_member = RDMA_MC_JOIN_FLAG_FULLMEMBER,
+  /// Only sends to it. Where the subnet administrator does not know such members, joining fails.
+  send_only = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+};
+
+/// The attributes of one transition of a queue pair: made by `identifier::settings_for`. On iWARP,
+/// where the kernel connects the pair, nothing may be left to set.
+struct queue_pair_settings {
+  /// Which of the values mean something.
+  qp_attributes given{};
+  /// As ibv_modify_qp(3) takes them.
+  ibv_qp_attr values{};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::cm
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -7,13 +7,41 @@
 #include <system_error>
 #include <utility>
 
-#include <adverb/cm/accept_options.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/detail/create_endpoint.hpp>
-#include <adverb/cm/listener_options.hpp>
 #include <adverb/cm/prepare.hpp>
+#include <adverb/core/timeout.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/queue_pair_options.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
+
+/// How a connection is made from the side that is asked for it.
+struct accept_options {
+  /// Without completion queues they are made with the queue pair.
+  queue_pair_options queue_pair{};
+  /// librdmacm's own unless it is said here.
+  protection_domain_ref domain{};
+  /// What goes with the acceptance.
+  connection_parameters connection{};
+  /// How long to wait for a request, and then for the connection.
+  timeout request_timeout = timeout::endless();
+  timeout accept_timeout = detail::seconds{10};
+};
+
+/// What a listener is made with.
+struct listener_options {
+  /// How many requests may queue up; as many as the kernel allows when 0.
+  int backlog = 0;
+  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Refused (EOPNOTSUPP)
+  /// for UC and XRC, whose listeners librdmacm binds as it makes them.
+  bool reuse_address = false;
+  /// On `socket_address::any`: for IPv6 alone, so that another can listen on the port for IPv4. Not
+  /// for UC and XRC.
+  bool address_family_only = false;
+};
 
 /// Waits for requests to connect:
 ///

@@ -10,10 +10,10 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/datagram_target.hpp>
+#include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/event.hpp>
-#include <adverb/cm/multicast_role.hpp>
+#include <adverb/cm/identifier_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

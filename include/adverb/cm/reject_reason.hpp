@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <adverb/cm/private_data.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -53,6 +54,12 @@ enum class reject_reason : std::uint16_t {
   invalid_alternate_flow_label = 33,
   /// The peer does not support the enhancements (ECE) that this side asked for.
   ece_not_supported = 35,
+};
+
+/// Why the peer rejected a connection.
+struct rejection {
+  reject_reason reason{};
+  cm::private_data private_data;
 };
 
 /// Words for a message: "no one listens on that port". Empty for an unknown reason.

@@ -2,6 +2,7 @@
 // Local buffers: registered memory as the elements of scatter/gather lists.
 #pragma once
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -10,9 +11,31 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/memory/detail/check_slice.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Reports ERANGE when `count` from `offset` are not inside `size`, each in these units. True when
+/// they are.
+[[nodiscard]] constexpr bool check_slice(on_failure policy, std::string_view verb,
+                                         std::size_t offset, std::size_t count, std::size_t size,
+                                         std::string_view units) {
+  if (offset > size || count > size - offset) [[unlikely]] {
+    policy.report(ERANGE, verb, [&](failure_description& description) {
+      description.explain([&](text_writer& writer) {
+        writer.decimal(count).put(" ").put(units).put(" from ").decimal(offset);
+        writer.put(" are not inside ").decimal(size);
+      });
+    });
+    return false;
+  }
+  policy.clear();
+  return true;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
 

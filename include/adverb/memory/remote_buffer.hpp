@@ -15,7 +15,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/access.hpp>
-#include <adverb/memory/detail/check_slice.hpp>
+#include <adverb/memory/buffer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

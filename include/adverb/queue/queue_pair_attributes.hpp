@@ -12,8 +12,48 @@
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transport.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+/// How data gets into local memory.
+enum class in_order_operation : std::uint32_t {
+  /// By the sends of a peer, into receives.
+  send = IBV_WR_SEND,
+  /// By the writes of a peer.
+  write = IBV_WR_RDMA_WRITE,
+  /// By own reads.
+  read = IBV_WR_RDMA_READ,
+};
+
+/// The pacing of a queue pair. See the packet pacing capabilities of the device.
+struct rate_limit {
+  /// 0 for no limit.
+  std::uint32_t kilobits_per_second = 0;
+  /// In bytes; 0 for the default of the device.
+  std::uint32_t max_burst_size = 0;
+  /// In bytes; 0 for the MTU of the port.
+  std::uint16_t typical_packet_size = 0;
+
+  [[nodiscard]] ibv_qp_rate_limit_attr native() const noexcept {
+    ibv_qp_rate_limit_attr native{};
+    native.rate_limit = kilobits_per_second;
+    native.max_burst_sz = max_burst_size;
+    native.typical_pkt_sz = typical_packet_size;
+    return native;
+  }
+};
+
+/// Enhanced connection establishment (ECE): options of the vendor that both ends of a connection
+/// have. Query them on one side, hand them to the peer, set there what both support.
+struct ece {
+  /// The IEEE number of the vendor (OUI); 0 for none.
+  std::uint32_t vendor_id = 0;
+  /// As that vendor defines them.
+  std::uint32_t options = 0;
+
+  friend bool operator==(const ece&, const ece&) noexcept = default;
+};
 
 /// The state and attributes of a queue pair: made by `pair.query()`. What was never set is zero.
 /// The rate limit is not among them: ibv_query_qp does not tell it.

@@ -280,6 +280,8 @@ TEST_CASE("An endpoint needs the address of a device", "[rdma_bind_addr]") {
   CHECK(!cm::datagram_endpoint::create(cm::socket_address::any_ipv4(0), {}, {}, why));
   CHECK(why.code() == std::errc::address_not_available);
   CHECK(std::string_view{why.what()}.find("stands for every interface") != std::string::npos);
+  CHECK(!cm::datagram_endpoint::create({ipv4_address{127, 0, 0, 1}, 0}, {}, {}, why));
+  CHECK(why.explanation() == "no RDMA device has this address, as none has a loopback address");
   const auto endpoint = cm::datagram_endpoint::create(device_address());
   CHECK(!cm::datagram_endpoint::create(endpoint.local_address(), {}, {}, why));
   CHECK(why.code() == std::errc::address_in_use);

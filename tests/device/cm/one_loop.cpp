@@ -55,9 +55,13 @@ class server {
       const auto key = ready.identifier().native_handle();
       waiting_.emplace(key, std::move(ready));
     } else if (const auto found = waiting_.find(whose); found != waiting_.end()) {
-      if (auto connection = found->second.finish(event))
+      failure why;
+      if (auto connection = found->second.finish(event, why)) {
         connections_.emplace(whose, std::move(connection));
-      waiting_.erase(found);
+        waiting_.erase(found);
+      } else if (why) {
+        waiting_.erase(found);
+      }
     } else if (const auto ending = connections_.find(whose); ending != connections_.end()) {
       ending->second.note(event);
       event.acknowledge();

@@ -11,7 +11,6 @@
 
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/identifier.hpp>
-#include <adverb/cm/peer_parameters.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

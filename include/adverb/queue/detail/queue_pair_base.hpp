@@ -15,11 +15,8 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/queue/ece.hpp>
 #include <adverb/queue/extended_sender.hpp>
-#include <adverb/queue/in_order_operation.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
-#include <adverb/queue/rate_limit.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/queue/window_calls.hpp>
 #include <adverb/queue/window_requests.hpp>
