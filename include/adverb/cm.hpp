@@ -18,6 +18,7 @@
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/identifier_ref.hpp>
 #include <adverb/cm/listener.hpp>
+#include <adverb/cm/local_addresses.hpp>
 #include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/multicast_membership.hpp>
 #include <adverb/cm/path_record.hpp>

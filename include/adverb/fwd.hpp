@@ -268,6 +268,7 @@ struct accept_options;
 struct connect_options;
 struct connection_parameters;
 struct lookup_options;
+struct local_address;
 struct path_record;
 struct queue_pair_settings;
 struct datagram_parameters;

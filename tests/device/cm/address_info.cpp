@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Hosts, services and addresses are looked up, and what cannot be found says so.
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -155,4 +156,15 @@ TEST_CASE("A name that no server knows is told apart from a server that does not
     CHECK(why.explanation() == "no name server answered");
   else
     CHECK(why.explanation() == "no host is named no-such-host.invalid");
+}
+
+TEST_CASE("The address of the device is among those of this machine's RDMA devices",
+          "[rdma_bind_addr]") {
+  const auto found = cm::local_addresses();
+  const auto is_it = [](const cm::local_address& each) {
+    return each.address == cm_test::device_address();
+  };
+  const auto here = std::find_if(found.begin(), found.end(), is_it);
+  REQUIRE(here != found.end());
+  CHECK(here->device.view() == open_device().device().name());
 }

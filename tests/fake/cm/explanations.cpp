@@ -107,6 +107,16 @@ TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are listed, of one fami
   CHECK(listed(cm::address_family::ipv4) == rdma_devices);
 }
 
+TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are there as values", "[rdma_bind_addr]") {
+  machine.fail<called::rdma_bind_addr>(ENODEV);
+  std::string found;
+  for (const cm::local_address& each : cm::local_addresses())
+    found += adverb::to_string(each.address) + " " + std::string{each.device.view()} + "\n";
+  CHECK(found ==
+        "10.0.0.1 fake0\n10.2.0.1 fake0\n[fe80::9%9900009] fake0\n"
+        "[fe80::3%9900003] fake0\n");
+}
+
 TEST_CASE("no more addresses are listed than can be read") {
   cm_bench bench;
   std::vector<local_addresses::entry> many;
