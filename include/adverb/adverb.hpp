@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything that adverb has over libibverbs.
+// Includes every libibverbs part of adverb.
 #pragma once
 
 #include <adverb/completion/completion_queue.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Everything over librdmacm. Link with librdmacm and libibverbs (CMake: adverb::cm).
+// Includes every librdmacm part of adverb. Link with librdmacm and libibverbs (CMake: adverb::cm).
 #pragma once
 
 #include <adverb/cm/address_info.hpp>

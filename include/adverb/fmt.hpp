@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// {fmt}: `fmt::format("{}", value)` for every type that has a `to_text`. Not part of the umbrella
-// header: adverb does not need {fmt}.
+// {fmt} support: `fmt::format("{}", value)` for every type that has a `to_text`. Not in the
+// umbrella header, because adverb does not depend on {fmt}.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 #include <adverb/core/text.hpp>
 
-/// Takes what a string takes: width, fill, alignment, precision.
+/// Accepts the format options of a string: width, fill, alignment, precision.
 template <adverb::has_text T>
 struct fmt::formatter<T, char> : fmt::formatter<std::string_view, char> {
   template <class Context>

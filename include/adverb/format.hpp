@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// <format>: `std::format("{}", value)` for every type that has a `to_text`. Not part of the
-// umbrella header, because of what <format> costs to compile. Where the standard library has no
-// <format>, this header is empty.
+// <format> support: `std::format("{}", value)` for every type that has a `to_text`. Not in the
+// umbrella header, because <format> is slow to compile. Empty if the standard library has no
+// <format>.
 #pragma once
 
 #include <version>
@@ -13,7 +13,7 @@
 
 #include <adverb/core/text.hpp>
 
-/// Takes what a string takes: width, fill, alignment, precision.
+/// Accepts the format options of a string: width, fill, alignment, precision.
 template <adverb::has_text T>
 struct std::formatter<T, char> : std::formatter<std::string_view, char> {
   template <class Context>

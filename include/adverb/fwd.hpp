@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The names of the library, for those who only need to name them: every public class, but for
-// templates whose parameters are sets of flags or constrained, which need the definitions of these.
+// Forward declarations of every public class, except templates whose parameters are constrained or
+// are sets of flags, which need their definitions.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Streams: `std::cout << value` for every type that has a `to_text`. Not part of the umbrella
-// header, because of what <ostream> costs to compile.
+// Stream support: `std::cout << value` for every type that has a `to_text`. Not in the umbrella
+// header, because <ostream> is slow to compile.
 #pragma once
 
 #include <ostream>
@@ -9,7 +9,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Writes the text of a value. Width, fill and alignment of the stream apply.
+/// Writes the text of a value. Applies the stream's width, fill and alignment.
 template <has_text T>
 std::ostream& operator<<(std::ostream& stream, const T& value) {
   return stream << to_text(value).view();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ending a wait when a std::stop_token is told to stop.
+// Wakes a wait when a stop is requested from a std::stop_token.
 #pragma once
 
 #include <cerrno>
@@ -19,22 +19,22 @@ namespace adverb::inline ADVERB_ABI {
 ///
 ///     const stop_event stopped{token};
 ///     while (!token.stop_requested()) {
-///       const auto found = queue.wait(batch,
-///       timeout::endless().woken_by(stopped.file_descriptor())); …
+///       const auto found =
+///           queue.wait(batch, timeout::endless().woken_by(stopped.file_descriptor())); …
 ///     }
 ///
-/// It stays readable, so every later wait ends at once. One serves any number of threads. Neither
-/// copied nor moved.
+/// The descriptor stays readable, so every later wait ends at once. Any number of threads can use
+/// one object. It can be neither copied nor moved.
 class stop_event {
  public:
-  /// Wraps: eventfd(2).
+  /// Creates the descriptor and registers with the token. Wraps: eventfd(2).
   explicit stop_event(std::stop_token token, on_failure policy = throwing{})
       : file_{policy}, callback_{std::move(token), announced_attributes{file_.descriptor}} {}
   stop_event(const stop_event&) = delete;
   stop_event& operator=(const stop_event&) = delete;
   ~stop_event() = default;
 
-  /// -1 when it could not be created.
+  /// Returns the descriptor, or -1 if it could not be created.
   [[nodiscard]] int file_descriptor() const noexcept { return file_.descriptor; }
 
  private:
@@ -59,7 +59,7 @@ class stop_event {
     }
   };
 
-  // In this order: the callback writes to the file.
+  // In this order, because the callback writes to the file.
   event_file file_;
   std::stop_callback<announced_attributes> callback_;
 };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The version, and the inline namespace that carries it.
+// The version, and the inline namespace that contains it.
 #pragma once
 
 #define ADVERB_VERSION_MAJOR 0
 #define ADVERB_VERSION_MINOR 1
 #define ADVERB_VERSION_PATCH 0
 
-// How much a program checks where it would otherwise read what is not there:
+// The checks that a program performs on its use of the library:
 //
-//   ADVERB_HARDENING_NONE   nothing
-//   ADVERB_HARDENING_FAST   fields of completions that failed, posts and polls of empty handles,
-//                           blocks out of range
-//   ADVERB_HARDENING_DEBUG  writes and reads longer than the remote buffer that they name, too
+//   ADVERB_HARDENING_NONE   none
+//   ADVERB_HARDENING_FAST   reading fields of failed completions, posting to or polling empty
+//                           handles, blocks out of range
+//   ADVERB_HARDENING_DEBUG  also writes and reads that exceed the remote buffer they name
 //
-// What is found ends the program with a sentence. Unless it is defined, it is FAST where NDEBUG is
-// defined, else DEBUG.
+// A failed check ends the program with a message. The default is FAST if NDEBUG is defined, else
+// DEBUG.
 #define ADVERB_HARDENING_NONE 0
 #define ADVERB_HARDENING_FAST 1
 #define ADVERB_HARDENING_DEBUG 2
@@ -26,9 +26,9 @@
 #endif
 #endif
 
-// Everything lives in `adverb::inline ADVERB_ABI`. It names the version, the hardening, and whether
-// exceptions are on: a program that mixes these would otherwise get one body of each inline
-// function for all of its translation units, silently.
+// Everything is declared in `adverb::inline ADVERB_ABI`, whose name contains the version, the
+// hardening, and whether exceptions are enabled. Without it, a program that mixes these would
+// silently use one body of each inline function in all of its translation units.
 #if ADVERB_HARDENING == ADVERB_HARDENING_NONE
 #define ADVERB_ABI_HARDENING v0_1_unchecked
 #elif ADVERB_HARDENING == ADVERB_HARDENING_FAST

@@ -40,7 +40,7 @@ void one_object(const adverb::protection_domain& domain, int& number) {
 
 // case: buffer_of_a_temporary_region
 // expect(gcc): use of deleted function
-// expect(clang): deleted function
+// expect(clang): call to deleted member function
 adverb::mutable_buffer buffer_of_a_temporary_region(const adverb::protection_domain& domain,
                                                     std::vector<int>& numbers) {
   return adverb::memory_region{domain, numbers}.buffer();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One way to reach a host, or to listen.
+// One result of an address lookup.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// One way to reach a host, or to listen. Valid as long as the list that it came from.
+/// One address to connect to or to listen on. Valid as long as its list.
 class address_info {
  public:
   constexpr address_info() noexcept = default;
   constexpr address_info(rdma_addrinfo* native) noexcept : native_{native} {}
 
-  /// Where to listen, or connect from; empty when it does not matter.
+  /// Returns the address to listen on or connect from; empty if any will do.
   [[nodiscard]] socket_address source() const noexcept {
     return socket_address::from_native(native_->ai_src_addr, native_->ai_src_len);
   }
-  /// Where to connect to; empty for listening.
+  /// Returns the address to connect to; empty for listening.
   [[nodiscard]] socket_address destination() const noexcept {
     return socket_address::from_native(native_->ai_dst_addr, native_->ai_dst_len);
   }
   [[nodiscard]] address_family family() const noexcept {
     return static_cast<address_family>(native_->ai_family);
   }
-  /// Nothing when it is not known.
+  /// Returns the transport, or nothing if it is unknown.
   [[nodiscard]] std::optional<adverb::transport> transport() const noexcept {
     if (native_->ai_qp_type == 0) return std::nullopt;
     return static_cast<adverb::transport>(native_->ai_qp_type);
@@ -41,21 +41,22 @@ class address_info {
     if (native_->ai_port_space == 0) return std::nullopt;
     return static_cast<cm::port_space>(native_->ai_port_space);
   }
-  /// True when it is for listening.
+  /// Returns true for an address to listen on.
   [[nodiscard]] bool is_passive() const noexcept { return (native_->ai_flags & RAI_PASSIVE) != 0; }
-  /// The full names of the two hosts; mostly empty, the name service does not tell unless asked.
+  /// Returns the full name of the source host. Mostly empty, because the lookup does not request
+  /// it.
   [[nodiscard]] std::string_view source_name() const noexcept {
     return text_of(native_->ai_src_canonname);
   }
   [[nodiscard]] std::string_view destination_name() const noexcept {
     return text_of(native_->ai_dst_canonname);
   }
-  /// The route, as the kernel takes it: path records, where a service knows them (ibacm); else
+  /// Returns the route in the kernel's format: path records if a service (ibacm) knows them, else
   /// empty.
   [[nodiscard]] std::span<const std::byte> route() const noexcept {
     return {static_cast<const std::byte*>(native_->ai_route), native_->ai_route_len};
   }
-  /// What is to be sent along with a request to connect; else empty.
+  /// Returns the data to send with a connection request; else empty.
   [[nodiscard]] std::span<const std::byte> connect_data() const noexcept {
     return {static_cast<const std::byte*>(native_->ai_connect), native_->ai_connect_len};
   }

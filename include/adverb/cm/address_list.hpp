@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses of hosts, found by their names.
+// Address lookup by host name.
 #pragma once
 
 #include <cstddef>
@@ -21,33 +21,33 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// What is looked for.
+/// Options for a lookup.
 struct lookup_options {
-  /// An address of this machine to listen on, instead of one to connect to. Without a host it is
-  /// the one that stands for all.
+  /// Returns a local address to listen on instead of one to connect to. Without a host, it is the
+  /// wildcard.
   bool passive = false;
-  /// The host is an address in numbers: no name service is asked.
+  /// Treats the host as a numeric address, without a name service.
   bool numeric_host = false;
-  /// Without a route, where a service would know it.
+  /// Omits the route even if a service knows it.
   bool no_route = false;
-  /// Of this family only. With `infiniband` and `numeric_host` the host is a GID, written as an
-  /// IPv6 address.
+  /// Returns only addresses of this family. With `infiniband` and `numeric_host`, the host is a GID
+  /// in IPv6 notation.
   address_family family = address_family::unspecified;
-  /// For this transport and port space only.
+  /// Returns only addresses for this transport and its port space.
   std::optional<adverb::transport> transport{};
   std::optional<cm::port_space> port_space{};
-  /// An address of this machine to connect from.
+  /// The local address to connect from.
   socket_address from{};
 };
 
-/// The addresses of a host, a range of address_info, the best first. rdma-core finds one, and more
-/// on InfiniBand, where a service (ibacm) knows native addresses:
+/// The addresses of a host, as a range of `address_info`, best first. rdma-core finds one address.
+/// On InfiniBand it finds more if a service (ibacm) knows native addresses:
 ///
 ///     for (const cm::address_info& way : cm::address_list{"storage-1", 7471})
 ///       try_to_connect(way.destination());
 ///
-/// Blocks while a name server is asked. A name that is not resolved is reported in the category of
-/// `lookup_error`. Wraps: rdma_getaddrinfo(3), rdma_freeaddrinfo(3).
+/// Blocks during name resolution. Lookup failures have the error category of `lookup_error`.
+/// Wraps: rdma_getaddrinfo(3), rdma_freeaddrinfo(3).
 class [[nodiscard]] address_list {
  public:
   class iterator {
@@ -73,21 +73,21 @@ class [[nodiscard]] address_list {
     rdma_addrinfo* position_ = nullptr;
   };
 
-  /// Empty.
+  /// Creates an empty list.
   address_list() noexcept = default;
 
-  /// Of a host, by its name or its numbers, and a port of it.
+  /// Looks up a host by name or numeric address, with a port.
   address_list(std::string_view host, std::uint16_t port, const lookup_options& options = {},
                on_failure policy = throwing{}) {
     look_up(host, static_string<8>{[&](text_writer& writer) { writer.decimal(port); }}, options,
             policy);
   }
-  /// Of a host and a service, by its name (services(5)) or its number.
+  /// Looks up a host and a service, given by name (services(5)) or number.
   address_list(std::string_view host, std::string_view service, const lookup_options& options = {},
                on_failure policy = throwing{}) {
     look_up(host, service, options, policy);
   }
-  /// Of an address that is known already: adds what a service knows of the way there.
+  /// Looks up a known address, and adds the route if a service knows it.
   explicit address_list(const socket_address& to, const lookup_options& options = {},
                         on_failure policy = throwing{}) {
     rdma_addrinfo hints = native(options);
@@ -99,7 +99,7 @@ class [[nodiscard]] address_list {
       detail::explain_lookup(description, {});
     });
   }
-  /// Takes over what `rdma_getaddrinfo` gave.
+  /// Takes ownership of a list returned by `rdma_getaddrinfo`.
   address_list(adopt_t, rdma_addrinfo* first) noexcept : first_{first} {}
 
   address_list(address_list&& other) noexcept : first_{std::exchange(other.first_, nullptr)} {}
@@ -115,16 +115,16 @@ class [[nodiscard]] address_list {
   [[nodiscard]] iterator begin() const noexcept { return iterator{first_}; }
   [[nodiscard]] iterator end() const noexcept { return {}; }
   [[nodiscard]] bool empty() const noexcept { return first_ == nullptr; }
-  /// Unchecked: the list is not empty.
+  /// Returns the first address. The list must not be empty; this is unchecked.
   [[nodiscard]] address_info front() const noexcept { return first_; }
 
-  /// The first of the C API, or null when empty. Still owned.
+  /// Returns the first C API entry, or null if the list is empty. The list keeps ownership.
   [[nodiscard]] rdma_addrinfo* native_handle() const noexcept { return first_; }
-  /// Gives up the list without freeing it.
+  /// Releases ownership without freeing the list.
   [[nodiscard]] rdma_addrinfo* release() noexcept { return std::exchange(first_, nullptr); }
 
  private:
-  /// Points into `options`.
+  /// Returns the C API hints, which point into `options`.
   [[nodiscard]] static rdma_addrinfo native(const lookup_options& options) noexcept {
     rdma_addrinfo hints{};
     hints.ai_flags = (options.passive ? RAI_PASSIVE : 0) |
@@ -146,7 +146,7 @@ class [[nodiscard]] address_list {
     const auto describe = [&](failure_description& description) {
       detail::describe_lookup(description, {host, service, options.family, options.numeric_host});
     };
-    // librdmacm takes the address that the numbers give for one of IPv6, whatever it is.
+    // librdmacm treats a numeric address as IPv6, whatever its family.
     if (options.family == address_family::infiniband && options.numeric_host) {
       const auto address = socket_address::parse(host, 0);
       if (!address || !address->ipv6()) {
@@ -154,7 +154,8 @@ class [[nodiscard]] address_list {
         return;
       }
     }
-    // The C API wants them with an end. What is too long is cut so that it is no name.
+    // The C API needs null-terminated strings. A name that is too long is cut so that it matches no
+    // host.
     const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
     const static_string<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
     find(host.empty() ? nullptr : node.c_str(), service.empty() ? nullptr : port.c_str(),

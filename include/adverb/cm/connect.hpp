@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A connection in one line.
+// Connecting in one call.
 #pragma once
 
 #include <algorithm>
@@ -25,26 +25,25 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// How a connection is made from the side that asks for it.
+/// Options for connecting.
 struct connect_options {
-  /// Without completion queues they are made with the queue pair.
+  /// Completion queues that are omitted are created with the queue pair.
   queue_pair_options queue_pair{};
-  /// librdmacm's own unless it is said here.
+  /// The protection domain of the queue pair. The default is librdmacm's.
   protection_domain_ref domain{};
-  /// What goes with the request to connect.
+  /// The parameters to send with the connection request.
   connection_parameters connection{};
-  /// The address of this machine to connect from; any unless it is said here.
+  /// The local address to connect from. Empty selects any.
   socket_address from{};
-  /// Of a host with addresses of several families, the one to take; that of `from`, or all, unless
-  /// it is said here.
+  /// The address family to use if the host has several. The default is that of `from`, or all.
   address_family family = address_family::unspecified;
-  /// How long each step may take, for each address that is tried: until the device and the
-  /// neighbour are found, and the same again for the route; and until the peer has answered. To
-  /// resolve the name of a host takes as long as the name service does.
+  /// The time limit of each step, for each address that is tried. `resolve_timeout` applies to the
+  /// address and again to the route; `connect_timeout` applies to the peer's answer. The lookup of
+  /// a host name takes as long as the name service needs.
   timeout resolve_timeout = detail::seconds{2};
   timeout connect_timeout = detail::seconds{10};
 
-  /// The family of the addresses that are tried.
+  /// Returns the address family to try.
   [[nodiscard]] address_family family_to_try() const noexcept {
     return family == address_family::unspecified ? from.family() : family;
   }
@@ -54,18 +53,18 @@ struct connect_options {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What an attempt failed for; the further it came, the more its failure tells.
+/// The part that a failed attempt lacked. Later values mean more progress and a clearer failure.
 enum class attempt_lacks : std::uint8_t {
   way,
   queue_pair,
   answer,
   consent,
-  /// It is no use, or not wanted, to try another address.
+  /// Trying another address is useless or unwanted.
   permission_to_go_on,
 };
 
-/// Whether a rejection is of the peer's program, as far as can be told: a kernel rejects alike, but
-/// sends no words, where somebody listens on the addresses of another family alone.
+/// Returns true if the peer's program seems to have rejected. A kernel rejects in the same way, but
+/// without private data, if a program listens on addresses of another family only.
 [[nodiscard]] inline bool seems_program_s(const cm::rejection& rejection) noexcept {
   return rejection.reason == cm::reject_reason::by_the_program ||
          rejection.reason == cm::reject_reason::unspecified;
@@ -76,17 +75,17 @@ enum class attempt_lacks : std::uint8_t {
                      [](std::byte each) { return each != std::byte{}; });
 }
 
-/// What is to be told of several attempts that failed: the first failure of those that came
-/// furthest; and which addresses are still worth an attempt.
+/// The failed attempts: the first failure of those that got furthest, and the addresses that are
+/// still worth trying.
 class failed_attempts {
  public:
-  /// A program that has rejected is not asked again by another of its addresses; one that listens
-  /// on another family is another one.
+  /// Returns false for other addresses of a program that has rejected. An address of another family
+  /// belongs to another listener.
   [[nodiscard]] bool may_try(const cm::socket_address& next) const noexcept {
     return next.family() != rejecting_family_;
   }
 
-  /// Takes note of one. False when no other address is to be tried.
+  /// Records a failed attempt. Returns false if no other address is to be tried.
   bool note(const cm::socket_address& to, const failure& why, attempt_lacks missing,
             const std::optional<cm::rejection>& rejection = {}) {
     if (why.code() == std::errc::connection_refused) missing = attempt_lacks::consent;
@@ -111,7 +110,7 @@ class failed_attempts {
   cm::address_family rejecting_family_ = cm::address_family::unspecified;
 };
 
-/// Connects to one address, or takes note of why not. True when another one is to be tried.
+/// Connects to one address, or records the failure. Returns true if another address is to be tried.
 template <transport Transport, class Prepare>
 [[nodiscard]] bool attempt_to_connect(cm::connection<Transport>& made, failed_attempts& failed,
                                       const cm::socket_address& to,
@@ -137,7 +136,7 @@ template <transport Transport, class Prepare>
   }
 }
 
-/// Hands over what was tried for, or reports what is to be told of the attempts.
+/// Returns the result, or reports the failure of the attempts.
 template <class Made>
 [[nodiscard]] Made outcome(on_failure policy, Made&& made, const failed_attempts& failed) {
   if (made)
@@ -151,13 +150,13 @@ template <class Made>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// Connects to what listens at an address:
+/// Connects to a listener at an address:
 ///
 ///     auto connection = cm::connect(address, {.queue_pair = {.max_recv_wr = 16}},
 ///                                   [&](auto& ready) { post_receives(ready.queue_pair()); });
 ///
-/// `prepare` sees the connector when the queue pair is there and before it is connected: receives
-/// that are posted there are in place before the peer can send, which iWARP needs.
+/// Calls `prepare` with the connector between the creation of the queue pair and the connection.
+/// Receives that `prepare` posts are in place before the peer can send, which iWARP requires.
 /// Wraps: rdma_create_id(3), rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3),
 /// rdma_create_qp(3), rdma_connect(3).
 template <transport Transport = transport::rc,
@@ -177,16 +176,18 @@ template <transport Transport = transport::rc>
   return connect<Transport>(address, options, detail::no_preparation, policy);
 }
 
-/// Connects to what listens on a port of a host, which is named, or written in numbers:
+/// Connects to a listener on a port of a host, given by name or numeric address:
 ///
 ///     auto connection = cm::connect("storage-1", 7471);
 ///
-/// The addresses of the host are tried one after the other, each with the time limits of the
-/// options, and `prepare` sees the connector of each that a way leads to. It ends with the first
-/// that accepts, with a peer whose program rejects, and with a signal handler (EINTR). Of several
-/// that failed, the failure of the one that came furthest is reported; it names the address.
+/// Tries the addresses of the host in turn, each with the time limits of the options. Calls
+/// `prepare` for each address with a route. Stops at the first address that accepts. Also stops if
+/// the peer's program rejects with private data, a signal handler runs (EINTR), or the descriptor
+/// of a time limit becomes readable (ECANCELED). A rejection without private data skips the other
+/// addresses of its family. If every address fails, reports the failure of the attempt that got
+/// furthest, with its address.
 ///
-/// Blocks while a name server is asked. Wraps also: getaddrinfo(3), rdma_getaddrinfo(3).
+/// Blocks during name resolution. Wraps also: getaddrinfo(3), rdma_getaddrinfo(3).
 template <transport Transport = transport::rc,
           preparation<connector<Transport, step::ready>> Prepare>
 [[nodiscard]] connection<Transport> connect(std::string_view host, std::uint16_t port,
@@ -207,23 +208,23 @@ template <transport Transport = transport::rc>
   return connect<Transport>(host, port, options, detail::no_preparation, policy);
 }
 
-/// Does not compile: says what comes first.
+/// Fails to compile, with a message that gives the order of the arguments.
 template <transport Transport = transport::rc, std::integral Port, class... Rest>
 void connect(Port, std::string_view, const Rest&...) {
   static_assert(sizeof(Port) == 0, "the host comes first, then the port: connect(host, port)");
 }
 
-/// The way to a host, for programs that make things on the device before they connect: to the first
-/// of the host's addresses that an RDMA device leads to, as `connector::resolve` does for one.
+/// Resolves a host to a connector, for programs that create objects on the device before they
+/// connect. Uses the first address of the host to which an RDMA device leads, as
+/// `connector::resolve` does for one address.
 ///
 ///     auto way = cm::resolve("storage-1", 7471);
 ///     protection_domain domain{way.context()};
 ///     auto ready = way.create_queue_pair({.max_recv_wr = 16}, domain);
 ///
-/// Whether the peer answers there is not known yet: `connect` also tries the other addresses when
-/// it does not. Blocks while a name server is asked.
-/// Wraps: getaddrinfo(3), rdma_getaddrinfo(3), rdma_create_id(3), rdma_create_ep(3),
-/// rdma_resolve_addr(3), rdma_resolve_route(3).
+/// The peer may still be unreachable at that address; `connect` then also tries the others. Blocks
+/// during name resolution. Wraps: getaddrinfo(3), rdma_getaddrinfo(3), rdma_create_id(3),
+/// rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3).
 template <transport Transport = transport::rc>
 [[nodiscard]] connector<Transport, step::route_resolved> resolve(
     std::string_view host, std::uint16_t port, const resolve_options& options = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connections: an identifier with its queue pair, both ready.
+// Established connections: an identifier and its connected queue pair.
 #pragma once
 
 #include <cerrno>
@@ -17,47 +17,50 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// An established connection: made by `connector` on the one side, and by `connection_request` on
-/// the other, or by `cm::connect` and `listener::accept` in one line. It owns its queue pair, and
-/// the completion queues if these were made with it; with `pair_owner::program` the queue pair is
-/// the one that `use_queue_pair` took, which `take_queue_pair` gives back.
+/// An established connection. It owns its queue pair, and the completion queues if these were
+/// created with the queue pair. `connector` creates it on the active side and `connection_request`
+/// on the passive side; `cm::connect` and `listener::accept` create it in one line. With
+/// `pair_owner::program` the queue pair is the one passed to `use_queue_pair`; `take_queue_pair`
+/// returns it.
 ///
-/// To end well, either side stops posting, waits until what it posted is done, and then:
+/// For an orderly shutdown, one side stops posting, waits for its completions, and then calls:
 ///
 ///     connection.disconnect();
 ///     connection.drain([&](const completion& each) { … });
 ///
-/// and the other one does the same once its peer has disconnected:
+/// The other side does the same after its peer has disconnected:
 ///
 ///     connection.wait_disconnected(timeout::endless());  // or an event: see next_event
 ///     connection.disconnect();
 ///     connection.drain([&](const completion& each) { … });
 ///
-/// What had arrived is among the completions that `drain` hands out. Only `disconnect` moves this
-/// side's queue pair to ERR, and answers the peer, which waits for that.
+/// `drain` also reports the completions of messages that had already arrived. Only `disconnect`
+/// moves this side's queue pair to ERR and answers the waiting peer.
 ///
-/// Nothing here has to block: watch `file_descriptor()` for `next_event`, end with
-/// `start_disconnect` and empty the queues with `start_drain`. One loop serves thousands on one
-/// channel: `migrate` moves the events there, and `note` takes each from it.
+/// Every operation has a non-blocking form. Watch `file_descriptor()` for `next_event`, disconnect
+/// with `start_disconnect`, and empty the queues with `start_drain`. One loop can serve thousands
+/// of connections on one channel: `migrate` moves the events there, and `note` records each of
+/// them.
 ///
-/// Events are taken by one thread at a time: `next_event`, `note`, `wait`, `wait_disconnected`,
-/// `disconnect`.
+/// Only one thread at a time may call the functions that take events: `next_event`, `note`, `wait`,
+/// `wait_disconnected`, `disconnect`.
 template <transport Transport, pair_owner Owner>
 class [[nodiscard]] connection {
  public:
-  /// Empty.
+  /// Creates an empty connection.
   connection() noexcept = default;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
-  /// Ready to send; after a disconnect posting still flushes.
+  /// Returns the queue pair, ready to send. Requests that are posted after a disconnect are
+  /// flushed.
   [[nodiscard]] queue_pair_ref<Transport> queue_pair() const noexcept {
     return pair_.pair(session_.id).template as<qp_state::rts>();
   }
-  /// The context of the pair; that of a pair of the program's may be another one of the device than
-  /// librdmacm's.
+  /// Returns the context of the queue pair. The context of a queue pair of the program may be
+  /// another context of the device than librdmacm's.
   [[nodiscard]] context_ref context() const noexcept { return queue_pair().context(); }
-  /// The domain of the queue pair: memory that it uses is registered there.
+  /// Returns the protection domain of the queue pair. Register its memory there.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return queue_pair().protection_domain();
   }
@@ -68,49 +71,52 @@ class [[nodiscard]] connection {
   }
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
 
-  /// What the peer's program sent along when the connection was made.
+  /// Returns the private data that the peer sent when the connection was established.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
-  /// What the peer said of its side.
+  /// Returns the connection parameters of the peer.
   [[nodiscard]] const peer_parameters& parameters() const noexcept { return parameters_; }
 
-  /// For what is not here.
+  /// Returns the identifier, for calls that this class lacks.
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
-  /// Readable when an event is there, for instance that the peer has disconnected. To be watched
-  /// beside the descriptors of the completion channels. That of the channel, where it is shared;
-  /// -1 when the connection is empty.
+  /// Returns a descriptor that becomes readable when an event is pending, such as a disconnect of
+  /// the peer. Watch it beside the descriptors of the completion channels. It is the descriptor of
+  /// the channel, even if the channel is shared. Returns -1 if the connection is empty.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
-  /// The next event, or nothing when there is none: `disconnected`, when either side has ended the
-  /// connection; `timewait_exit`, some time after that; `device_removal`, after which all that was
-  /// made on the device has to be destroyed, and nothing else can be done with it;
-  /// `address_change`, when the local address moved to another device, after which the connection
-  /// may not work any more. Does not block. Refuses (EINVAL) when the channel is shared.
+  /// Returns the next event, or nothing if none is pending. Does not block. Fails with EINVAL if
+  /// the channel is shared.
+  ///
+  /// - `disconnected`: either side has ended the connection.
+  /// - `timewait_exit`: follows some time after `disconnected`.
+  /// - `device_removal`: every object on the device must be destroyed; no other operation is
+  ///   possible.
+  /// - `address_change`: the local address moved to another device; the connection may no longer
+  ///   work.
   [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) {
     std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
     if (next) note(*next);
     return next;
   }
-  /// Takes note of an event of this connection that came on a shared channel, for `has_ended`. One
-  /// of another identifier changes nothing.
+  /// Records an event from a shared channel, for `has_ended`. Ignores events of other identifiers.
   void note(const event& happened) noexcept {
     if (happened.identifier() == session_.id && (happened.type() == event_type::disconnected ||
                                                  happened.type() == event_type::device_removal))
       has_ended_ = true;
   }
-  /// Whether an event that was taken said that the connection has ended, or its device is gone.
+  /// Returns true if an event that was taken has ended the connection or removed its device.
   [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
 
-  /// Moves the events to a channel that others share, also those that nobody has taken yet: one
-  /// loop serves many, and hands each event to the `note` of the connection whose `identifier()` it
-  /// names. Calls that wait for events are refused then (EINVAL). No event of the connection may be
-  /// held meanwhile. Wraps: rdma_migrate_id(3).
+  /// Moves the events, including pending ones, to a shared event channel. One loop can then serve
+  /// many connections and pass each event to `note` of the connection with the same `identifier()`.
+  /// Calls that wait for events then fail with EINVAL. The program must not hold an unacknowledged
+  /// event of the connection during the call. Wraps: rdma_migrate_id(3).
   void migrate(event_channel_ref channel, on_failure policy = throwing{}) {
     session_.migrate(channel, policy);
   }
 
-  /// Waits, asleep, for completions on a queue of the connection, and for its end: on InfiniBand
-  /// and RoCE a peer that leaves completes nothing, so that who waits on the queue alone waits for
-  /// ever.
+  /// Blocks until a queue of the connection has completions or the connection ends. On InfiniBand
+  /// and RoCE, a peer that disconnects causes no completion, so a wait on the queue alone would
+  /// never return.
   ///
   ///     while (true) {
   ///       const auto found = connection.wait(connection.recv_cq(), batch);
@@ -118,18 +124,18 @@ class [[nodiscard]] connection {
   ///       for (const completion& each : found) …
   ///     }
   ///
-  /// Returns none when the connection has ended (`has_ended`) and nothing is left of what came
-  /// before; when the time is up, and when a signal handler ran or the descriptor of the time limit
-  /// woke it. iWARP flushes what is posted before the event says so: these completions are returned
-  /// as any other. The queue needs a channel of its own, as those have that librdmacm makes. Takes
-  /// events.
+  /// Returns an empty span if the connection has ended (`has_ended`) and no earlier completion is
+  /// left. Also returns an empty span if the time limit expires, a signal handler runs, or the
+  /// descriptor of the time limit becomes readable. iWARP flushes posted requests before the event
+  /// arrives; these completions are returned like any other. The queue needs its own completion
+  /// channel; queues created by librdmacm have one. Takes events.
   [[nodiscard]] std::span<completion> wait(completion_queue_ref queue, std::span<completion> out,
                                            timeout limit = timeout::endless(),
                                            on_failure policy = throwing{}) {
     if (!session_.can_wait("connection::wait", policy)) return {};
     const detail::deadline until{limit};
     while (true) {
-      // Without waiting, but what comes next gives an event.
+      // Polls without blocking and arms the queue, so that later completions raise an event.
       const auto found = queue.wait(out, detail::seconds{0}, policy);
       if (!found.empty() || has_ended_ || policy.failed() ||
           until.wait_either_readable(queue.channel().file_descriptor(), file_descriptor()) !=
@@ -140,27 +146,27 @@ class [[nodiscard]] connection {
     }
   }
 
-  /// Ends the connection: what is posted is flushed, and the peer gets an event. Waits until it has
-  /// answered; when it does not (ETIMEDOUT, or EHOSTUNREACH when the kernel gives up before), a
-  /// signal handler ran meanwhile (EINTR), or the descriptor of the time limit woke it (ECANCELED),
-  /// the connection has ended on this side nevertheless. When the peer has ended it already, this
-  /// is the answer that it waits for. Another call does no harm. Wraps: rdma_disconnect(3),
+  /// Ends the connection, flushes posted requests, and blocks until the peer has answered. The
+  /// connection has ended on this side even if the wait fails: with ETIMEDOUT if the peer does not
+  /// answer, EHOSTUNREACH if the kernel gives up before, EINTR if a signal handler runs, or
+  /// ECANCELED if the descriptor of the time limit becomes readable. If the peer has already ended
+  /// the connection, this call answers it. Further calls are harmless. Wraps: rdma_disconnect(3),
   /// ibv_modify_qp(3).
   void disconnect(timeout limit = detail::seconds{10}, on_failure policy = throwing{}) {
     if (!session_.can_wait("rdma_disconnect", policy)) return;
     start_disconnect(policy);
     if (!policy.failed()) wait_disconnected(limit, policy);
   }
-  /// The same without blocking: an event says when the peer has answered (`disconnected`).
-  /// Wraps: rdma_disconnect(3), ibv_modify_qp(3).
+  /// Starts `disconnect` without blocking. A `disconnected` event follows when the peer has
+  /// answered. Wraps: rdma_disconnect(3), ibv_modify_qp(3).
   void start_disconnect(on_failure policy = throwing{}) {
     pair_.flush(policy);
     if (!policy.failed()) session_.id.disconnect(policy);
   }
-  /// Waits until the peer has ended the connection, or this side has. Fails when the device was
-  /// removed (ENODEV), and when the time is up (ETIMEDOUT), a signal handler ran (EINTR) or the
-  /// descriptor of the time limit woke it (ECANCELED): then it can be called again. It is
-  /// `disconnect` that answers the peer.
+  /// Blocks until the peer or this side has ended the connection. Fails with ENODEV if the device
+  /// was removed. It can be called again after ETIMEDOUT (the time limit expired), EINTR (a signal
+  /// handler ran) or ECANCELED (the descriptor of the time limit became readable). Does not answer
+  /// the peer; `disconnect` does.
   void wait_disconnected(timeout limit, on_failure policy = throwing{}) {
     constexpr std::string_view verb = "connection::disconnect";
     policy.clear();
@@ -176,21 +182,22 @@ class [[nodiscard]] connection {
     static_cast<void>(session_.wait(limit, verb, policy,
                                     [&] { return session_.take_events(verb, policy, ended_by); }));
   }
-  /// Puts a pair of the program's into ERR, as librdmacm does not do with one that it does not
-  /// know: after the peer has disconnected, so that what is posted is flushed. On iWARP the kernel
-  /// does it, and with its own pairs `disconnect` does. Wraps: ibv_modify_qp(3).
+  /// Moves a queue pair of the program to ERR, which flushes posted requests. Call it after the
+  /// peer has disconnected; librdmacm does not do it for a queue pair that it did not create. On
+  /// iWARP the kernel does it, and `disconnect` does it for librdmacm's own queue pairs.
+  /// Wraps: ibv_modify_qp(3).
   void flush(on_failure policy = throwing{}) {
     check_owns_pair();
     pair_.flush(policy);
   }
 
-  /// Moves the queue pair to ERR, unless it is there, and hands out the completion of everything
-  /// that was posted, until both queues are empty: `consume` is called with each. In each queue
-  /// those that succeeded come first, then the flushed ones. Returns how
-  /// many there were. After `disconnect`; nothing may be posted, and nobody else may poll the
-  /// queues meanwhile. Of completion queues that other pairs share, it hands out theirs too. Of a
-  /// shared receive queue only what was received is handed out. Fails (ETIMEDOUT) when the device
-  /// did not flush everything in time. Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
+  /// Moves the queue pair to ERR, and calls `consume` with each completion until both queues are
+  /// empty. Returns the number of completions. Call it after `disconnect`. During the call no
+  /// requests may be posted, and no other thread may poll the completion queues. Each queue yields
+  /// its successful completions before the flushed ones. Completion queues that other queue pairs
+  /// share also yield their completions. A shared receive queue yields only received messages.
+  /// Fails with ETIMEDOUT if the device does not flush every request in time.
+  /// Wraps: ibv_modify_qp(3), ibv_poll_cq(3).
   template <class Consume>
   std::size_t drain(Consume&& consume, timeout limit = detail::seconds{10},
                     on_failure policy = throwing{}) {
@@ -199,8 +206,8 @@ class [[nodiscard]] connection {
     draining.wait(consume, limit, policy);
     return draining.count();
   }
-  /// The same without blocking: `finish` of what it returns takes what is there. Outlived by the
-  /// connection. Wraps: ibv_modify_qp(3).
+  /// Starts `drain` without blocking. `finish` of the returned object takes the available
+  /// completions. The connection must outlive that object. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_drain start_drain(on_failure policy = throwing{}) {
     static_assert(Transport == transport::rc || Transport == transport::uc,
                   "a pair of this transport has no connection that ends: nothing is to be drained");
@@ -209,8 +216,8 @@ class [[nodiscard]] connection {
     return queue_drain{pair, policy};
   }
 
-  /// Gives the program's pair back, in RESET: everything posted is forgotten. The identifier is
-  /// destroyed, and the connection, if there still is one, ends. Empty afterwards, unless it fails.
+  /// Returns the program's queue pair, in RESET, and destroys the identifier. RESET discards posted
+  /// requests. Ends the connection if it is still established. Empties this object on success.
   /// Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
@@ -220,7 +227,7 @@ class [[nodiscard]] connection {
     return fresh;
   }
 
-  /// Destroys the queue pair and the identifier now, and reports an error.
+  /// Destroys the queue pair and the identifier, and reports errors.
   void close(on_failure policy = throwing{}) {
     pair_.close(policy);
     if (!policy.failed()) session_.id.close(policy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one side of a connection tells the other when it is made.
+// The parameters that the two sides of a connection exchange.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// What the peer told: with its request to connect, or with its acceptance.
+/// The parameters that the peer sent with its request or its acceptance.
 struct peer_parameters {
-  /// How many reads and atomics the connection can have in progress, as this side is the responder
-  /// and the requester.
+  /// The outstanding RDMA reads and atomics that the connection permits, with this side as the
+  /// responder and as the requester.
   std::uint8_t max_destination_read_atomic = 0;
   std::uint8_t max_initiator_read_atomic = 0;
   std::uint8_t retry_count = 0;
@@ -27,7 +27,7 @@ struct peer_parameters {
   qp_number queue_pair_number{};
 
   peer_parameters() noexcept = default;
-  /// A copy of what the C API has.
+  /// Copies the C API struct.
   [[nodiscard]] static peer_parameters from_native(const rdma_conn_param& native) noexcept {
     return peer_parameters{native};
   }
@@ -43,18 +43,18 @@ struct peer_parameters {
         queue_pair_number{native.qp_num} {}
 };
 
-/// The queue key of every UD queue pair that librdmacm makes for a port (`port_space::udp`), and
-/// the only one that it tells to peers.
+/// The queue key of every UD queue pair that librdmacm creates for a port (`port_space::udp`), and
+/// the only one that it sends to peers.
 inline constexpr queue_key datagram_queue_key{RDMA_UDP_QKEY};
 
-/// The way to a peer or to a multicast group, and the queue pair there.
+/// The route to a peer or multicast group, and its queue pair.
 struct datagram_parameters {
   adverb::address address{};
   qp_number queue_pair_number{};
   adverb::queue_key queue_key{};
 
   datagram_parameters() noexcept = default;
-  /// A copy of what the C API has.
+  /// Copies the C API struct.
   [[nodiscard]] static datagram_parameters from_native(const rdma_ud_param& native) noexcept {
     return datagram_parameters{native};
   }
@@ -66,28 +66,27 @@ struct datagram_parameters {
         queue_key{native.qkey} {}
 };
 
-/// What goes with a request to connect, or with its acceptance.
+/// The parameters to send with a connection request or its acceptance.
 struct connection_parameters {
-  /// Handed to the program at the other side.
+  /// Private data for the peer's program.
   cm::private_data private_data{};
-  /// How many reads and atomics this side can have in progress, as the responder and as the
-  /// requester; as many as the device has unless it is said here, and when accepting no more than
-  /// the peer asks for.
+  /// The outstanding RDMA reads and atomics of this side, as the responder and as the requester.
+  /// The default is the device's maximum; when accepting, at most what the peer requests.
   std::optional<std::uint8_t> max_destination_read_atomic{};
   std::optional<std::uint8_t> max_initiator_read_atomic{};
-  /// How often a packet is sent again before the connection is given up (up to 7). What the
-  /// connecting side says holds for both.
+  /// The number of times a packet is retransmitted before the connection fails, up to 7. The
+  /// connecting side's value applies to both.
   std::uint8_t retry_count = 6;
-  /// The same for a receiver that has posted no receive; 7 is without end.
+  /// The number of retries after a receiver-not-ready (RNR) response; 7 is unlimited.
   std::uint8_t rnr_retry_count = 7;
-  /// Link-level flow control, where the hardware has it.
+  /// Enables link-level flow control if the hardware supports it.
   bool flow_control = true;
-  /// Only for a queue pair that the library did not make: its number, and whether it takes its
-  /// receives from a shared receive queue.
+  /// Only for a queue pair that librdmacm did not create: its number, and whether it uses a shared
+  /// receive queue.
   qp_number queue_pair_number{};
   bool has_shared_receive_queue = false;
 
-  /// For the C API. Points into this object.
+  /// Returns the C API struct, which points into this object.
   [[nodiscard]] rdma_conn_param native() const noexcept {
     rdma_conn_param native{};
     native.private_data = private_data.bytes().data();

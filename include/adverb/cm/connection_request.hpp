@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests to connect: the side of a connection that is asked for it.
+// Connection requests: the passive side of a connection.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// A request that came to a listener: it is accepted or rejected, and rejected when it dies before.
+/// A connection request that a listener received. Accept or reject it; the destructor rejects it.
 ///
 ///     auto request = listener.next_request();
 ///     if (!welcome(request.private_data().as<greeting>())) return request.reject();
@@ -19,61 +19,55 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     ready.queue_pair().post(receive(buffer)).check();
 ///     cm::connection<> connection = ready.accept();
 ///
-/// Each step moves from the request, but only when it succeeds. `accept` blocks until the peer has
-/// confirmed; `start_accept`, `file_descriptor` and `finish` do the same without blocking, as those
-/// of a `connector`.
+/// A step moves from the request only if it succeeds. `accept` blocks until the peer has confirmed.
+/// `start_accept`, `file_descriptor` and `finish` do the same without blocking, like those of a
+/// `connector`.
 ///
-/// `use_queue_pair` takes a queue pair that the program made. A request for datagrams asks where to
-/// send them: `accept_datagrams` answers with the number of a queue pair, which any number of
-/// requests can share.
+/// `use_queue_pair` takes a queue pair that the program created. A request for datagrams (UD) asks
+/// for a destination: `accept_datagrams` answers with a queue pair number. Any number of requests
+/// can share that queue pair.
 template <transport Transport, step Step, pair_owner Owner>
 class [[nodiscard]] connection_request {
  public:
-  /// Empty.
+  /// Creates an empty request.
   connection_request() noexcept = default;
 
-  /// Takes over the identifier of a request, and has its events come on a channel of its own.
+  /// Takes the identifier from a request event, and moves its events to its own channel.
   [[nodiscard]] static connection_request take(event& request, on_failure policy = throwing{}) {
-    return take(request, {}, policy);
+    return taken(request, {}, policy);
   }
-  /// The same, with its events on a channel that others share.
+  /// Takes the identifier from a request event, and moves its events to a shared channel.
   [[nodiscard]] static connection_request take(event& request, event_channel_ref channel,
                                                on_failure policy = throwing{}) {
-    static_assert(Step == step::requested, "a request comes without a queue pair");
-    const cm::private_data data{request.private_data()};
-    peer_parameters parameters;
-    if constexpr (Transport != transport::ud) parameters = request.parameters();
-    cm::identifier id = request.take_request();
-    request.acknowledge();
-    if (!detail::check_present(policy, "connection_request::take", id.native_handle())) return {};
-    auto session = detail::cm_session::of_identifier(std::move(id), channel, policy);
-    if (!session.id) return {};
-    return {std::move(session), data, parameters};
+    if (!detail::check_present(policy, "rdma_migrate_id", channel.native_handle())) return {};
+    return taken(request, channel, policy);
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
-  /// For what is not here: options, enhancements.
+  /// Returns the identifier, for calls that this class lacks: options, enhanced connection
+  /// establishment (ECE).
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
-  /// The device that the request came in by. It belongs to librdmacm.
+  /// Returns the device that received the request. librdmacm owns it.
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
-  /// The domain that the queue pair is in, or will be in if none is given.
+  /// Returns the protection domain of the queue pair, or the default if none is given.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return session_.id.protection_domain();
   }
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
-  /// What the peer's program sent along.
+  /// Returns the private data of the request.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
-  /// What the peer asks for.
+  /// Returns the connection parameters that the peer requests.
   [[nodiscard]] const peer_parameters& parameters() const noexcept {
     static_assert(Transport != transport::ud,
                   "a request for datagrams (UD) has no parameters, only private data");
     return parameters_;
   }
 
-  /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
-  /// are made with it. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// Creates the queue pair. The default protection domain is librdmacm's. Completion queues that
+  /// the options omit are created with the queue pair. Wraps: rdma_create_qp(3),
+  /// rdma_create_qp_ex(3).
   [[nodiscard]] connection_request<Transport, step::ready> create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
       on_failure policy = throwing{}) {
@@ -83,8 +77,8 @@ class [[nodiscard]] connection_request {
     return {std::move(session_), private_data_, parameters_};
   }
 
-  /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
-  /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
+  /// Takes a queue pair that the program created on this device, and moves it to INIT. Moves from
+  /// both objects only if it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
   [[nodiscard]] connection_request<Transport, step::ready, pair_owner::program> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
@@ -96,20 +90,20 @@ class [[nodiscard]] connection_request {
             detail::connection_pair<Transport, pair_owner::program>{std::move(fresh)}};
   }
 
-  /// The queue pair before it is connected: receives can be posted.
+  /// Returns the queue pair before it is connected. Receives can be posted to it.
   [[nodiscard]] queue_pair_ref<Transport, detail::created_state(Transport)> queue_pair()
       const noexcept {
     static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
     return pair_.pair(session_.id).template as<detail::created_state(Transport)>();
   }
 
-  /// Accepts, and waits until the connection is there; when its event did not come (ETIMEDOUT,
-  /// EINTR, or ECANCELED when the descriptor of the time limit woke it) it waits on when it is
-  /// tried again. A pair of the program's is put into RTR and RTS as the two sides agree; when a
-  /// call failed there, another attempt goes on from that call. After any other failure the request
-  /// can only be destroyed, or give the program's pair back. A peer that has disconnected meanwhile
-  /// gives a connection that `has_ended`: what it sent is there. Wraps: rdma_accept(3),
-  /// rdma_init_qp_attr(3), ibv_modify_qp(3).
+  /// Accepts the request, and blocks until the connection is established. After ETIMEDOUT, EINTR or
+  /// ECANCELED (the descriptor of the time limit became readable), calling it again continues to
+  /// wait. Moves a queue pair of the program to RTR and RTS with the negotiated attributes; if a
+  /// call fails there, calling `accept` again resumes at that call. After any other failure, only
+  /// the destructor and `take_queue_pair` remain usable. If the peer has disconnected meanwhile,
+  /// returns a connection whose `has_ended` is true; the messages that the peer sent are available.
+  /// Wraps: rdma_accept(3), rdma_init_qp_attr(3), ibv_modify_qp(3).
   [[nodiscard]] connection<Transport, Owner> accept(const connection_parameters& options = {},
                                                     timeout limit = detail::seconds{10},
                                                     on_failure policy = throwing{}) {
@@ -119,29 +113,29 @@ class [[nodiscard]] connection_request {
         [&] { pair_.accept(session_.id, options, parameters_, policy); },
         [&] { return finish(policy); });
   }
-  /// Starts to, without blocking. Wraps: rdma_accept(3), rdma_init_qp_attr(3), ibv_modify_qp(3).
+  /// Starts `accept` without blocking. Wraps: rdma_accept(3), rdma_init_qp_attr(3),
+  /// ibv_modify_qp(3).
   void start_accept(const connection_parameters& options = {}, on_failure policy = throwing{}) {
     check_before_accept();
     session_.start(accepting.verb, policy,
                    [&] { pair_.accept(session_.id, options, parameters_, policy); });
   }
 
-  /// Becomes readable when an event is there: then call `finish`. -1 when it is empty. That of the
-  /// channel, where it is shared.
+  /// Returns a descriptor that becomes readable when `finish` has an event to take. It is the
+  /// descriptor of the channel, even if the channel is shared. Returns -1 if the request is empty.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
 
-  /// The connection that was started to be accepted, and empties the request; or an empty one as
-  /// long as its event is not there. Does not block. Fails as `accept` does, but never with
-  /// ETIMEDOUT. Refuses (EINVAL) when nothing was started, and when the channel is shared.
-  /// Wraps: rdma_get_cm_event(3).
+  /// Returns the accepted connection, or an empty one until its event arrives. Does not block.
+  /// Success empties the request. Fails as `accept` does, but never with ETIMEDOUT. Fails with
+  /// EINVAL if nothing was started, or if the channel is shared. Wraps: rdma_get_cm_event(3).
   [[nodiscard]] connection<Transport, Owner> finish(on_failure policy = throwing{}) {
     check_before_accept();
     if (!session_.is_started(accepting.verb, policy)) return {};
     return session_.take_events(accepting.verb, policy,
                                 [&](event& happened) { return finish(happened, policy); });
   }
-  /// The same with an event of a shared channel, which it acknowledges. Refuses (EINVAL) one of
-  /// another identifier.
+  /// Passes an event of a shared channel to the started accept, and acknowledges it. Fails with
+  /// EINVAL if the event is about another identifier.
   [[nodiscard]] connection<Transport, Owner> finish(event& happened,
                                                     on_failure policy = throwing{}) {
     check_before_accept();
@@ -153,9 +147,9 @@ class [[nodiscard]] connection_request {
     return {std::move(session_), private_data_, parameters_, std::move(pair_), over};
   }
 
-  /// Accepts datagrams (UD) with the queue pair that was made for the request, and bytes for the
-  /// program at the other side: up to 136. Does not block, and no event says whether the answer
-  /// arrived: a peer that misses it asks again. Wraps: rdma_accept(3).
+  /// Accepts datagrams (UD) with the queue pair of the request, and sends private data: up to 136
+  /// bytes. Does not block. No event confirms that the answer arrived; a peer that misses it
+  /// repeats the request. Wraps: rdma_accept(3).
   [[nodiscard]] datagram_endpoint accept_datagrams(const cm::private_data& data = {},
                                                    on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
@@ -169,9 +163,9 @@ class [[nodiscard]] connection_request {
     return datagram_endpoint{std::move(session_)};
   }
 
-  /// The same with a pair that was not made for the request, and may serve others as well. The
-  /// answer names `datagram_queue_key`, so the pair has to have it (EINVAL). The request is empty
-  /// then.
+  /// Accepts datagrams (UD) with a separate queue pair, which may also serve other requests. The
+  /// answer contains `datagram_queue_key`; fails with EINVAL if the queue pair has another queue
+  /// key. Empties the request on success.
   void accept_datagrams(queue_pair_ref<transport::ud, qp_state::any> pair,
                         const cm::private_data& data = {}, on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
@@ -188,8 +182,8 @@ class [[nodiscard]] connection_request {
     if (!policy.failed()) session_.id = {};
   }
 
-  /// Rejects, with bytes for the program at the other side. The request is empty then; a pair of
-  /// the program's is given back, in RESET. Wraps: rdma_reject(3), ibv_modify_qp(3).
+  /// Rejects the request, with private data for the peer, and empties it. Returns a queue pair of
+  /// the program, in RESET. Wraps: rdma_reject(3), ibv_modify_qp(3).
   auto reject(const cm::private_data& data = {}, on_failure policy = throwing{}) {
     session_.id.reject(data, policy);
     if constexpr (Owner == pair_owner::program)
@@ -199,8 +193,8 @@ class [[nodiscard]] connection_request {
       session_.id = {};
   }
 
-  /// Gives the program's pair back, in RESET, for another connection. Receives that were posted are
-  /// forgotten. Empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
+  /// Returns the program's queue pair, in RESET, for another connection. RESET discards posted
+  /// receives. Empties the request on success. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
     static_assert(Owner == pair_owner::program,
@@ -213,10 +207,26 @@ class [[nodiscard]] connection_request {
  private:
   template <transport, step, pair_owner>
   friend class connection_request;
+  template <transport>
+  friend class cm::listener;
 
-  /// A peer that disconnects has had its connection, although the event that says so is still to
-  /// come, or is lost (the kernel handles messages on several processors, so that the end may
-  /// overtake the beginning).
+  /// Takes a request to the channel, or to one of its own when that is empty.
+  [[nodiscard]] static connection_request taken(event& request, event_channel_ref channel,
+                                                on_failure policy) {
+    static_assert(Step == step::requested, "a request comes without a queue pair");
+    const cm::private_data data{request.private_data()};
+    peer_parameters parameters;
+    if constexpr (Transport != transport::ud) parameters = request.parameters();
+    cm::identifier id = request.take_request();
+    request.acknowledge();
+    if (!detail::check_present(policy, "connection_request::take", id.native_handle())) return {};
+    auto session = detail::cm_session::of_identifier(std::move(id), channel, policy);
+    if (!session.id) return {};
+    return {std::move(session), data, parameters};
+  }
+
+  /// `disconnected` also ends the step: the kernel handles messages on several processors, so the
+  /// disconnect may overtake the event that establishes the connection, or that event may be lost.
   // See docs/decisions.md, "accept() returns connections that have already ended".
   static constexpr detail::cm_step accepting{"rdma_accept", event_type::established,
                                              event_type::disconnected};

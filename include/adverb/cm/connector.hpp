@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connectors: the side of a connection that asks for it, step by step.
+// Connectors: the active side of a connection, step by step.
 #pragma once
 
 #include <cerrno>
@@ -17,9 +17,9 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// How an address is resolved.
+/// Options for resolving an address and a route.
 struct resolve_options {
-  /// The address of this machine to connect from; any unless it is given here.
+  /// The local address to connect from. Empty selects any.
   socket_address from{};
   adverb::timeout timeout = detail::seconds{2};
 };
@@ -28,7 +28,7 @@ struct resolve_options {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What `finish` of a connector returns, and the event that it takes.
+/// Selects the steps that have `finish`, and its return type.
 template <transport Transport, cm::step Step, cm::pair_owner Owner>
 struct connector_step {
   static constexpr bool waits = false;
@@ -55,7 +55,7 @@ struct connector_step<Transport, cm::step::ready, Owner> {
   using finished = cm::connection<Transport, Owner>;
 };
 
-/// What a connector becomes as its queue pair is made: a datagram pair is complete, and needs no
+/// Selects the type that `create_queue_pair` returns. A UD queue pair is complete and needs no
 /// connection.
 template <transport Transport>
 struct connector_with_queue_pair {
@@ -70,7 +70,8 @@ struct connector_with_queue_pair<transport::ud> {
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The set-up of a connection from the side that asks for it. Its type says what may be done next:
+/// Establishes a connection from the active side, step by step. The type encodes the next permitted
+/// step:
 ///
 ///     auto start = cm::connector<>::create();
 ///     auto near = start.resolve_address(address);
@@ -79,26 +80,27 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     ready.queue_pair().post(receive(buffer)).check();
 ///     cm::connection<> connection = ready.connect();
 ///
-/// Each step moves from the connector, but only when it succeeds: one that failed before `connect`
-/// can be tried again, and one whose event did not come (ETIMEDOUT, EINTR, or ECANCELED when the
-/// descriptor of its time limit woke it) waits on when it is tried again, `connect` too.
-/// `cm::connect` does all of them.
+/// A step moves from the connector only if it succeeds. A step that failed before `connect` can be
+/// retried. After ETIMEDOUT, EINTR or ECANCELED (the descriptor of the time limit became readable)
+/// the step is still in progress, and calling it again continues to wait; this includes `connect`.
+/// `cm::connect` performs all steps.
 ///
-/// Every step that blocks has a form that does not: `start_…` starts it, `file_descriptor()`
-/// becomes readable, and `finish()` returns what the step leads to, which is empty until its event
-/// is there:
+/// Every blocking step has a non-blocking form. `start_…` starts the step, `file_descriptor()`
+/// becomes readable, and `finish()` returns the result. The result is empty until the event of the
+/// step arrives:
 ///
 ///     ready.start_connect();
 ///     …                                             // poll(ready.file_descriptor())
 ///     if (auto connection = ready.finish()) …
 ///
-/// Many connectors can share a channel: `create(channel)`. A loop takes the events from the channel
-/// then, and hands each to the `finish(event)` of the connector whose `identifier()` it names.
+/// Many connectors can share an event channel: `create(channel)`. The program then takes the events
+/// from the channel and passes each to `finish(event)` of the connector with the same
+/// `identifier()`.
 ///
-/// With datagrams there is nothing to connect: `resolve_peer` asks where to send them, in the place
-/// of `connect`, and the queue pair that sends to any number of peers is a `datagram_endpoint`.
+/// Datagrams (UD) have no connection. `resolve_peer` replaces `connect` and returns the
+/// destination. The queue pair that sends to any number of peers is a `datagram_endpoint`.
 ///
-/// `use_queue_pair` takes a queue pair that the program made:
+/// `use_queue_pair` takes a queue pair that the program created:
 ///
 ///     auto fresh = queue_pair<transport::rc>::create(domain, options);
 ///     auto ready = far.use_queue_pair(std::move(fresh));
@@ -109,24 +111,24 @@ class [[nodiscard]] connector {
   using finished = typename next::finished;
 
  public:
-  /// Empty.
+  /// Creates an empty connector.
   connector() noexcept = default;
 
-  /// Wraps: rdma_create_event_channel(3), rdma_create_id(3).
+  /// Creates a connector with its own event channel. Wraps: rdma_create_event_channel(3),
+  /// rdma_create_id(3).
   [[nodiscard]] static connector<Transport> create(on_failure policy = throwing{}) {
-    return create({}, policy);
+    return created({}, policy);
   }
-  /// The same, with its events on a channel that others share. Wraps: rdma_create_id(3).
+  /// Creates a connector on a shared event channel. Wraps: rdma_create_id(3).
   [[nodiscard]] static connector<Transport> create(event_channel_ref channel,
                                                    on_failure policy = throwing{}) {
-    static_assert(!detail::needs_endpoint(Transport),
-                  "a connector of UC or XRC starts with its address: resolve(address)");
-    return {detail::cm_session::create(channel, port_space_of(Transport), policy)};
+    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
+    return created(channel, policy);
   }
 
-  /// The first three steps in one: finds the device, the neighbour and the way there. UC and XRC
-  /// begin so, and librdmacm waits two seconds for each, whatever the options say.
-  /// Wraps: rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3).
+  /// Creates a connector and resolves the address and the route. UC and XRC must start with this
+  /// function; for them librdmacm waits two seconds for each step and ignores the time limit in the
+  /// options. Wraps: rdma_create_ep(3), rdma_resolve_addr(3), rdma_resolve_route(3).
   [[nodiscard]] static connector<Transport, step::route_resolved> resolve(
       const socket_address& to, const resolve_options& options = {},
       on_failure policy = throwing{}) {
@@ -145,17 +147,19 @@ class [[nodiscard]] connector {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
-  /// For what is not here: options, enhancements.
+  /// Returns the identifier, for calls that this class lacks: options, enhanced connection
+  /// establishment (ECE).
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
 
-  /// The device that leads to the address. It belongs to librdmacm, and outlives the connector.
+  /// Returns the device that leads to the address. librdmacm owns it, and it outlives the
+  /// connector.
   [[nodiscard]] context_ref context() const noexcept {
     static_assert(Step != step::start,
                   "the device is known when the address is resolved: "
                   "resolve_address() first");
     return session_.id.context();
   }
-  /// The domain that the queue pair is in, or will be in if none is given.
+  /// Returns the protection domain of the queue pair, or the default if none is given.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     static_assert(Step != step::start,
                   "the device is known when the address is resolved: "
@@ -163,7 +167,7 @@ class [[nodiscard]] connector {
     return session_.id.protection_domain();
   }
 
-  /// Finds the device and the neighbour for an address. Wraps: rdma_resolve_addr(3).
+  /// Resolves an address to a device and a neighbour. Wraps: rdma_resolve_addr(3).
   [[nodiscard]] connector<Transport, step::address_resolved> resolve_address(
       const socket_address& to, const resolve_options& options = {},
       on_failure policy = throwing{}) {
@@ -176,7 +180,7 @@ class [[nodiscard]] connector {
         options.timeout + margin, policy,
         [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
   }
-  /// Starts to, without blocking. Wraps: rdma_resolve_addr(3).
+  /// Starts `resolve_address` without blocking. Wraps: rdma_resolve_addr(3).
   void start_resolve_address(const socket_address& to, const resolve_options& options = {},
                              on_failure policy = throwing{}) {
     check_before_address();
@@ -184,22 +188,22 @@ class [[nodiscard]] connector {
                    [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
   }
 
-  /// Finds the way there. Wraps: rdma_resolve_route(3).
+  /// Resolves the route to the address. Wraps: rdma_resolve_route(3).
   [[nodiscard]] connector<Transport, step::route_resolved> resolve_route(
       timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
     check_before_route();
     return wait_for<connector<Transport, step::route_resolved>>(
         limit + margin, policy, [&] { session_.id.resolve_route(limit, policy); });
   }
-  /// Starts to, without blocking. Wraps: rdma_resolve_route(3).
+  /// Starts `resolve_route` without blocking. Wraps: rdma_resolve_route(3).
   void start_resolve_route(timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
     check_before_route();
     session_.start(verb, policy, [&] { session_.id.resolve_route(limit, policy); });
   }
 
-  /// Makes the queue pair. Without a domain it is in librdmacm's; without completion queues they
-  /// are made with it. One for datagrams needs no route, and is a `datagram_endpoint` at once.
-  /// Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// Creates the queue pair. The default protection domain is librdmacm's. Completion queues that
+  /// the options omit are created with the queue pair. A UD queue pair needs no route, and the call
+  /// returns a `datagram_endpoint`. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   [[nodiscard]] typename detail::connector_with_queue_pair<Transport>::type create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
       on_failure policy = throwing{}) {
@@ -217,8 +221,8 @@ class [[nodiscard]] connector {
     }
   }
 
-  /// Takes a queue pair that the program made on this device, and puts it into INIT. Moves from
-  /// both, but only when it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
+  /// Takes a queue pair that the program created on this device, and moves it to INIT. Moves from
+  /// both objects only if it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
   [[nodiscard]] connector<Transport, step::ready, pair_owner::program> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
@@ -230,23 +234,23 @@ class [[nodiscard]] connector {
             detail::connection_pair<Transport, pair_owner::program>{std::move(fresh)}};
   }
 
-  /// The queue pair before it is connected: receives can be posted.
+  /// Returns the queue pair before it is connected. Receives can be posted to it.
   [[nodiscard]] queue_pair_ref<Transport, detail::created_state(Transport)> queue_pair()
       const noexcept {
     static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
     return pair_.pair(session_.id).template as<detail::created_state(Transport)>();
   }
 
-  /// Tells the peer what this side supports beyond the specification; `connect` then sets on the
-  /// pair what the peer answers. Of a pair of the program's: librdmacm does it with its own.
-  /// Wraps: rdma_set_local_ece(3).
+  /// Offers enhanced connection establishment (ECE) options to the peer. `connect` then applies the
+  /// peer's answer to the queue pair. Only for a queue pair of the program; librdmacm does this for
+  /// its own. Wraps: rdma_set_local_ece(3).
   void offer_ece(const ece& offered, on_failure policy = throwing{}) {
     check_owns_pair();
     pair_.offer_ece(session_.id, offered, policy);
   }
 
-  /// Asks the listener at the other side which queue pair datagrams are to be sent to, by pairs in
-  /// the domain. Wraps: rdma_connect(3).
+  /// Asks the listener for the queue pair that receives datagrams. Queue pairs in `domain` can send
+  /// to the returned peer. Wraps: rdma_connect(3).
   [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
                                            const peer_options& options = {},
                                            on_failure policy = throwing{}) {
@@ -256,8 +260,8 @@ class [[nodiscard]] connector {
       session_.id.connect({.private_data = options.private_data}, policy);
     });
   }
-  /// Starts to, without blocking; the time limit of the options is not looked at. The domain
-  /// outlives the step. Wraps: rdma_connect(3).
+  /// Starts `resolve_peer` without blocking. Ignores the time limit in the options. The domain must
+  /// outlive the step. Wraps: rdma_connect(3).
   void start_resolve_peer(protection_domain_ref domain, const peer_options& options = {},
                           on_failure policy = throwing{}) {
     check_before_peer();
@@ -267,10 +271,10 @@ class [[nodiscard]] connector {
     });
   }
 
-  /// Asks the listener at the other side for the connection, and waits until it is there. A pair of
-  /// the program's is put into RTR and RTS as the two sides agree; when a call failed there,
-  /// another attempt goes on from that call. When the answer is no the connector can no longer be
-  /// used, but for `rejection` and `take_queue_pair`. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
+  /// Requests the connection from the listener, and blocks until it is established. Moves a queue
+  /// pair of the program to RTR and RTS with the negotiated attributes; if a call fails there,
+  /// calling `connect` again resumes at that call. If the peer rejects or cannot be reached, only
+  /// `rejection` and `take_queue_pair` remain usable. Wraps: rdma_connect(3), rdma_init_qp_attr(3),
   /// ibv_modify_qp(3), rdma_establish(3).
   [[nodiscard]] connection<Transport, Owner> connect(const connection_parameters& options = {},
                                                      timeout limit = detail::seconds{10},
@@ -280,19 +284,20 @@ class [[nodiscard]] connector {
     return wait_for<connection<Transport, Owner>>(
         limit, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
-  /// Starts to, without blocking. Wraps: rdma_connect(3).
+  /// Starts `connect` without blocking. Wraps: rdma_connect(3).
   void start_connect(const connection_parameters& options = {}, on_failure policy = throwing{}) {
     check_before_connect();
     session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
 
-  /// Becomes readable when an event is there: then call `finish`. -1 when it is empty. That of the
-  /// channel, where it is shared.
+  /// Returns a descriptor that becomes readable when `finish` has an event to take. It is the
+  /// descriptor of the channel, even if the channel is shared. Returns -1 if the connector is
+  /// empty.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
 
-  /// What the step that was started leads to, and empties the connector; or nothing (an empty one)
-  /// as long as its event is not there. Does not block. Fails as the blocking form does, but never
-  /// with ETIMEDOUT. Refuses (EINVAL) when no step was started, and when the channel is shared.
+  /// Returns the result of the started step, or an empty one until its event arrives. Does not
+  /// block. Success empties the connector. Fails as the blocking form does, but never with
+  /// ETIMEDOUT. Fails with EINVAL if no step was started, or if the channel is shared.
   /// Wraps: rdma_get_cm_event(3).
   [[nodiscard]] finished finish(on_failure policy = throwing{}) {
     static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
@@ -302,8 +307,8 @@ class [[nodiscard]] connector {
     return session_.take_events(verb, policy,
                                 [&](event& happened) { return finish(happened, policy); });
   }
-  /// The same with an event of a shared channel, which it acknowledges. Refuses (EINVAL) one of
-  /// another identifier.
+  /// Passes an event of a shared channel to the started step, and acknowledges it. Fails with
+  /// EINVAL if the event is about another identifier.
   [[nodiscard]] finished finish(event& happened, on_failure policy = throwing{}) {
     static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
     if (!session_.is_about(happened, verb, policy)) return {};
@@ -327,8 +332,8 @@ class [[nodiscard]] connector {
     }
   }
 
-  /// Why the peer rejected, and what it sent along; nothing unless `connect` or `resolve_peer`
-  /// failed because of it.
+  /// Returns the peer's reject reason and private data, or nothing unless the peer rejected
+  /// `connect` or `resolve_peer`.
   [[nodiscard]] const std::optional<cm::rejection>& rejection() const noexcept {
     static_assert(
         Step == step::ready || (Transport == transport::ud && Step == step::route_resolved),
@@ -336,8 +341,8 @@ class [[nodiscard]] connector {
     return rejection_;
   }
 
-  /// Gives the program's pair back, in RESET, for another connection. Receives that were posted are
-  /// forgotten. Empty then, unless it fails. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
+  /// Returns the program's queue pair, in RESET, for another connection. RESET discards posted
+  /// receives. Empties the connector on success. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
     check_owns_pair();
@@ -350,15 +355,21 @@ class [[nodiscard]] connector {
   template <transport, step, pair_owner>
   friend class connector;
 
+  [[nodiscard]] static connector<Transport> created(event_channel_ref channel, on_failure policy) {
+    static_assert(!detail::needs_endpoint(Transport),
+                  "a connector of UC or XRC starts with its address: resolve(address)");
+    return {detail::cm_session::create(channel, port_space_of(Transport), policy)};
+  }
+
   connector(detail::cm_session&& session,
             detail::connection_pair<Transport, Owner>&& pair = {}) noexcept
       : session_{std::move(session)}, pair_{std::move(pair)} {}
 
-  /// The kernel ends what it resolves by itself when the time is up, and reports that; its answer
-  /// is given this much longer to come.
+  /// The extra time to wait for the kernel, which enforces the time limit of a resolution and
+  /// reports its expiry itself.
   static constexpr timeout margin = detail::seconds{1};
 
-  /// The call that the step of this connector starts with.
+  /// The call that starts the step of this connector.
   static constexpr std::string_view verb = Step == step::start              ? "rdma_resolve_addr"
                                            : Step == step::address_resolved ? "rdma_resolve_route"
                                                                             : "rdma_connect";
@@ -398,8 +409,8 @@ class [[nodiscard]] connector {
                   "librdmacm made the queue pair: this is for one that use_queue_pair() took");
   }
 
-  /// Starts the step, unless it is under way, and waits for its end. `Result` is what the function
-  /// returns that was called, which may be none of this step: that was reported when compiling.
+  /// Starts the step unless it is in progress, and waits for its end. `Result` is the return type
+  /// of the calling function. If it does not belong to this step, compilation has already failed.
   template <class Result, class Start>
   [[nodiscard]] Result wait_for(timeout limit, on_failure policy, const Start& start) {
     if constexpr (std::is_same_v<Result, finished>)
@@ -408,14 +419,14 @@ class [[nodiscard]] connector {
       return {};
   }
 
-  /// The answer of the peer is there: brings the pair up.
+  /// Connects the queue pair after the peer has answered.
   [[nodiscard]] connection<Transport, Owner> establish(on_failure policy) {
     pair_.establish(session_.id, policy);
     if (policy.failed()) return {};
     return {std::move(session_), answer_->private_data, answer_->parameters, std::move(pair_)};
   }
 
-  /// What came with the acceptance of the peer.
+  /// The data of the peer's acceptance.
   struct acceptance {
     cm::private_data private_data;
     peer_parameters parameters;
@@ -425,7 +436,7 @@ class [[nodiscard]] connector {
   [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;
   std::optional<acceptance> answer_;
   std::optional<cm::rejection> rejection_;
-  /// Of the peer that is asked.
+  /// The domain of the peer to resolve.
   protection_domain_ref domain_;
 };
 
@@ -435,7 +446,7 @@ inline datagram_peer datagram_endpoint::resolve_peer(const socket_address& to,
   if (!detail::check_present(policy, "rdma_resolve_addr", identifier().native_handle())) return {};
   auto start = connector<transport::ud>::create(policy);
   if (!start) return {};
-  // From the same address, but a port of its own.
+  // The same address, with another port.
   const resolve_options how{.from = local_address().with_port(0), .timeout = options.timeout};
   auto near = start.resolve_address(to, how, policy);
   if (!near) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The devices that a connection manager has opened.
+// The device contexts that librdmacm has opened.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,16 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The contexts of all RDMA devices that librdmacm has opened, which identifiers share and which
-/// stay open as long as the program runs:
+/// The contexts of all RDMA devices that librdmacm has opened. Identifiers share them, and they
+/// stay open until the program ends:
 ///
 ///     for (context_ref context : cm::context_list{}) prepare(context);
 ///
-/// What is made on one of them, a protection domain for instance, serves all its connections.
+/// An object that is created on one of them, such as a protection domain, serves all its
+/// connections.
 class [[nodiscard]] context_list {
  public:
-  /// Fails with ENODEV where there is no RDMA device. Wraps: rdma_get_devices(3).
+  /// Lists the contexts. Fails with ENODEV if there is no RDMA device. Wraps: rdma_get_devices(3).
   explicit context_list(on_failure policy = throwing{}) {
     int count = 0;
     contexts_ = detail::check_pointer(
@@ -40,7 +41,7 @@ class [[nodiscard]] context_list {
     std::swap(size_, other.size_);
     return *this;
   }
-  /// The contexts stay open. Wraps: rdma_free_devices(3).
+  /// Frees the list. The contexts stay open. Wraps: rdma_free_devices(3).
   ~context_list() {
     if (contexts_ != nullptr) rdma_free_devices(contexts_);
   }

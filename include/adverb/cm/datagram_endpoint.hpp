@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Datagram endpoints: an identifier that is bound to a device, with its UD queue pair.
+// Datagram endpoints: an identifier bound to a device, and its UD queue pair.
 #pragma once
 
 #include <cerrno>
@@ -15,38 +15,124 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// A UD queue pair on the device of an address, ready to send to any number of peers and multicast
-/// groups, and to receive from them:
+/// A UD queue pair that exchanges datagrams with any number of peers and multicast groups, on the
+/// device of an address:
 ///
 ///     auto here = cm::datagram_endpoint::create(own_address, {.max_send_wr = 16});
 ///     const cm::datagram_peer peer = here.resolve_peer(address);
 ///     here.queue_pair().post(send(text).to(peer)).check();
 ///
-/// A connector makes one as well, on the device that leads to an address, and so does a request
-/// that comes to a listener. The queue key of the pair is `datagram_queue_key`. It owns the pair,
-/// and the completion queues if these were made with it.
+/// A connector also creates an endpoint, on the device that leads to an address, and so does a
+/// request to a listener. The queue key of the queue pair is `datagram_queue_key`. The endpoint
+/// owns the queue pair, and the completion queues if these were created with the queue pair.
 class [[nodiscard]] datagram_endpoint {
  public:
-  /// Empty.
+  /// Creates an empty endpoint.
   datagram_endpoint() noexcept = default;
 
-  /// On an address of this machine; on a port that the kernel chooses when it is 0. Without a
-  /// domain the pair is in librdmacm's; without completion queues they are made with it. An address
-  /// that stands for every interface names no device (EADDRNOTAVAIL). Wraps:
-  /// rdma_create_event_channel(3), rdma_create_id(3), rdma_bind_addr(3), rdma_create_qp(3),
+  /// Creates an endpoint on a local address. The kernel chooses the port if it is 0. The default
+  /// protection domain is librdmacm's. Completion queues that the options omit are created with the
+  /// queue pair. Fails with EADDRNOTAVAIL if the address is a wildcard, which selects no device.
+  /// Wraps: rdma_create_event_channel(3), rdma_create_id(3), rdma_bind_addr(3), rdma_create_qp(3),
   /// rdma_create_qp_ex(3).
   [[nodiscard]] static datagram_endpoint create(const socket_address& address,
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
                                                 on_failure policy = throwing{}) {
-    return create({}, address, options, domain, policy);
+    return created({}, address, options, domain, policy);
   }
-  /// The same, with its events on a channel that others share.
+  /// Creates an endpoint on a shared event channel.
   [[nodiscard]] static datagram_endpoint create(event_channel_ref channel,
                                                 const socket_address& address,
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
                                                 on_failure policy = throwing{}) {
+    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
+    return created(channel, address, options, domain, policy);
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
+
+  /// Returns the queue pair, ready to send and receive.
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
+    return session_.id.queue_pair<transport::ud>().as<qp_state::rts>();
+  }
+  [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
+  /// Returns the port of the device.
+  [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
+  /// Returns the protection domain of the queue pair. Register its memory there.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
+    return session_.id.native_handle()->qp->pd;
+  }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return session_.id.send_cq(); }
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return session_.id.recv_cq(); }
+  [[nodiscard]] socket_address local_address() const noexcept {
+    return session_.id.local_address();
+  }
+
+  /// Asks the listener at an address for the queue pair that receives datagrams. A connector does
+  /// the same step by step. Thread safe. Defined in <adverb/cm/connector.hpp>.
+  /// Wraps: rdma_create_id(3), rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
+  [[nodiscard]] datagram_peer resolve_peer(const socket_address& to,
+                                           const peer_options& options = {},
+                                           on_failure policy = throwing{}) const;
+
+  /// Joins a multicast group. The queue pair receives from it unless the membership is send-only.
+  /// The membership must end before the endpoint. Only one thread at a time may call it.
+  /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
+  [[nodiscard]] multicast_membership join(const socket_address& group,
+                                          const multicast_options& options = {},
+                                          on_failure policy = throwing{}) const {
+    constexpr std::string_view verb = "rdma_join_multicast";
+    if (!session_.can_wait(verb, policy)) return {};
+    multicast_join joining = start_join(group, options, policy);
+    if (policy.failed()) return {};
+    return session_.wait(options.timeout, verb, policy, [&] { return joining.finish(policy); });
+  }
+  /// Starts `join` without blocking. `finish` of the returned object creates the membership.
+  /// Ignores the time limit in the options.
+  [[nodiscard]] multicast_join start_join(const socket_address& group,
+                                          const multicast_options& options = {},
+                                          on_failure policy = throwing{}) const {
+    if (groups_ == nullptr) groups_ = std::make_shared<detail::group_list>();
+    return {session_.id, session_.channel, groups_, group, options, policy};
+  }
+
+  /// Returns the identifier, for calls that this class lacks.
+  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+
+  /// Returns a descriptor that becomes readable when an event is pending, such as the loss of a
+  /// group. It is the descriptor of the channel, even if the channel is shared. Returns -1 if the
+  /// endpoint is empty.
+  [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
+  /// Returns the next event, or nothing if none is pending. Does not block. Fails with EINVAL if
+  /// the channel is shared. If the network ends a group, the event is `multicast_error` and
+  /// `is_lost` of the membership becomes true.
+  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const {
+    std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
+    if (next) note(*next);
+    return next;
+  }
+  /// Records an event from a shared channel, for `is_lost` of the memberships. Ignores events of
+  /// other identifiers.
+  void note(const event& happened) const noexcept {
+    if (groups_ != nullptr && happened.identifier() == session_.id) groups_->note(happened);
+  }
+
+  /// Destroys the queue pair and the identifier, and reports errors.
+  void close(on_failure policy = throwing{}) { session_.id.close(policy); }
+
+ private:
+  template <transport, step, pair_owner>
+  friend class connector;
+  template <transport, step, pair_owner>
+  friend class connection_request;
+
+  /// Creates an endpoint on the channel, or on one of its own when that is empty.
+  [[nodiscard]] static datagram_endpoint created(event_channel_ref channel,
+                                                 const socket_address& address,
+                                                 const queue_pair_options& options,
+                                                 protection_domain_ref domain, on_failure policy) {
     auto session = detail::cm_session::create(channel, port_space_of(transport::ud), policy);
     if (!session.id) return {};
     session.id.bind(address, policy);
@@ -64,86 +150,10 @@ class [[nodiscard]] datagram_endpoint {
     return make(std::move(session), options, domain, policy);
   }
 
-  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
-
-  /// Ready to send and to receive.
-  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
-    return session_.id.queue_pair<transport::ud>().as<qp_state::rts>();
-  }
-  [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
-  /// The port of the device.
-  [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
-  /// The domain of the queue pair: memory that it uses is registered there.
-  [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    return session_.id.native_handle()->qp->pd;
-  }
-  [[nodiscard]] completion_queue_ref send_cq() const noexcept { return session_.id.send_cq(); }
-  [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return session_.id.recv_cq(); }
-  [[nodiscard]] socket_address local_address() const noexcept {
-    return session_.id.local_address();
-  }
-
-  /// Asks who listens there which queue pair datagrams are to be sent to. A connector does the same
-  /// step by step. Thread safe. Defined in <adverb/cm/connector.hpp>. Wraps: rdma_create_id(3),
-  /// rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
-  [[nodiscard]] datagram_peer resolve_peer(const socket_address& to,
-                                           const peer_options& options = {},
-                                           on_failure policy = throwing{}) const;
-
-  /// Joins a multicast group, which the queue pair receives from then on unless it only sends. The
-  /// membership has to end before the endpoint. One thread at a time.
-  /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
-  [[nodiscard]] multicast_membership join(const socket_address& group,
-                                          const multicast_options& options = {},
-                                          on_failure policy = throwing{}) const {
-    constexpr std::string_view verb = "rdma_join_multicast";
-    if (!session_.can_wait(verb, policy)) return {};
-    multicast_join joining = start_join(group, options, policy);
-    if (policy.failed()) return {};
-    return session_.wait(options.timeout, verb, policy, [&] { return joining.finish(policy); });
-  }
-  /// Starts to, without blocking: `finish` of what it returns makes the membership. The time limit
-  /// of the options is not looked at.
-  [[nodiscard]] multicast_join start_join(const socket_address& group,
-                                          const multicast_options& options = {},
-                                          on_failure policy = throwing{}) const {
-    if (groups_ == nullptr) groups_ = std::make_shared<detail::group_list>();
-    return {session_.id, session_.channel, groups_, group, options, policy};
-  }
-
-  /// For what is not here.
-  [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
-
-  /// Readable when an event is there, for instance that a group is lost. That of the channel, where
-  /// it is shared; -1 when the endpoint is empty.
-  [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
-  /// The next event, or nothing when there is none. Does not block. Refuses (EINVAL) when the
-  /// channel is shared. A group that the network has ended gives `multicast_error`, and its
-  /// membership `is_lost`.
-  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const {
-    std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
-    if (next) note(*next);
-    return next;
-  }
-  /// Takes note of an event of this endpoint that came on a shared channel, for `is_lost` of its
-  /// memberships. One of another identifier changes nothing.
-  void note(const event& happened) const noexcept {
-    if (groups_ != nullptr && happened.identifier() == session_.id) groups_->note(happened);
-  }
-
-  /// Destroys the queue pair and the identifier now, and reports an error.
-  void close(on_failure policy = throwing{}) { session_.id.close(policy); }
-
- private:
-  template <transport, step, pair_owner>
-  friend class connector;
-  template <transport, step, pair_owner>
-  friend class connection_request;
-
   explicit datagram_endpoint(detail::cm_session&& session) noexcept
       : session_{std::move(session)} {}
 
-  /// Moves from the session, but only when the pair is made.
+  /// Creates an endpoint, and moves from the session only if the queue pair is created.
   [[nodiscard]] static datagram_endpoint make(detail::cm_session&& session,
                                               const queue_pair_options& options,
                                               protection_domain_ref domain, on_failure policy) {

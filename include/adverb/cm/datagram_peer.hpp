@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Peers that datagrams are sent to without a connection.
+// Datagram peers: destinations without a connection.
 #pragma once
 
 #include <adverb/cm/connection_parameters.hpp>
@@ -10,25 +10,25 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// What peers and multicast groups are to who sends to them: a destination, for as long as it
-/// lives, which is until the sends to it have completed.
+/// A destination for datagrams: a peer or a multicast group. Must live until the sends to it have
+/// completed.
 class [[nodiscard]] datagram_target {
  public:
-  /// Empty.
+  /// Creates an empty target.
   datagram_target() noexcept = default;
 
-  /// For pairs in the domain. Wraps: ibv_create_ah(3).
+  /// Creates a target for queue pairs in the domain. Wraps: ibv_create_ah(3).
   datagram_target(protection_domain_ref domain, const datagram_parameters& there,
                   on_failure policy = throwing{})
       : handle_{domain, there.address, policy}, there_{there} {}
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
 
-  /// For `send(…).to(…)`. Refers to this.
+  /// Returns the destination for `send(…).to(…)`, which refers to this object.
   operator datagram_destination() const& noexcept {
     return {.address = handle_, .queue_pair = queue_pair(), .queue_key = queue_key()};
   }
-  /// One that is about to die is no destination.
+  /// A temporary cannot be a destination.
   operator datagram_destination() const&& = delete;
 
   [[nodiscard]] const adverb::address& address() const noexcept { return there_.address; }
@@ -40,30 +40,30 @@ class [[nodiscard]] datagram_target {
   datagram_parameters there_;
 };
 
-/// What a peer is asked with.
+/// Options for resolving a peer.
 struct peer_options {
-  /// Handed to the program at the other side: up to 180 bytes.
+  /// Private data for the peer's program: up to 180 bytes.
   cm::private_data private_data{};
-  /// How long to wait for each answer: that to the address, to the route and to the request.
+  /// The time limit for each answer: to the address, the route and the request.
   adverb::timeout timeout = detail::seconds{10};
 };
 
-/// Where the datagrams of a peer are taken: its queue pair, the way there, and the queue key. It is
-/// a destination, and lives until the sends to it have completed:
+/// A peer that receives datagrams: its queue pair, the route to it, and the queue key. It is a
+/// destination, and must live until the sends to it have completed:
 ///
 ///     const cm::datagram_peer peer = here.resolve_peer(address);
 ///     here.queue_pair().post(send(text).to(peer)).check();
 class [[nodiscard]] datagram_peer : public datagram_target {
  public:
-  /// Empty.
+  /// Creates an empty peer.
   datagram_peer() noexcept = default;
 
-  /// For pairs in the domain. Wraps: ibv_create_ah(3).
+  /// Creates a peer for queue pairs in the domain. Wraps: ibv_create_ah(3).
   datagram_peer(protection_domain_ref domain, const datagram_parameters& there,
                 const cm::private_data& data, on_failure policy = throwing{})
       : datagram_target{domain, there, policy}, private_data_{data} {}
 
-  /// What the peer's program sent along: up to 136 bytes.
+  /// Returns the private data that the peer sent: up to 136 bytes.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events: what happened to an identifier.
+// Events of identifiers.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// An event that was taken from a channel, and that is acknowledged when it dies:
+/// An event taken from a channel. The destructor acknowledges it.
 ///
 ///     while (auto event = channel.next_event()) {
 ///       switch (event->type()) {
@@ -26,12 +26,12 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///         case event_type::established: start(event->identifier()); break;
 ///         …
 ///
-/// The identifiers that it names are not destroyed before it is acknowledged: their destruction
-/// waits for it, so the thread that holds the event must not be the one that destroys them. A
-/// request to connect that nobody took is turned down when the event dies.
+/// Destroying an identifier blocks until all events that name it are acknowledged, so a thread must
+/// not destroy the identifier of an event that it holds. A connection request that was not taken is
+/// rejected when the event is destroyed.
 class [[nodiscard]] event {
  public:
-  /// Takes over an event that `rdma_get_cm_event` gave, and has it to acknowledge.
+  /// Takes an event returned by `rdma_get_cm_event`, and acknowledges it later.
   event(adopt_t, rdma_cm_event* native) noexcept
       : native_{native},
         type_{static_cast<event_type>(native->event)},
@@ -58,82 +58,83 @@ class [[nodiscard]] event {
   }
   ~event() { acknowledge(); }
 
-  /// Lets what it names be destroyed. Does nothing the second time. Wraps: rdma_ack_cm_event(3).
+  /// Acknowledges the event, so that its identifiers can be destroyed. Further calls do nothing.
+  /// Wraps: rdma_ack_cm_event(3).
   void acknowledge() noexcept {
     if (native_ == nullptr) return;
     rdma_cm_id* const request = holds_request_ ? native_->id : nullptr;
     rdma_ack_cm_event(std::exchange(native_, nullptr));
     holds_request_ = false;
-    // Destroyed at once.
+    // Destroys the identifier at once.
     static_cast<void>(cm::identifier{adopt, request});
   }
-  /// Gives up the event without acknowledging it.
+  /// Releases the event without acknowledging it.
   [[nodiscard]] rdma_cm_event* release() noexcept {
     holds_request_ = false;
     return std::exchange(native_, nullptr);
   }
 
   [[nodiscard]] event_type type() const noexcept { return type_; }
-  /// 0, or why it failed: a negated errno, or, when rejected, the reason.
+  /// Returns 0, or the cause of a failure: a negated errno, or the reason of a rejection.
   [[nodiscard]] int status() const noexcept { return status_; }
-  /// Whether the peer said no: to a connection (`event_type::rejected`), or to a request for
+  /// Returns true if the peer rejected a connection (`event_type::rejected`) or a request for
   /// datagrams (`event_type::unreachable` with a status of its protocol).
   [[nodiscard]] bool is_rejection() const noexcept {
     return type_ == event_type::rejected || (type_ == event_type::unreachable && status_ > 0);
   }
-  /// Why it did.
+  /// Returns the reason of the rejection.
   [[nodiscard]] reject_reason reason() const noexcept {
     if (type_ == event_type::unreachable) return detail::reason_of_datagrams(status_);
     if (status_ > 0) return static_cast<reject_reason>(status_);
-    // iWARP has no reasons, and adds nothing to what was sent.
+    // iWARP has no reasons, and adds nothing to the private data that was sent.
     return carries_data_ ? reject_reason::by_the_program : reject_reason::unspecified;
   }
 
-  // What it is about; empty once it is acknowledged.
-  /// Whom it happened to; for a request the new identifier.
+  // The functions below return empty values once the event is acknowledged.
+  /// Returns the identifier of the event; for a request, the new identifier.
   [[nodiscard]] identifier_ref identifier() const noexcept {
     return native_ == nullptr ? nullptr : native_->id;
   }
-  /// The listener that a request came to.
+  /// Returns the listener that received the request.
   [[nodiscard]] identifier_ref listener() const noexcept {
     return native_ == nullptr ? nullptr : native_->listen_id;
   }
-  /// The identifier of a request, to accept or to reject it; empty when the event is none, or it
-  /// was taken already.
+  /// Takes the identifier of a request, to accept or reject it. Returns an empty one if the event
+  /// is no request, or if it was taken already.
   [[nodiscard]] cm::identifier take_request() noexcept {
     if (native_ == nullptr || !std::exchange(holds_request_, false)) return {};
     return cm::identifier{adopt, native_->id};
   }
 
-  /// What the peer's program sent along with a request, an acceptance or a rejection.
+  /// Returns the private data of a request, an acceptance or a rejection.
   [[nodiscard]] std::span<const std::byte> private_data() const noexcept {
     if (native_ == nullptr || is_about_group()) return {};
-    // In both forms of the parameters these two members come first.
+    // Both forms of the parameters begin with these two members.
     const rdma_conn_param& parameters = native_->param.conn;
     return {static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len};
   }
-  /// What a request for a connection asks for, or what its acceptance grants.
+  /// Returns the parameters that a connection request asks for, or that its acceptance grants.
   [[nodiscard]] peer_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};
     return peer_parameters::from_native(native_->param.conn);
   }
 
-  /// Where the queue pair of a peer is (datagrams: `event_type::established`), or the group that
-  /// was joined.
+  /// Returns the queue pair of a datagram peer (`event_type::established`), or the group that was
+  /// joined.
   [[nodiscard]] cm::datagram_parameters datagram_parameters() const noexcept {
     if (native_ == nullptr) return {};
     return datagram_parameters::from_native(native_->param.ud);
   }
-  /// What the group of the event was joined with; null when it is about no group.
+  /// Returns the context of the join; null if the event is about no group.
   [[nodiscard]] const void* join_context() const noexcept {
     return native_ != nullptr && is_about_group() ? native_->param.ud.private_data : nullptr;
   }
 
-  /// Null once it is acknowledged.
+  /// Returns the C API event, or null once it is acknowledged.
   [[nodiscard]] const rdma_cm_event* native_handle() const noexcept { return native_; }
 
  private:
-  /// Such an event has the pointer of its join where the others have private data.
+  /// Returns true for group events, which carry the join's pointer in place of private data.
   [[nodiscard]] bool is_about_group() const noexcept {
     return type_ == event_type::multicast_join || type_ == event_type::multicast_error;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Event channels: where identifiers announce what happened to them.
+// Event channels: the source of the events of identifiers.
 #pragma once
 
 #include <optional>
@@ -35,55 +35,56 @@ struct event_channel_traits {
 
 namespace cm {
 
-/// What an event channel can do, whether it is owned or referred to.
+/// The operations on an event channel, owned or referenced.
 class event_channel_base : public detail::handle_base<rdma_event_channel> {
  public:
   using handle_base::handle_base;
 
-  /// Becomes readable when an event is there: for poll, epoll and the like.
+  /// Returns a descriptor that becomes readable when an event is pending, for poll or epoll.
   [[nodiscard]] int file_descriptor() const noexcept { return native_handle()->fd; }
 
-  /// Whether `next_event` would find an event at once. Wraps: poll(2).
+  /// Returns true if an event is pending. Wraps: poll(2).
   [[nodiscard]] bool has_event() const noexcept { return detail::is_readable(file_descriptor()); }
 
-  /// Makes `next_event` return at once when there is none, or wait again. Wraps: fcntl(2).
+  /// Selects whether `next_event` returns at once or blocks if no event is pending.
+  /// Wraps: fcntl(2).
   void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
     if (!detail::check_present(policy, "fcntl", native_handle())) return;
     detail::set_non_blocking(policy, file_descriptor(), non_blocking,
                              detail::on_object<detail::event_channel_traits>(native_handle()));
   }
 
-  /// Waits for the next event. Nothing when the channel is non-blocking and no event is there, or
-  /// when a signal handler ran meanwhile. Taking an event can move a queue pair that the library
-  /// made on: to RTS when the peer has accepted, to ERR when it has rejected.
-  /// Defined in <adverb/cm/event.hpp>. Wraps: rdma_get_cm_event(3).
+  /// Blocks until the next event, and returns it. Returns nothing if a signal handler runs, or if a
+  /// non-blocking channel has no event. Taking an event can change the state of a queue pair that
+  /// librdmacm created: to RTS if the peer has accepted, to ERR if it has rejected. Defined in
+  /// <adverb/cm/event.hpp>. Wraps: rdma_get_cm_event(3).
   [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const;
 
-  /// The same, and nothing when the time is up. A blocking channel may wait longer, where an event
-  /// is dropped by librdmacm; a non-blocking one does not.
+  /// Returns the next event, or nothing if the time limit expires. A blocking channel may wait
+  /// longer if librdmacm drops an event; a non-blocking channel does not.
   [[nodiscard]] std::optional<event> next_event(timeout limit,
                                                 on_failure policy = throwing{}) const;
 };
 
-/// Refers to an event channel that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// A reference to an event channel that another object keeps alive. As cheap as a pointer; pass it
+/// by value.
 class event_channel_ref : public detail::reference_to<event_channel_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// An event channel. One serves any number of identifiers. Thread safe, but of several threads that
-/// wait on one, each event wakes one.
+/// An event channel, for any number of identifiers. Thread safe. If several threads wait on one
+/// channel, each event wakes one of them.
 class [[nodiscard]] event_channel
     : public detail::owner<event_channel_base, detail::event_channel_traits> {
  public:
   using owner::owner;
 
-  /// Empty.
+  /// Creates an empty channel.
   event_channel() noexcept = default;
 
-  /// Fails where the kernel has no rdma_cm, or the machine no RDMA device. Wraps:
-  /// rdma_create_event_channel(3).
+  /// Creates a channel. Fails if the kernel lacks rdma_cm or the machine has no RDMA device.
+  /// Wraps: rdma_create_event_channel(3).
   [[nodiscard]] static event_channel create(on_failure policy = throwing{}) {
     return event_channel{
         adopt, detail::check_pointer(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an event of a connection manager is about.
+// The types of connection manager events.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ enum class event_type : std::uint32_t {
   address_error = RDMA_CM_EVENT_ADDR_ERROR,
   route_resolved = RDMA_CM_EVENT_ROUTE_RESOLVED,
   route_error = RDMA_CM_EVENT_ROUTE_ERROR,
-  /// A peer wants to connect: it has to be accepted or rejected.
+  /// A peer wants to connect; accept or reject the request.
   connect_request = RDMA_CM_EVENT_CONNECT_REQUEST,
-  /// The peer accepts, and this side drives its queue pair itself: it has to establish.
+  /// The peer accepts, and the program drives the queue pair; call `establish`.
   connect_response = RDMA_CM_EVENT_CONNECT_RESPONSE,
   connect_error = RDMA_CM_EVENT_CONNECT_ERROR,
   unreachable = RDMA_CM_EVENT_UNREACHABLE,
   rejected = RDMA_CM_EVENT_REJECTED,
   established = RDMA_CM_EVENT_ESTABLISHED,
   disconnected = RDMA_CM_EVENT_DISCONNECTED,
-  /// The device is gone: everything that was made of it has to be destroyed.
+  /// The device is gone; destroy every object on it.
   device_removal = RDMA_CM_EVENT_DEVICE_REMOVAL,
   multicast_join = RDMA_CM_EVENT_MULTICAST_JOIN,
   multicast_error = RDMA_CM_EVENT_MULTICAST_ERROR,
   /// The local address moved to another device.
   address_change = RDMA_CM_EVENT_ADDR_CHANGE,
-  /// The queue pair of a connection that ended can be used again.
+  /// The queue pair of an ended connection can be used again.
   timewait_exit = RDMA_CM_EVENT_TIMEWAIT_EXIT,
 };
 

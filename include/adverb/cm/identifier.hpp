@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Identifiers: what librdmacm has in the place of a socket.
+// Identifiers: librdmacm's counterpart of a socket.
 #pragma once
 
 #include <string_view>
@@ -10,21 +10,22 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// An identifier of librdmacm, owned: with its queue pair and what else librdmacm made for it, all
-/// of which it destroys. What is done with one is asynchronous: the call returns at once, and an
-/// event on its channel tells how it ended. `connector` and `listener` stand above it, wait by
-/// themselves, and have in their type what may be done next; with an identifier that is checked by
-/// the kernel.
+/// An owned librdmacm identifier. It also owns its queue pair and the other objects that librdmacm
+/// created for it, and destroys them. Its operations are asynchronous: a call returns at once, and
+/// an event on its channel reports the outcome. `connector` and `listener` are layered on it. They
+/// wait by themselves, and their type encodes the next permitted step; for an identifier the kernel
+/// checks that.
 ///
-/// The size of a pointer. The destruction waits for events of it that are not acknowledged yet.
+/// Has the size of a pointer. The destructor blocks until all events of the identifier are
+/// acknowledged.
 class [[nodiscard]] identifier : public detail::owner<identifier_base, detail::identifier_traits> {
  public:
   using owner::owner;
 
-  /// Empty.
+  /// Creates an empty identifier.
   identifier() noexcept = default;
 
-  /// Wraps: rdma_create_id(3).
+  /// Creates an identifier on a channel. Wraps: rdma_create_id(3).
   [[nodiscard]] static identifier create(event_channel_ref channel, port_space space,
                                          void* user_context = nullptr,
                                          on_failure policy = throwing{}) {
@@ -40,8 +41,8 @@ class [[nodiscard]] identifier : public detail::owner<identifier_base, detail::i
     return done ? identifier{adopt, made} : identifier{};
   }
 
-  /// Has the events of this identifier come on another channel from now on. Waits until those that
-  /// came on the old one are acknowledged. Wraps: rdma_migrate_id(3).
+  /// Moves the events of this identifier to another channel. Blocks until the events from the old
+  /// channel are acknowledged. Wraps: rdma_migrate_id(3).
   void migrate(event_channel_ref channel, on_failure policy = throwing{}) {
     if (!this->present(policy, "rdma_migrate_id") ||
         !detail::check_present(policy, "rdma_migrate_id", channel.native_handle()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be done with an identifier of librdmacm.
+// Operations on a librdmacm identifier, and a reference to one.
 #pragma once
 
 #include <cerrno>
@@ -45,18 +45,18 @@
 namespace adverb::inline ADVERB_ABI::cm {
 
 enum class multicast_role : std::uint32_t {
-  /// Sends to the group, and receives what is sent to it.
+  /// Sends to the group and receives its messages.
   full_member = RDMA_MC_JOIN_FLAG_FULLMEMBER,
-  /// Only sends to it. Where the subnet administrator does not know such members, joining fails.
+  /// Sends only. Joining fails if the subnet administrator does not support such members.
   send_only = RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
 };
 
-/// The attributes of one transition of a queue pair: made by `identifier::settings_for`. On iWARP,
-/// where the kernel connects the pair, nothing may be left to set.
+/// The attributes of one transition of a queue pair, returned by `identifier::settings_for`. On
+/// iWARP the kernel connects the queue pair, and there may be nothing to set.
 struct queue_pair_settings {
-  /// Which of the values mean something.
+  /// The valid attributes in `values`.
   qp_attributes given{};
-  /// As ibv_modify_qp(3) takes them.
+  /// The values for ibv_modify_qp(3).
   ibv_qp_attr values{};
 };
 
@@ -66,7 +66,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Explains nothing.
+/// Adds no explanation.
 struct nothing_to_say {
   void operator()(text_writer&, const std::error_code&) const noexcept {}
 };
@@ -75,32 +75,33 @@ struct nothing_to_say {
 
 namespace cm {
 
-/// What can be done with an identifier, whether it is owned or referred to. Thread safe, but one
-/// step of an identifier's life comes after another.
+/// The operations on an identifier, owned or referenced. Thread safe, but the steps of one
+/// identifier must follow each other.
 class identifier_base : public detail::handle_base<rdma_cm_id> {
  public:
   using handle_base::handle_base;
 
-  /// The pointer that it was made with; that of the listener for one that came with a request.
+  /// Returns the pointer given at creation. The identifier of a request has the pointer of its
+  /// listener.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->context; }
   [[nodiscard]] event_channel_ref channel() const noexcept { return native_handle()->channel; }
-  /// The device that it is bound to; empty before an address was resolved or bound. It belongs to
-  /// librdmacm, and all identifiers on the device share it.
+  /// Returns the bound device; empty until an address is resolved or bound. librdmacm owns it, and
+  /// all identifiers on the device share it.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->verbs; }
-  /// The port of the device; 0 before.
+  /// Returns the port of the bound device; 0 before an address is resolved or bound.
   [[nodiscard]] port_number port() const noexcept { return port_number{native_handle()->port_num}; }
-  /// The domain that its queue pair is in, or would be in if none is given: librdmacm's own, one
-  /// for all identifiers on the device. librdmacm deallocates that with the last of them; once it
-  /// was handed out here, or a queue pair was made in it, it stays for as long as the program runs,
-  /// so regions in it may outlive every connection.
+  /// Returns the protection domain of the queue pair, or the default if none is given. The default
+  /// is librdmacm's own, one for all identifiers on the device. librdmacm deallocates it with the
+  /// last of them. This call, or the creation of a queue pair in it, keeps it allocated until the
+  /// program ends, so memory regions in it may outlive every connection.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     detail::default_domains::keep(native_handle());
     return native_handle()->pd;
   }
-  /// The queue pair that was made for it, or none.
+  /// Returns the queue pair of the identifier, or an empty reference.
   template <transport Transport>
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> queue_pair() const noexcept;
-  /// Where sends and receives complete; empty without a queue pair.
+  /// Returns the completion queue for sends; empty without a queue pair.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept {
     const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->send_cq;
@@ -109,16 +110,16 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     const ibv_qp* const pair = native_handle()->qp;
     return pair == nullptr ? nullptr : pair->recv_cq;
   }
-  /// The two sides; empty before they are known. Wraps: rdma_get_local_addr(3).
+  /// Returns the local address; empty until it is known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
     return detail::address_in(rdma_get_local_addr(native_handle()));
   }
-  /// Wraps: rdma_get_peer_addr(3).
+  /// Returns the peer's address; empty until it is known. Wraps: rdma_get_peer_addr(3).
   [[nodiscard]] socket_address peer_address() const noexcept {
     return detail::address_in(rdma_get_peer_addr(native_handle()));
   }
 
-  /// Binds to a local address, and to its device unless it is that of every interface.
+  /// Binds to a local address, and to its device unless the address is the wildcard.
   /// Wraps: rdma_bind_addr(3).
   void bind(const socket_address& address, on_failure policy = throwing{}) const {
     call(
@@ -126,9 +127,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
         [&](rdma_cm_id* id) { return rdma_bind_addr(id, address.native()); }, address);
   }
 
-  /// Starts to find the device and the neighbour for an address; an event tells: address_resolved
-  /// or address_error. From an address of this machine, if one is given.
-  /// Wraps: rdma_resolve_addr(3).
+  /// Starts to resolve an address to a device and a neighbour. `from` is a local address, or empty.
+  /// Ends with the event address_resolved or address_error. Wraps: rdma_resolve_addr(3).
   void resolve_address(const socket_address& to, const socket_address& from, timeout limit,
                        on_failure policy = throwing{}) const {
     call(
@@ -139,20 +139,20 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
         to, from);
   }
 
-  /// Starts to find the way there; an event tells: route_resolved or route_error.
+  /// Starts to resolve the route. Ends with the event route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
   void resolve_route(timeout limit, on_failure policy = throwing{}) const {
     call_on_device(policy, "rdma_resolve_route",
                    [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.in_milliseconds()); });
   }
 
-  /// Makes its queue pair, in INIT, or in RTS for UD. Without a domain it is librdmacm's; without
-  /// completion queues they are made with the pair, each with a channel of its own; without a
-  /// shared receive queue it takes its receives from the identifier's, if there is one. What is
-  /// given has to outlive the pair: destroying it before is reported (EBUSY), and names the
-  /// identifier (of one that C code owns, destroy the pair here as well, which ends that).
-  /// Extended calls that are only preferred (`fall_back_to_classic`) are left out where the device
-  /// lacks them. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
+  /// Creates the queue pair of the identifier, in INIT, or in RTS for UD. The default protection
+  /// domain is librdmacm's. Completion queues that are omitted are created with the queue pair,
+  /// each with its own channel. The default shared receive queue is the identifier's, if it has
+  /// one. Objects that are passed in must outlive the queue pair: destroying one earlier fails with
+  /// EBUSY and names the identifier. If C code owns the identifier, call `destroy_queue_pair` to
+  /// end this dependency. Extended operations that are only preferred (`fall_back_to_classic`) are
+  /// omitted if the device lacks them. Wraps: rdma_create_qp(3), rdma_create_qp_ex(3).
   template <transport Transport>
   void create_queue_pair(const queue_pair_options& options, protection_domain_ref domain,
                          on_failure policy = throwing{}) const {
@@ -190,31 +190,32 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
         policy, "rdma_create_qp",
         [&](rdma_cm_id* id) {
           ibv_qp_init_attr native = options.native(Transport);
-          // Otherwise librdmacm makes a completion queue for what an XRC target never sends.
+          // Without this, librdmacm creates a completion queue for sends that an XRC target never
+          // posts.
           if (Transport == transport::xrc_recv) native.cap.max_send_wr = 0;
           return rdma_create_qp(id, or_default(domain).native_handle(), &native);
         },
         explain);
   }
-  /// Destroys its queue pair, and the completion queues that were made with it; refuses (EBUSY) as
-  /// long as others use one of them, such as a multicast attachment. Without one it does nothing.
-  /// `protection_domain()` stays that of the pair: when the domain goes, give another to the next.
-  /// Wraps: rdma_destroy_qp(3).
+  /// Destroys the queue pair and the completion queues created with it. Fails with EBUSY if one of
+  /// them is in use, for example by a multicast attachment. Does nothing without a queue pair.
+  /// `protection_domain()` still returns the domain of the queue pair; if that domain is destroyed,
+  /// pass another one when creating the next queue pair. Wraps: rdma_destroy_qp(3).
   void destroy_queue_pair(on_failure policy = throwing{}) const {
     policy.clear();
     rdma_cm_id* const id = native_handle();
     if (id == nullptr || id->qp == nullptr) return;
     const auto parts = [id](const auto& function) {
       function(detail::queue_pair_traits{}, id->qp);
-      // An XRC target completes nothing: what is there is of the shared receive queue.
+      // An XRC target has no completions; the completion queue belongs to the shared receive queue.
       if (id->qp_type != IBV_QPT_XRC_RECV || id->srq == nullptr)
         detail::identifier_traits::for_each_completion_part(id, function);
     };
     this->destroy_parts(policy, "rdma_destroy_qp", parts, nullptr, detail::destroy_queue_pair_of);
   }
 
-  /// Makes a shared receive queue that belongs to the identifier; its queue pair, made afterwards,
-  /// takes its receives from it. Without a domain it is in librdmacm's. Wraps: rdma_create_srq(3).
+  /// Creates a shared receive queue for the identifier. A queue pair that is created afterwards
+  /// receives from it. The default protection domain is librdmacm's. Wraps: rdma_create_srq(3).
   void create_srq(const shared_receive_queue_options& options, protection_domain_ref domain = {},
                   on_failure policy = throwing{}) const {
     call_with_new_parents(
@@ -229,8 +230,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
           detail::explain_creation(problems, context(), options);
         });
   }
-  /// Makes one of XRC, on an identifier of XRC. Without completion queue, XRC domain and domain it
-  /// has one of its own, and those of librdmacm. Wraps: rdma_create_srq_ex(3).
+  /// Creates an XRC shared receive queue for an XRC identifier. The default completion queue is a
+  /// new one; the default XRC domain and protection domain are librdmacm's.
+  /// Wraps: rdma_create_srq_ex(3).
   void create_xrc_srq(const shared_receive_queue_options& options, completion_queue_ref queue = {},
                       xrc_domain_ref xrc_domain = {}, protection_domain_ref domain = {},
                       on_failure policy = throwing{}) const {
@@ -252,14 +254,14 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
       return result;
     });
   }
-  /// The shared receive queue that was made for it, or none.
+  /// Returns the shared receive queue of the identifier, or an empty reference.
   [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return native_handle()->srq; }
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept {
     return native_handle()->srq;
   }
-  /// Destroys it, and the completion queues that librdmacm made; refuses (EBUSY) as long as others
-  /// use one of them, such as its queue pair. Without one it does nothing.
-  /// Wraps: rdma_destroy_srq(3).
+  /// Destroys the shared receive queue and the completion queues that librdmacm created. Fails with
+  /// EBUSY if one of them is in use, for example by the queue pair. Does nothing without a shared
+  /// receive queue. Wraps: rdma_destroy_srq(3).
   void destroy_srq(on_failure policy = throwing{}) const {
     policy.clear();
     rdma_cm_id* const id = native_handle();
@@ -272,10 +274,10 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                         detail::destroy_shared_receive_queue_of);
   }
 
-  /// What a transition of a queue pair of one's own needs to be set to, as far as the connection
-  /// says it: to INIT once the route is resolved or a request is there, to RTR and RTS once the
-  /// peer has accepted, or before accepting. `use_queue_pair` of a connector or a request does all
-  /// of it. Wraps: rdma_init_qp_attr(3).
+  /// Returns the attributes that the connection requires for a transition of a queue pair of the
+  /// program. INIT is available once the route is resolved or a request has arrived; RTR and RTS
+  /// once the peer has accepted, or before accepting. `use_queue_pair` of a connector or a request
+  /// does all of this. Wraps: rdma_init_qp_attr(3).
   [[nodiscard]] queue_pair_settings settings_for(qp_state state,
                                                  on_failure policy = throwing{}) const {
     queue_pair_settings result;
@@ -288,10 +290,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     return result;
   }
 
-  /// Asks the listener at the other side for a connection; an event tells: established (with a
-  /// queue pair that was made for the identifier), connect_response (without), rejected,
-  /// unreachable or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
-  /// Wraps: rdma_connect(3).
+  /// Requests a connection from the listener. Ends with the event established (if the identifier
+  /// has a queue pair), connect_response (without one), rejected, unreachable or connect_error.
+  /// Fails with EMSGSIZE if the private data exceeds the limit. Wraps: rdma_connect(3).
   void connect(const connection_parameters& options, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_connect", detail::cm_message::request, options.private_data,
                       [&](rdma_cm_id* id) {
@@ -299,19 +300,19 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                         return rdma_connect(id, &native);
                       });
   }
-  /// Tells the peer that this side's own queue pair is ready, after connect_response.
+  /// Confirms to the peer, after connect_response, that the program's queue pair is ready.
   /// Wraps: rdma_establish(3).
   void establish(on_failure policy = throwing{}) const {
     call_on_device(policy, "rdma_establish", [](rdma_cm_id* id) { return rdma_establish(id); });
   }
 
-  /// Waits for requests, of which so many may queue up; events tell: connect_request.
-  /// Wraps: rdma_listen(3).
+  /// Listens for requests, and queues up to `backlog` of them. Each raises the event
+  /// connect_request. Wraps: rdma_listen(3).
   void listen(int backlog, on_failure policy = throwing{}) const {
     call(policy, "rdma_listen", [&](rdma_cm_id* id) { return rdma_listen(id, backlog); });
   }
-  /// Accepts the request that the identifier came with; an event tells: established, disconnected
-  /// or connect_error. Refuses (EMSGSIZE) more private data than can be sent.
+  /// Accepts the request of this identifier. Ends with the event established, disconnected or
+  /// connect_error. Fails with EMSGSIZE if the private data exceeds the limit.
   /// Wraps: rdma_accept(3).
   void accept(const connection_parameters& options, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_accept", detail::cm_message::acceptance, options.private_data,
@@ -320,8 +321,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                         return rdma_accept(id, &native);
                       });
   }
-  /// Rejects the request that the identifier came with. Refuses (EMSGSIZE) more private data than
-  /// can be sent. Wraps: rdma_reject(3).
+  /// Rejects the request of this identifier. Fails with EMSGSIZE if the private data exceeds the
+  /// limit. Wraps: rdma_reject(3).
   void reject(const private_data& data = {}, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_reject", detail::cm_message::rejection, data,
                       [&](rdma_cm_id* id) {
@@ -330,8 +331,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                       });
   }
 
-  /// Rejects it because of its enhancements, which is reason `ece_not_supported` there.
-  /// Wraps: rdma_reject_ece(3).
+  /// Rejects the request because of its enhanced connection establishment (ECE) options. The peer
+  /// gets the reason `ece_not_supported`. Wraps: rdma_reject_ece(3).
   void reject_ece(const private_data& data = {}, on_failure policy = throwing{}) const {
     with_private_data(policy, "rdma_reject_ece", detail::cm_message::rejection, data,
                       [&](rdma_cm_id* id) {
@@ -340,11 +341,11 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                       });
   }
 
-  /// Starts to join a multicast group; an event tells: multicast_join or multicast_error, with the
-  /// `context` that is given here. The identifier is bound to a device (`bind`, `resolve_address`).
-  /// As the join event is taken, librdmacm attaches the queue pair that was made for the
-  /// identifier, unless it only sends. Of a group that is joined twice, the first leave detaches
-  /// the pair. Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
+  /// Starts to join a multicast group. Ends with the event multicast_join or multicast_error, which
+  /// carries `context`. The identifier must be bound to a device (`bind`, `resolve_address`). When
+  /// the program takes the join event, librdmacm attaches the identifier's queue pair unless it
+  /// only sends. If a group is joined twice, the first leave detaches the queue pair.
+  /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
   void join_multicast(const socket_address& group,
                       multicast_role role = multicast_role::full_member, void* context = nullptr,
                       on_failure policy = throwing{}) const {
@@ -367,79 +368,79 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
           detail::explain_group(description, id, group);
         });
   }
-  /// Leaves it, also when joining has failed, which releases what librdmacm keeps of it. Waits
-  /// until the events about the group are acknowledged. `multicast_membership` does this when it
-  /// dies. Wraps: rdma_leave_multicast(3).
+  /// Leaves a multicast group. After a failed join, releases librdmacm's record of it. Blocks until
+  /// the events about the group are acknowledged. The destructor of `multicast_membership` calls
+  /// this. Wraps: rdma_leave_multicast(3).
   void leave_multicast(const socket_address& group, on_failure policy = throwing{}) const {
     call(
         policy, "rdma_leave_multicast",
         [&](rdma_cm_id* id) { return rdma_leave_multicast(id, group.native()); }, group);
   }
 
-  /// Tells the connection manager of an asynchronous event of a queue pair of one's own:
-  /// `communication_established` when data came before the peer's confirmation, which it stands
-  /// for then. Does nothing on iWARP. Wraps: rdma_notify(3).
+  /// Passes an asynchronous event of the program's queue pair to the connection manager.
+  /// `communication_established` means that data arrived before the peer's confirmation, and
+  /// replaces it. Does nothing on iWARP. Wraps: rdma_notify(3).
   void notify(async_event_type event, on_failure policy = throwing{}) const {
     call(policy, "rdma_notify",
          [&](rdma_cm_id* id) { return rdma_notify(id, static_cast<ibv_event_type>(event)); });
   }
 
-  /// Ends the connection: moves the queue pair that was made for the identifier to ERR (iWARP:
-  /// SQD), which flushes what is posted, and tells the peer; an event tells both: disconnected.
+  /// Ends the connection. Moves the identifier's queue pair to ERR (iWARP: SQD), which flushes
+  /// posted requests, and notifies the peer. Both sides get the event disconnected.
   /// Wraps: rdma_disconnect(3).
   void disconnect(on_failure policy = throwing{}) const {
     call_on_device(policy, "rdma_disconnect", [](rdma_cm_id* id) { return rdma_disconnect(id); });
   }
 
-  /// The type of service of the packets: the six bits of DSCP above the two of ECN, as in an IP
-  /// header. InfiniBand and RoCE make their traffic class of it. Before the route is resolved.
-  /// Wraps: rdma_set_option(3).
+  /// Sets the type of service of the packets: six bits of DSCP above two of ECN, as in an IP
+  /// header. InfiniBand and RoCE derive their traffic class from it. Call it before the route is
+  /// resolved. Wraps: rdma_set_option(3).
   void set_type_of_service(std::uint8_t type, on_failure policy = throwing{}) const {
     set(policy, RDMA_OPTION_ID_TOS, type);
   }
-  /// Binds even if the address was used until just now, as SO_REUSEADDR does. Before it binds.
-  /// Wraps: rdma_set_option(3).
+  /// Permits binding to an address that was used recently, as SO_REUSEADDR does. Call it before
+  /// binding. Wraps: rdma_set_option(3).
   void set_reuse_address(bool reuse, on_failure policy = throwing{}) const {
     set(policy, RDMA_OPTION_ID_REUSEADDR, reuse ? 1 : 0);
   }
-  /// On an IPv6 address: whether it is for IPv6 alone, as IPV6_V6ONLY says, so that another can
-  /// listen on the same port for IPv4. Before it binds. Wraps: rdma_set_option(3).
+  /// Restricts an IPv6 address to IPv6, as IPV6_V6ONLY does, so that another listener can use the
+  /// port for IPv4. Call it before binding. Wraps: rdma_set_option(3).
   void set_address_family_only(bool only, on_failure policy = throwing{}) const {
     set(policy, RDMA_OPTION_ID_AFONLY, only ? 1 : 0);
   }
-  /// How long its queue pair waits for an acknowledgement before it sends again; made of the path's
-  /// packet life time unless it is said here. Before it connects; for RC and XRC alone, or else
-  /// EINVAL. Wraps: rdma_set_option(3).
+  /// Sets the time that the queue pair waits for an acknowledgement before it retransmits. The
+  /// default derives from the packet life time of the path. Call it before connecting. Fails with
+  /// EINVAL for transports other than RC and XRC. Wraps: rdma_set_option(3).
   void set_acknowledge_timeout(acknowledge_timeout time, on_failure policy = throwing{}) const {
     set(policy, RDMA_OPTION_ID_ACK_TIMEOUT, time.code());
   }
 
-  /// Gives the way to the peer instead of having it resolved, once the address is; an event tells:
-  /// route_resolved. Of InfiniBand; the kernel takes only the first way in both directions.
-  /// Wraps: rdma_set_option(3).
+  /// Sets the path to the peer instead of resolving it. Call it once the address is resolved. Ends
+  /// with the event route_resolved. InfiniBand only; the kernel uses only the first path in both
+  /// directions. Wraps: rdma_set_option(3).
   void set_path(const path_record& path, on_failure policy = throwing{}) const {
     ibv_path_data native = path.native();
     call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
       return rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &native, sizeof native);
     });
   }
-  /// How many ways to the peer are known: 0 before the route is resolved, and on iWARP.
+  /// Returns the number of known paths to the peer: 0 before the route is resolved, and on iWARP.
   [[nodiscard]] int path_count() const noexcept { return native_handle()->route.num_paths; }
-  /// One of them. `index` is less than `path_count()`.
+  /// Returns one path. `index` must be less than `path_count()`.
   [[nodiscard]] path_record path(int index = 0) const noexcept {
     return path_record::from_native(native_handle()->route.path_rec[index]);
   }
 
-  /// Tells the peer, with the request to connect or its acceptance, what this side supports beyond
-  /// the specification. Only for a queue pair of one's own: for others librdmacm does it. Refuses
-  /// (EINVAL) enhancements without a vendor. Wraps: rdma_set_local_ece(3).
+  /// Sets the enhanced connection establishment (ECE) options to send with the request or the
+  /// acceptance. Only for a queue pair of the program; librdmacm does this for its own. Fails with
+  /// EINVAL if the options have no vendor. Wraps: rdma_set_local_ece(3).
   void set_local_ece(const ece& enhancements, on_failure policy = throwing{}) const {
     ibv_ece native{enhancements.vendor_id, enhancements.options, 0};
     call(policy, "rdma_set_local_ece",
          [&](rdma_cm_id* id) { return rdma_set_local_ece(id, &native); });
   }
-  /// What the peer told of its own, with its request or its acceptance; no vendor when it told
-  /// nothing. Only for a queue pair of one's own. Wraps: rdma_get_remote_ece(3).
+  /// Returns the ECE options of the peer's request or acceptance, without a vendor if the peer sent
+  /// none. Only for a queue pair of the program. Wraps: rdma_get_remote_ece(3).
   [[nodiscard]] ece remote_ece(on_failure policy = throwing{}) const {
     ibv_ece native{};
     if (!call(policy, "rdma_get_remote_ece",
@@ -449,13 +450,13 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   }
 
  protected:
-  /// Reports an empty identifier. True when it is there.
+  /// Reports an empty identifier. Returns true if it is not empty.
   [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
     return detail::check_present(policy, verb, native_handle());
   }
 
-  /// Calls what returns 0, or -1 and errno; `to` and `from` are the addresses that it is given.
-  /// `explain` says why it failed where the addresses do not. True on success.
+  /// Calls a function that returns 0, or -1 and errno. `to` and `from` are the addresses passed to
+  /// it. `explain` explains a failure that the addresses do not. Returns true on success.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
   bool call(on_failure policy, std::string_view verb, const Call& function,
             const socket_address& to = {}, const socket_address& from = {},
@@ -465,8 +466,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
            detail::check_minus_one(
                policy, verb, [&] { return function(id); }, describe(verb, to, from, explain));
   }
-  /// The same for what is only done once a device is known: librdmacm does not check it, and some
-  /// of its calls crash without.
+  /// Calls a function that needs a device. librdmacm does not check for one, and some of its calls
+  /// crash without.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
   bool call_on_device(on_failure policy, std::string_view verb, const Call& function,
                       const Explain& explain = {}) const {
@@ -478,7 +479,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     });
     return false;
   }
-  /// The same for what changes the objects that the identifier stands on.
+  /// Calls a function that changes the objects on which the identifier depends.
   template <std::invocable<rdma_cm_id*> Call, class Explain = detail::nothing_to_say>
   bool call_with_new_parents(on_failure policy, std::string_view verb, const Call& function,
                              const Explain& explain = {}) const {
@@ -491,9 +492,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
         explain);
   }
 
-  /// Destroys parts of the identifier, unless others use any of them: `for_each_part` calls its
-  /// function with these, as that of the traits does. `other_user` is its queue pair where that is
-  /// not one of them, or null.
+  /// Destroys parts of the identifier unless they are in use. `for_each_part` calls its function
+  /// with each part, as that of the traits does. `other_user` is the queue pair if it is not one of
+  /// the parts, or null.
   template <class Parts, std::invocable<rdma_cm_id*> Destroy>
   void destroy_parts(on_failure policy, std::string_view verb, const Parts& for_each_part,
                      const ibv_qp* other_user, const Destroy& destroy) const {
@@ -510,7 +511,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     if (found) detail::report_part_in_use(policy, verb, found, for_each_part);
   }
 
-  /// The same for what sends private data. Refuses (EMSGSIZE) more than the link carries.
+  /// Calls a function that sends private data. Fails with EMSGSIZE if the data exceeds the limit of
+  /// the link.
   template <std::invocable<rdma_cm_id*> Call>
   void with_private_data(on_failure policy, std::string_view verb, detail::cm_message message,
                          const private_data& data, const Call& function) const {
@@ -529,7 +531,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   }
 
  private:
-  /// Refers to the addresses, which every call would else copy, also those that succeed.
+  /// Holds the addresses by reference. Copies would cost every call, including the successful ones.
   template <class Explain>
   [[nodiscard]] auto describe(std::string_view verb, const socket_address& to,
                               const socket_address& from, const Explain& explain) const noexcept {
@@ -550,11 +552,11 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
       return rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof value);
     });
   }
-  /// The given domain, or librdmacm's.
+  /// Returns the given domain, or librdmacm's.
   [[nodiscard]] protection_domain_ref or_default(protection_domain_ref domain) const noexcept {
     return domain ? domain : protection_domain();
   }
-  /// Says it when a domain is of another device, or another opening of it, than the identifier's.
+  /// Explains a domain that belongs to another device or context than the identifier's.
   bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const {
     detail::problem_list problems{writer};
     detail::explain_other_device(problems, "the domain", domain.native_handle(), context());
@@ -571,8 +573,8 @@ queue_pair_ref<Transport, qp_state::any> identifier_base::queue_pair() const noe
   return {adopt, pair, detail::to_failure_hook{}};
 }
 
-/// Refers to an identifier that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A reference to an identifier that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class identifier_ref : public detail::reference_to<identifier_base> {
  public:
   using reference_to::reference_to;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Listeners: where requests to connect come in.
+// Listeners: the source of connection requests.
 #pragma once
 
 #include <cstdint>
@@ -18,38 +18,38 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// How a connection is made from the side that is asked for it.
+/// Options for accepting a connection.
 struct accept_options {
-  /// Without completion queues they are made with the queue pair.
+  /// Completion queues that are omitted are created with the queue pair.
   queue_pair_options queue_pair{};
-  /// librdmacm's own unless it is said here.
+  /// The protection domain of the queue pair. The default is librdmacm's.
   protection_domain_ref domain{};
-  /// What goes with the acceptance.
+  /// The parameters to send with the acceptance.
   connection_parameters connection{};
-  /// How long to wait for a request, and then for the connection.
+  /// The time limits for the next request and then for its connection.
   timeout request_timeout = timeout::endless();
   timeout accept_timeout = detail::seconds{10};
 };
 
-/// What a listener is made with.
+/// Options for creating a listener.
 struct listener_options {
-  /// How many requests may queue up; as many as the kernel allows when 0.
+  /// The number of requests that may queue up. 0 selects the kernel's maximum.
   int backlog = 0;
-  /// Listens even if the port was used until just now, as SO_REUSEADDR does. Refused (EOPNOTSUPP)
-  /// for UC and XRC, whose listeners librdmacm binds as it makes them.
+  /// Listens even if the port was used recently, as SO_REUSEADDR does. Fails with EOPNOTSUPP for UC
+  /// and XRC, whose listeners librdmacm binds during creation.
   bool reuse_address = false;
-  /// On `socket_address::any`: for IPv6 alone, so that another can listen on the port for IPv4. Not
-  /// for UC and XRC.
+  /// Restricts `socket_address::any` to IPv6, so that another listener can use the port for IPv4.
+  /// Not for UC and XRC.
   bool address_family_only = false;
 };
 
-/// Waits for requests to connect:
+/// Listens for connection requests:
 ///
 ///     auto listener = cm::listener<transport::rc>::create(7471);
 ///     auto connection = listener.accept();
 ///
-/// A server of many takes each request by itself, because a client that fails to connect is no
-/// reason to end:
+/// A server for many clients takes each request separately, so that a failing client does not end
+/// the loop:
 ///
 ///     while (true) {
 ///       auto request = listener.next_request();
@@ -59,54 +59,44 @@ struct listener_options {
 ///       } catch (const adverb::error& failure) { log(failure.what()); }
 ///     }
 ///
-/// A loop that waits for more than requests watches `file_descriptor()`, and takes them with
-/// `try_next_request`, or with `take_request` from a channel that the listener shares.
+/// An event loop watches `file_descriptor()` and takes requests with `try_next_request`. If the
+/// listener shares a channel, the loop uses `take_request`.
 ///
-/// Thread safe: of several threads that wait on one, each request wakes one.
+/// Thread safe. If several threads wait on one listener, each request wakes one of them.
 template <transport Transport>
 class [[nodiscard]] listener {
  public:
-  /// Empty.
+  /// Creates an empty listener.
   listener() noexcept = default;
   listener(listener&&) noexcept = default;
   listener& operator=(listener&& other) noexcept {
-    // Before the channel that it is on.
+    // The identifier must go before its channel.
     ipv4_ = std::move(other.ipv4_);
     session_ = std::move(other.session_);
     return *this;
   }
   ~listener() = default;
 
-  /// On an address of this machine; or on every one, IPv4 and IPv6 (`socket_address::any`), where
-  /// both families have the same port. The kernel chooses the port when it is 0. A listener of XRC
-  /// targets is one of `transport::xrc_recv`.
+  /// Listens on one address of this machine, or on all of them (`socket_address::any`).
+  /// `socket_address::any` covers IPv4 and IPv6 on the same port. The kernel chooses the port if it
+  /// is 0. A listener for XRC targets uses `transport::xrc_recv`.
   /// Wraps: rdma_create_event_channel(3), rdma_create_id(3), rdma_create_ep(3), rdma_bind_addr(3),
   /// rdma_listen(3).
   [[nodiscard]] static listener create(const socket_address& address,
                                        const listener_options& options = {},
                                        on_failure policy = throwing{}) {
-    return create({}, address, options, policy);
+    return created({}, address, options, policy);
   }
-  /// The same, with its requests, and the events of their identifiers, on a channel that others
-  /// share: see `take_request`.
+  /// Listens with a shared event channel, which receives the requests and the events of their
+  /// identifiers. See `take_request`.
   [[nodiscard]] static listener create(event_channel_ref channel, const socket_address& address,
                                        const listener_options& options = {},
                                        on_failure policy = throwing{}) {
-    static_assert(Transport != transport::xrc_send,
-                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
-    if constexpr (detail::needs_endpoint(Transport)) {
-      return on_endpoint(channel, address, options, policy);
-    } else {
-      const bool on_both = address.is_any() && address.family() == address_family::ipv6 &&
-                           !options.address_family_only;
-      if (on_both) return on_both_families(channel, address.port(), options, policy);
-      listener made{detail::cm_session::create(channel, port_space_of(Transport), policy)};
-      if (!made || !listens(made.session_.id, address, options, policy)) return {};
-      return made;
-    }
+    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
+    return created(channel, address, options, policy);
   }
 
-  /// On a port of every address of this machine, IPv4 and IPv6.
+  /// Listens on a port of every address of this machine, IPv4 and IPv6.
   [[nodiscard]] static listener create(std::uint16_t port, const listener_options& options = {},
                                        on_failure policy = throwing{}) {
     return create(socket_address::any(port), options, policy);
@@ -114,53 +104,54 @@ class [[nodiscard]] listener {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
-  /// For what is not here. A listener on every address has one of each family; this is that of
-  /// IPv6, where the machine has IPv6.
+  /// Returns the identifier, for calls that this class lacks. A listener on all addresses has one
+  /// identifier per family; this is the IPv6 one if the machine has IPv6.
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }
   [[nodiscard]] std::uint16_t port() const noexcept { return local_address().port(); }
 
-  /// Readable when a request is there. That of the channel, where it is shared; -1 when the
-  /// listener is empty.
+  /// Returns a descriptor that becomes readable when a request is pending. It is the descriptor of
+  /// the channel, even if the channel is shared. Returns -1 if the listener is empty.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }
 
-  /// Waits for the next request. An empty one when none came in time (ETIMEDOUT), a signal handler
-  /// ran meanwhile (EINTR), or the descriptor of the time limit woke it (ECANCELED): all three are
-  /// reported.
+  /// Blocks until a request arrives, and returns it. Returns an empty request and reports ETIMEDOUT
+  /// if the time limit expires, EINTR if a signal handler runs, or ECANCELED if the descriptor of
+  /// the time limit becomes readable.
   [[nodiscard]] connection_request<Transport> next_request(timeout limit = timeout::endless(),
                                                            on_failure policy = throwing{}) const {
     return session_.wait(limit, verb, policy, [&] { return try_next_request(policy); });
   }
-  /// The next request, or an empty one when there is none. Does not block. Refuses (EINVAL) when
-  /// the channel is shared. Wraps: rdma_get_cm_event(3).
+  /// Returns the next request, or an empty one if none is pending. Does not block. Fails with
+  /// EINVAL if the channel is shared. Wraps: rdma_get_cm_event(3).
   [[nodiscard]] connection_request<Transport> try_next_request(
       on_failure policy = throwing{}) const {
     return session_.take_events(verb, policy,
                                 [&](event& happened) { return take_request(happened, policy); });
   }
-  /// The request of an event (`connect_request`), which is acknowledged. On a shared channel its
-  /// later events come there as well. Another event is reported as the failure that it is.
+  /// Returns the request of a `connect_request` event, and acknowledges the event. If the channel
+  /// is shared, it also receives the later events of the request. Other events are reported as
+  /// failures.
   [[nodiscard]] connection_request<Transport> take_request(event& happened,
                                                            on_failure policy = throwing{}) const {
     policy.clear();
     if (happened.type() == event_type::connect_request && happened.status() == 0)
-      return connection_request<Transport>::take(happened, shared_channel(), policy);
+      return connection_request<Transport>::taken(happened, shared_channel(), policy);
     if (happened.type() != event_type::address_change &&
         happened.type() != event_type::timewait_exit)
       session_.report_event(happened, verb, policy);
     return {};
   }
 
-  /// Waits for the next request, and accepts it:
+  /// Waits for the next request and accepts it:
   ///
   ///     auto connection = listener.accept(
   ///         options, [&](auto& ready) { post_receives(ready.queue_pair()); });
   ///
-  /// `prepare` sees the request when the queue pair is there and before it is accepted: receives
-  /// that are posted there are in place before the peer can send. A request that fails on the way
-  /// is turned down. Wraps: rdma_create_qp(3), rdma_accept(3).
+  /// Calls `prepare` with the request between the creation of the queue pair and the acceptance.
+  /// Receives that `prepare` posts are in place before the peer can send. A request that fails on
+  /// the way is rejected. Wraps: rdma_create_qp(3), rdma_accept(3).
   template <preparation<connection_request<Transport, step::ready>> Prepare>
   [[nodiscard]] connection<Transport> accept(const accept_options& options, Prepare&& prepare,
                                              on_failure policy = throwing{}) const {
@@ -176,7 +167,7 @@ class [[nodiscard]] listener {
   }
 
  private:
-  /// How often another port is tried where the kernel's choice was free for one family alone.
+  /// The number of ports to try if the kernel's choice is free for one family only.
   static constexpr int most_choices_of_port = 8;
 
   static constexpr std::string_view verb = "listener::next_request";
@@ -185,6 +176,23 @@ class [[nodiscard]] listener {
 
   [[nodiscard]] event_channel_ref shared_channel() const noexcept {
     return session_.channel || !session_.id ? event_channel_ref{} : session_.id.channel();
+  }
+
+  /// Listens with the channel, or with one of its own when that is empty.
+  [[nodiscard]] static listener created(event_channel_ref channel, const socket_address& address,
+                                        const listener_options& options, on_failure policy) {
+    static_assert(Transport != transport::xrc_send,
+                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
+    if constexpr (detail::needs_endpoint(Transport)) {
+      return on_endpoint(channel, address, options, policy);
+    } else {
+      const bool on_both = address.is_any() && address.family() == address_family::ipv6 &&
+                           !options.address_family_only;
+      if (on_both) return on_both_families(channel, address.port(), options, policy);
+      listener made{detail::cm_session::create(channel, port_space_of(Transport), policy)};
+      if (!made || !listens(made.session_.id, address, options, policy)) return {};
+      return made;
+    }
   }
 
   [[nodiscard]] static listener on_endpoint(event_channel_ref channel,
@@ -203,8 +211,9 @@ class [[nodiscard]] listener {
     return made;
   }
 
-  /// An identifier for each family, on one channel: what listens on the IPv6 wildcard does not take
-  /// IPv4 everywhere (see the guide). On a machine without IPv6 there is only the other.
+  /// Creates one identifier per family on one channel, because listening on the IPv6 wildcard does
+  /// not cover IPv4 everywhere (see the guide). Without IPv6 on the machine, only the IPv4
+  /// identifier exists.
   [[nodiscard]] static listener on_both_families(event_channel_ref channel, std::uint16_t port,
                                                  const listener_options& options,
                                                  on_failure policy) {
@@ -238,7 +247,7 @@ class [[nodiscard]] listener {
     return made;
   }
 
-  /// Binds and listens. False when that failed.
+  /// Binds and listens. Returns false on failure.
   [[nodiscard]] static bool listens(const cm::identifier& id, const socket_address& address,
                                     const listener_options& options, on_failure policy) {
     if (options.reuse_address) id.set_reuse_address(true, policy);
@@ -252,7 +261,7 @@ class [[nodiscard]] listener {
   }
 
   detail::cm_session session_;
-  /// The second one of a listener on every address, on the same channel.
+  /// The IPv4 identifier of a listener on all addresses, on the same channel.
   cm::identifier ipv4_;
 };
 

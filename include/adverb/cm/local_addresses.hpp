@@ -14,16 +14,16 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// An IP address of this machine that an RDMA device serves, with port 0.
+/// A local IP address that an RDMA device serves, with port 0.
 struct local_address {
   socket_address address;
   /// The name of the device.
   static_string<IBV_SYSFS_NAME_MAX> device;
 };
 
-/// Returns the addresses to listen on, to connect from or to make a datagram endpoint with. Binds
-/// to each address of the machine for a moment, but not to those of the loopback, which no device
-/// serves. Returns none where there is no RDMA device, or no right to use rdma_cm.
+/// Returns the addresses to listen on, to connect from or to create a datagram endpoint with. Binds
+/// briefly to each address of the machine except loopback addresses, which no device serves.
+/// Returns an empty vector if there is no RDMA device or no permission to use rdma_cm.
 /// Wraps: getifaddrs(3), rdma_bind_addr(3).
 [[nodiscard]] inline std::vector<local_address> local_addresses() {
   std::vector<local_address> found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a name was not resolved: an error category of its own, for these are no errnos.
+// Name lookup errors, and their error category.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// What getaddrinfo(3) says. A std::error_code enum: compares with std::errc where that fits.
+/// The errors of getaddrinfo(3). A std::error_code enum: compares with std::errc where one fits.
 enum class lookup_error : int {
   host_not_found = EAI_NONAME,
   service_not_found = EAI_SERVICE,
@@ -25,7 +25,7 @@ enum class lookup_error : int {
   system_error = EAI_SYSTEM,
   overflow = EAI_OVERFLOW,
 #if defined(EAI_NODATA)
-  /// The host is known, and has no address (of the family that was asked for).
+  /// The host exists but has no address (of the requested family).
   no_address = EAI_NODATA,
   no_address_of_family = EAI_ADDRFAMILY,
 #endif
@@ -49,14 +49,14 @@ class [[gnu::visibility("default")]] lookup_category_type final : public std::er
   }
 };
 
-// The address of a category is its identity, so there is one, of default visibility.
+// The address of a category is its identity, so there is one object, of default visibility.
 [[gnu::visibility("default")]] inline const lookup_category_type lookup_category_instance;
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The error category of lookup_error.
+/// Returns the error category of `lookup_error`.
 [[nodiscard]] inline const std::error_category& lookup_category() noexcept {
   return detail::lookup_category_instance;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memberships in multicast groups.
+// Multicast group memberships.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// How a group is joined.
+/// Options for joining a group.
 struct multicast_options {
   multicast_role role = multicast_role::full_member;
   adverb::timeout timeout = detail::seconds{10};
@@ -27,14 +27,13 @@ struct multicast_options {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A group that is joined or being joined. Its address is the context of the join, which its events
-/// carry.
+/// A group that is joined or being joined. Its address is the join context, which its events carry.
 struct joined_group {
   bool is_lost = false;
 };
 
-/// The groups of an endpoint. Whoever takes an event of the endpoint notes it here, so an event of
-/// one group that came while another one was joined is not lost.
+/// The groups of an endpoint. Every event of the endpoint is recorded here, so an event of one
+/// group that arrives during the join of another is not lost.
 class group_list {
  public:
   [[nodiscard]] joined_group* add() {
@@ -58,32 +57,32 @@ class group_list {
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// A multicast group that an identifier is in, for as long as this lives: the network delivers what
-/// is sent to the group, and the queue pair of the identifier receives it. It is a destination,
-/// too:
+/// Keeps an identifier in a multicast group for its own lifetime. The queue pair of the identifier
+/// receives the messages sent to the group. A membership is also a destination:
 ///
-///     const cm::multicast_membership group = here.join(*cm::socket_address::parse("239.1.2.3",
-///     0)); here.queue_pair().post(send(text).to(group)).check();
+///     const cm::multicast_membership group =
+///         here.join(*cm::socket_address::parse("239.1.2.3", 0));
+///     here.queue_pair().post(send(text).to(group)).check();
 ///
-/// The identifier and its queue pair have to outlive it. The network can end it before: then the
-/// identifier gets an event (`event_type::multicast_error`), and `is_lost` is true.
+/// The identifier and its queue pair must outlive the membership. The network can end it earlier:
+/// the identifier then gets an event (`event_type::multicast_error`), and `is_lost` returns true.
 ///
-/// Move-only; empty by default and after being moved from. When the destructor cannot leave, the
-/// failure hook is called. Leaving waits until the events about the group are acknowledged.
-/// Joining, leaving and taking the events of an endpoint is for one thread at a time.
+/// Move-only; empty by default and after being moved from. The destructor calls the failure hook if
+/// it cannot leave. Leaving blocks until the events about the group are acknowledged. Only one
+/// thread at a time may join, leave or take the events of an endpoint.
 class [[nodiscard]] multicast_membership : public datagram_target {
  public:
-  /// Empty.
+  /// Creates an empty membership.
   multicast_membership() noexcept = default;
 
-  /// Takes over what `identifier::join_multicast` began and `joined`, the event, has told. Sends to
-  /// the group come from pairs in the domain; without one it is that of librdmacm, or of the
-  /// identifier's queue pair. When the address handle is not made, the group is left.
+  /// Takes over a group that `identifier::join_multicast` joined; `joined` is the join event. Queue
+  /// pairs in `domain` can send to the group. The default is the domain of the identifier's queue
+  /// pair, or librdmacm's without one. Leaves the group if the address handle cannot be created.
   multicast_membership(adopt_t, identifier_ref id, const socket_address& group, event& joined,
                        protection_domain_ref domain = {}, on_failure policy = throwing{})
       : multicast_membership{adopt, id, group} {
     const datagram_parameters there = joined.datagram_parameters();
-    // Leaving waits for it.
+    // Leaving waits for this acknowledgement.
     joined.acknowledge();
     find_way(domain ? domain : domain_of(id), there, policy);
   }
@@ -109,15 +108,15 @@ class [[nodiscard]] multicast_membership : public datagram_target {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(id_); }
   [[nodiscard]] const socket_address& group() const noexcept { return group_; }
-  /// Whether an event that was taken said that the network has ended the membership. Of one that
-  /// took over an event of the program it is always false.
+  /// Returns true if an event that was taken reported that the network has ended the membership.
+  /// Always false for a membership created from an event of the program.
   [[nodiscard]] bool is_lost() const noexcept { return state_ != nullptr && state_->is_lost; }
-  /// The identifier that is the member.
+  /// Returns the identifier that is the member.
   [[nodiscard]] identifier_ref identifier() const noexcept { return id_; }
 
-  /// Leaves now, and reports an error. It is empty afterwards, whatever happened: librdmacm forgets
-  /// a membership that could not be left, which ends with the identifier then. Closing an empty one
-  /// does nothing. Wraps: rdma_leave_multicast(3).
+  /// Leaves the group, and reports errors. The membership is empty afterwards even on failure:
+  /// librdmacm drops its record of the membership, which then ends with the identifier. Does
+  /// nothing if it is empty. Wraps: rdma_leave_multicast(3).
   void close(on_failure policy = throwing{}) {
     policy.clear();
     if (!id_) return;
@@ -133,7 +132,7 @@ class [[nodiscard]] multicast_membership : public datagram_target {
  private:
   friend class multicast_join;
 
-  /// Of a group that is being joined: nothing can be sent to it yet.
+  /// Creates the membership of a group that is being joined. It cannot be a destination yet.
   multicast_membership(adopt_t, identifier_ref id, const socket_address& group,
                        std::shared_ptr<detail::group_list> groups = {},
                        detail::joined_group* state = nullptr) noexcept
@@ -158,22 +157,24 @@ class [[nodiscard]] multicast_membership : public datagram_target {
   detail::joined_group* state_ = nullptr;
 };
 
-/// A multicast group that is being joined, made by `datagram_endpoint::start_join`. Destroying it
-/// gives the attempt up. The endpoint outlives it.
+/// A multicast join in progress, returned by `datagram_endpoint::start_join`. Destroying it
+/// abandons the join. The endpoint must outlive it.
 class [[nodiscard]] multicast_join {
  public:
-  /// Empty.
+  /// Creates an empty object.
   multicast_join() noexcept = default;
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(joining_); }
 
-  /// Becomes readable when an event is there: then call `finish`. -1 when it is empty.
+  /// Returns a descriptor that becomes readable when `finish` has an event to take, or -1 if it is
+  /// empty.
   [[nodiscard]] int file_descriptor() const noexcept {
     return joining_ ? joining_.identifier().channel().file_descriptor() : -1;
   }
 
-  /// The membership, and empties this; or an empty one as long as its event is not there. Does not
-  /// block. Refuses (EINVAL) when the endpoint shares a channel. Wraps: rdma_get_cm_event(3).
+  /// Returns the membership, or an empty one until its event arrives. Does not block. Success
+  /// empties this object. Fails with EINVAL if the endpoint shares a channel.
+  /// Wraps: rdma_get_cm_event(3).
   [[nodiscard]] multicast_membership finish(on_failure policy = throwing{}) {
     if (!detail::check_present(policy, verb, own_channel_.native_handle())) return {};
     while (auto happened = own_channel_.next_event(policy)) {
@@ -182,8 +183,8 @@ class [[nodiscard]] multicast_join {
     }
     return {};
   }
-  /// The same with an event of a shared channel, which it acknowledges. One of another group of the
-  /// endpoint is noted for that.
+  /// Passes an event of a shared channel to the join, and acknowledges it. Records an event about
+  /// another group of the endpoint.
   [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{}) {
     if (!detail::check_present(policy, verb, joining_.identifier().native_handle())) return {};
     if (happened.identifier() != joining_.identifier()) {
@@ -212,7 +213,7 @@ class [[nodiscard]] multicast_join {
       return {};
     }
     const datagram_parameters there = happened.datagram_parameters();
-    // Leaving waits for it.
+    // Leaving waits for this acknowledgement.
     happened.acknowledge();
     joining_.find_way(multicast_membership::domain_of(joining_.identifier()), there, policy);
     return std::move(joining_);
@@ -223,12 +224,12 @@ class [[nodiscard]] multicast_join {
 
   static constexpr std::string_view verb = "rdma_join_multicast";
 
-  /// `own_channel` is empty when the identifier shares one.
+  /// `own_channel` is empty if the identifier shares a channel.
   multicast_join(identifier_ref id, event_channel_ref own_channel,
                  std::shared_ptr<detail::group_list> groups, const socket_address& group,
                  const multicast_options& options, on_failure policy) {
     if (!detail::check_present(policy, verb, id.native_handle())) return;
-    // Else it is the attachment of the queue pair that fails, for which librdmacm gives no reason.
+    // Otherwise the attachment of the queue pair fails, and librdmacm gives no reason.
     if (detail::is_single_address(group)) {
       policy.report(EINVAL, verb, [&](failure_description& description) {
         description.detail(to_text(group));

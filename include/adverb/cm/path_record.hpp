@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Path records: the way to a peer as InfiniBand's subnet administration tells it.
+// Path records: paths to a peer, as InfiniBand subnet administration returns them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// A way from a port of this machine to one of the peer. An identifier tells its own once the route
-/// is resolved; a program that got one elsewhere can give it instead (`set_paths`).
+/// A path from a local port to a port of the peer. An identifier returns its own once the route is
+/// resolved. A program that got a path elsewhere can set it (`set_path`).
 struct path_record {
   adverb::gid source{};
   adverb::gid destination{};
@@ -26,15 +26,15 @@ struct path_record {
   std::uint32_t flow_label = 0;
   std::uint8_t hop_limit = 0;
   std::uint8_t traffic_class = 0;
-  /// Whether the peer can answer on the same way.
+  /// True if the peer can answer on the same path.
   bool is_reversible = true;
   adverb::pkey pkey{0xffff};
   adverb::service_level service_level{};
   adverb::mtu mtu = adverb::mtu::bytes_1024;
   adverb::rate rate = adverb::rate::unlimited;
-  /// How long a packet may be on the way: 4.096 us * 2^code.
+  /// The maximum time of a packet on the path: 4.096 us * 2^code.
   std::uint8_t packet_life_time_code = 0;
-  /// The lower, the better, among several.
+  /// The preference among several paths; lower is better.
   std::uint8_t preference = 0;
 
   [[nodiscard]] static path_record from_native(const ibv_sa_path_rec& native) noexcept {
@@ -54,9 +54,9 @@ struct path_record {
             .preference = native.preference};
   }
 
-  /// For the C API, as the first way, in both directions.
+  /// Returns the C API struct, as the first path, for both directions.
   [[nodiscard]] ibv_path_data native() const noexcept {
-    // The upper two bits say how a value is to be read: 2 is "exactly this".
+    // The upper two bits select the comparison: 2 means "exactly this".
     constexpr unsigned exactly = 2U << 6U;
     ibv_path_data native{};
     native.flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL;

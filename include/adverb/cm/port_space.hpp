@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Port spaces: what a port number belongs to.
+// Port spaces of identifiers.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ enum class port_space : std::uint32_t {
   udp = RDMA_PS_UDP,
   /// Datagrams that also IP over InfiniBand receives (UD).
   ipoib = RDMA_PS_IPOIB,
-  /// InfiniBand's own service IDs, for any transport: the only one of UC and XRC.
+  /// InfiniBand's own service IDs, for any transport; the only space for UC and XRC.
   infiniband = RDMA_PS_IB,
 };
 
-/// The space whose ports serve a transport.
+/// Returns the port space for a transport.
 [[nodiscard]] constexpr port_space port_space_of(transport service) noexcept {
   switch (service) {
     case transport::rc: return port_space::tcp;

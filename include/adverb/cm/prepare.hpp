@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a program does with a queue pair just before it is connected.
+// Callbacks that run before a queue pair is connected.
 #pragma once
 
 #include <cerrno>
@@ -11,9 +11,8 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// What can be called with a connector or a request that has its queue pair, before it is
-/// connected: to post receives, say. It returns nothing; or whether to go on, which is for code
-/// without exceptions.
+/// A function to call with a connector or request whose queue pair exists but is not connected, for
+/// example to post receives. Returns nothing, or whether to continue, for code without exceptions.
 template <class Function, class Ready>
 concept preparation = std::invocable<Function&, Ready&> &&
                       (std::is_void_v<std::invoke_result_t<Function&, Ready&>> ||
@@ -23,10 +22,10 @@ concept preparation = std::invocable<Function&, Ready&> &&
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Posts nothing.
+/// Does nothing.
 inline constexpr auto no_preparation = [](const auto&) {};
 
-/// Calls what prepares. False when it gives up, which is reported (ECANCELED).
+/// Calls the preparation. If it returns false, reports ECANCELED and returns false.
 template <class Ready, cm::preparation<Ready> Prepare>
 [[nodiscard]] bool prepared(on_failure policy, std::string_view verb, Ready& ready,
                             Prepare& prepare) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Private data: the bytes that travel with a request to connect, its acceptance or its rejection.
+// Private data: the bytes sent with a connection request, its acceptance or its rejection.
 #pragma once
 
 #include <array>
@@ -18,35 +18,35 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The most bytes that a request to connect, an acceptance and a rejection carry over InfiniBand
-/// and RoCE; iWARP carries 255.
+/// The maximum private data, in bytes, of a connection request, an acceptance and a rejection over
+/// InfiniBand and RoCE. iWARP carries 255.
 inline constexpr std::size_t max_request_data = 56;
 inline constexpr std::size_t max_accept_data = 196;
 inline constexpr std::size_t max_reject_data = 148;
-/// The same for datagrams, in a request, and in its acceptance or rejection.
+/// The same limits for datagrams: in a request, and in its acceptance or rejection.
 inline constexpr std::size_t max_datagram_request_data = 180;
 inline constexpr std::size_t max_datagram_accept_data = 136;
 
-/// Private data, by value: as it is to be sent, or as it came. Bytes convert to it; a value is
-/// sent with its length before it, because InfiniBand and RoCE hand over the most that they carry,
-/// padded with zeros (iWARP hands over what was sent):
+/// Private data, to send or as received. Bytes convert to it. A value is sent with its length in
+/// front, because InfiniBand and RoCE deliver the maximum size, padded with zeros (iWARP delivers
+/// the bytes that were sent):
 ///
 ///     ready.connect({.private_data = cm::private_data::of(greeting)});
 ///     …
 ///     if (auto hello = request.private_data().as<my_greeting>()) …
 ///
-/// Words are sent alike, for instance why a request is rejected:
+/// Text is sent in the same way, for example the reason for a rejection:
 ///
 ///     request.reject(cm::private_data::of("too many clients"));
 ///     …
 ///     if (const auto why = ready.rejection()->private_data.text()) log(*why);
 ///
-/// Format: two bytes, the size of what follows, little-endian; then the characters, or what the
-/// value's own `encode` makes of it (an endpoint, a remote_buffer), or the bytes of the value as
-/// they are in memory, for which both sides need the same layout.
+/// Format: two bytes with the size of the rest, little-endian, followed by the payload. The payload
+/// is the characters, or the result of the value's own `encode` (an endpoint, a remote_buffer), or
+/// the value's bytes as they are in memory. The last form requires the same layout on both sides.
 class private_data {
  public:
-  /// As much as the C API carries. More is refused when it is to be sent.
+  /// The maximum that the C API carries. Sending more fails.
   static constexpr std::size_t capacity = 255;
 
   private_data() noexcept = default;
@@ -54,7 +54,7 @@ class private_data {
     if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), this->bytes().size());
   }
 
-  /// Words, without a zero at their end.
+  /// Encodes text, without a terminating zero.
   [[nodiscard]] static private_data of(std::string_view words) noexcept {
     return with_length(words.data(), words.size());
   }
@@ -73,12 +73,13 @@ class private_data {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {bytes_.data(), size_ < capacity ? size_ : capacity};
   }
-  /// How many bytes it was made of, also of more than there is room for.
+  /// Returns the number of bytes it was created from, even if they exceed the capacity.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// The value that was sent by `of`. Nothing when it is of another size, is none, or is refused by
-  /// the type's own `decode`: a remote_buffer that does not grant what its type says.
+  /// Returns the value encoded by `of`. Returns nothing if the size differs, if there is no value,
+  /// or if the type's own `decode` rejects it: a remote_buffer without the access that its type
+  /// requires.
   template <class T>
   [[nodiscard]] std::optional<T> as() const noexcept {
     check_type<T>();
@@ -90,7 +91,7 @@ class private_data {
           refused);
       return refused ? std::nullopt : std::optional{value};
     } else if constexpr (std::is_trivially_copyable_v<T>) {
-      // Any other type would confuse GCC 11 so much that it no longer says the check's sentence.
+      // Any other type confuses GCC 11, which then omits the text of the static_assert.
       if (length() != sizeof(T)) return std::nullopt;
       std::array<std::byte, sizeof(T)> copy{};
       std::memcpy(copy.data(), bytes_.data() + length_size, sizeof(T));
@@ -100,9 +101,9 @@ class private_data {
     }
   }
 
-  /// The words that were sent by `of`, whatever their characters. Nothing when it is no such thing,
-  /// or there are none: nothing at all arrives as zeros over InfiniBand and RoCE. They are those of
-  /// this object.
+  /// Returns the text encoded by `of`, whatever its characters. Returns nothing if there is no text
+  /// or it is empty: over InfiniBand and RoCE, no data arrives as zeros. The view refers to this
+  /// object.
   [[nodiscard]] std::optional<std::string_view> text() const& noexcept {
     const std::optional<std::size_t> count = length();
     if (!count || *count == 0) return std::nullopt;
@@ -119,7 +120,7 @@ class private_data {
     T::decode(std::span<const std::byte, T::encoded_size>{value.encode()}, refused);
   };
 
-  /// These bytes behind their length, as many as there is room for.
+  /// Encodes these bytes behind their length, up to the capacity.
   [[nodiscard]] static private_data with_length(const void* bytes, std::size_t size) noexcept {
     constexpr std::size_t room = capacity - length_size;
     private_data result;
@@ -130,7 +131,7 @@ class private_data {
     return result;
   }
 
-  /// The length that `of` put before the rest; nothing when that is not there as a whole.
+  /// Returns the length that `of` put in front, or nothing if the data is incomplete.
   [[nodiscard]] std::optional<std::size_t> length() const noexcept {
     if (size_ < length_size) return std::nullopt;
     const std::size_t count =
@@ -139,7 +140,8 @@ class private_data {
     return count;
   }
 
-  /// What only says where something is, as far as its type shows that: arrays are aggregates.
+  /// True for types that only refer to other data, as far as the type shows it. Arrays are
+  /// aggregates.
   template <class T>
   static constexpr bool refers =
       std::is_pointer_v<T> || std::is_member_pointer_v<T> ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Emptying the queues of a connection that has ended.
+// Draining the queues of a connection that has ended.
 #pragma once
 
 #include <array>
@@ -21,57 +21,57 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// Takes what is left off the completion queues of a pair in ERR, without blocking: made by
-/// `connection::start_drain`, whose connection outlives it.
+/// Takes the remaining completions of a queue pair in ERR, without blocking. Returned by
+/// `connection::start_drain`. The connection must outlive it.
 ///
 ///     auto draining = connection.start_drain();
 ///     while (!draining.finish(consume)) …     // sleep until a completion channel is readable
-// A request that is posted in ERR is flushed behind everything before it, so one is posted to each
-// queue to mark its end. Soft-RoCE flushes a receive only when the state is set again, so that is
-// done behind the markers; elsewhere it changes nothing. iWARP devices flush both queues before the
-// connection is gone and need not flush what is posted later, so there nothing marks the end: both
-// are empty when their completion queues are. The end of a shared receive queue is not looked for.
+// A request that is posted in ERR is flushed behind all earlier ones, so a marker request is posted
+// to each queue. Soft-RoCE flushes a receive only when the state is set again, so ERR is set again
+// behind the markers; on other devices this has no effect. iWARP devices flush both queues before
+// the connection is gone and need not flush later requests, so they get no markers: both queues are
+// empty when their completion queues are. A shared receive queue gets no marker.
 class [[nodiscard]] queue_drain {
  public:
-  /// Empty.
+  /// Creates an empty object.
   queue_drain() noexcept = default;
 
-  /// Hands out the completions that are there, `consume` is called with each, and returns whether
-  /// both queues are empty. As long as they are not, call it again when a completion channel of the
-  /// pair's queues is readable: they are armed then. Of queues without a channel, call it again
-  /// after a while. Wraps: ibv_poll_cq(3), ibv_req_notify_cq(3).
+  /// Calls `consume` with each available completion, and returns true when both queues are empty.
+  /// If it returns false, it has armed the completion queues: call it again when one of their
+  /// completion channels is readable. For queues without a channel, call it again after a while.
+  /// Wraps: ibv_poll_cq(3), ibv_req_notify_cq(3).
   template <class Consume>
   [[nodiscard]] bool finish(Consume&& consume, on_failure policy = throwing{}) {
     if constexpr (detail::takes_each<Consume, completion>()) {
       if (!detail::check_present(policy, "connection::drain", pair_)) return false;
       if (take_what_is_there(consume, policy)) return true;
-      // What came before the queues were armed gives no event.
+      // Completions that arrived before the queues were armed raise no event.
       return !policy.failed() && mark_ends(policy) && arm(policy) &&
              take_what_is_there(consume, policy);
     }
     return false;
   }
 
-  /// How many completions were handed out.
+  /// Returns the number of completions passed to `consume`.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
  private:
   template <transport, pair_owner>
   friend class connection;
 
-  /// Moves the pair to ERR.
+  /// Moves the queue pair to ERR.
   queue_drain(ibv_qp* pair, on_failure policy) : pair_{pair} {
     if (enter_error(policy)) look_up_sizes(policy);
   }
 
-  /// Repeats `finish`, for at most this long.
+  /// Repeats `finish` until it returns true or the time limit expires.
   template <class Consume>
   void wait(Consume& consume, timeout limit, on_failure policy) {
     const detail::deadline until{limit};
     while (!finish(consume, policy)) {
       if (policy.failed()) return;
       if (until.passed()) return report_late(limit, policy);
-      // Milliseconds, because what is waited for is done by the device or the kernel.
+      // Polls every millisecond, because the device or the kernel does the work.
       pollfd wake{limit.wake_descriptor(), POLLIN, 0};
       if (::poll(&wake, 1, 1) > 0) return report_woken(policy);
     }
@@ -83,13 +83,14 @@ class [[nodiscard]] queue_drain {
     explicit marker(const char& place) noexcept : id_{reinterpret_cast<std::uintptr_t>(&place)} {}
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     void await() noexcept { stage_ = stage::to_be_posted; }
-    /// One that another drain has left behind is none of this one.
+    /// Ignores a marker that an earlier drain left behind.
     void found() noexcept {
       if (stage_ == stage::posted) stage_ = stage::none;
     }
     [[nodiscard]] bool is_awaited() const noexcept { return stage_ != stage::none; }
 
-    /// Posts it if it is to be. 0, or the errno; a full queue has room later.
+    /// Posts the marker if it is due. Returns 0 or the errno. A full queue is not an error; it has
+    /// room later.
     template <class Queue>
     [[nodiscard]] int post_to(ibv_qp* pair, typename Queue::native_request request) noexcept {
       if (stage_ != stage::to_be_posted) return 0;
@@ -118,7 +119,7 @@ class [[nodiscard]] queue_drain {
                                   detail::on_object<detail::queue_pair_traits>(pair_));
   }
 
-  /// A queue without room has no end to be marked.
+  /// A queue without capacity gets no marker.
   void look_up_sizes(on_failure policy) {
     if (pair_->context->device->transport_type == IBV_TRANSPORT_IWARP) return;
     ibv_qp_attr attributes{};
@@ -155,7 +156,7 @@ class [[nodiscard]] queue_drain {
     return true;
   }
 
-  /// True when both ends have come, and the queues were emptied behind them.
+  /// Returns true when both markers have completed and the queues behind them are empty.
   template <class Consume>
   bool take_what_is_there(Consume& consume, on_failure policy) {
     const bool awaited = is_awaited();
@@ -165,8 +166,8 @@ class [[nodiscard]] queue_drain {
     return !policy.failed();
   }
 
-  /// Takes off what is there now: queues that others share may be filled without end. True when
-  /// they were empty then.
+  /// Takes the completions that are available now, because other users of a shared queue may fill
+  /// it forever. Returns true if the queues became empty.
   template <class Consume>
   bool take_all(Consume& consume, on_failure policy) {
     auto left = static_cast<std::size_t>(pair_->recv_cq->cqe) +
@@ -179,7 +180,7 @@ class [[nodiscard]] queue_drain {
     }
   }
 
-  /// Takes off a few. How many there were, the markers included.
+  /// Takes a few completions. Returns their number, including the markers.
   template <class Consume>
   std::size_t take(Consume& consume, on_failure policy) {
     std::size_t found = take_from(pair_->recv_cq, consume, policy);
@@ -192,7 +193,8 @@ class [[nodiscard]] queue_drain {
     std::array<completion, 16> batch;
     const auto found = queue.poll(batch, policy);
     for (const completion& each : found) {
-      // Of queues that pairs share, the marker may be that of another pair, whose drain gave up.
+      // On a shared completion queue, the marker may belong to an unfinished drain of another queue
+      // pair.
       const bool ours = each.queue_pair() == static_cast<qp_number>(pair_->qp_num);
       if (each.id() == send_.id()) {
         if (ours) send_.found();
@@ -223,8 +225,8 @@ class [[nodiscard]] queue_drain {
     });
   }
 
-  /// Places whose addresses are the ids of the markers: nothing of the program's is there, and so
-  /// no request of the program has them, unlike addresses on the stack.
+  /// The addresses of these objects are the ids of the markers. No object of the program is there,
+  /// so no request of the program has these ids; an address on the stack could be reused.
   static constexpr char end_of_sends = 's';
   static constexpr char end_of_receives = 'r';
 

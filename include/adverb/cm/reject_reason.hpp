@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a connection was rejected.
+// Reasons for a rejected connection.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The reason that came with a rejection, by the codes of the InfiniBand specification
-/// (communication management, "REJ reason codes"). iWARP has none: there a rejection is
-/// `by_the_program` when it brings private data, which only a program sends, else `unspecified`.
+/// The reason of a rejection, with the codes of the InfiniBand specification (communication
+/// management, "REJ reason codes"). iWARP has none: a rejection is `by_the_program` if it carries
+/// private data, which only a program sends, else `unspecified`.
 enum class reject_reason : std::uint16_t {
   unspecified = 0,
   no_queue_pair = 1,
@@ -22,10 +22,10 @@ enum class reject_reason : std::uint16_t {
   unsupported = 5,
   invalid_communication_id = 6,
   invalid_communication_instance = 7,
-  /// No one listens on this port.
+  /// No program listens on this port.
   invalid_service_id = 8,
   invalid_transport = 9,
-  /// The peer believes that the queue pair is still connected.
+  /// The peer considers the queue pair still connected.
   stale_connection = 10,
   no_reliable_datagram_channel = 11,
   invalid_gid = 12,
@@ -40,29 +40,29 @@ enum class reject_reason : std::uint16_t {
   invalid_alternate_traffic_class = 21,
   invalid_alternate_hop_limit = 22,
   invalid_alternate_packet_rate = 23,
-  /// The peer wants to be asked at another port, or by another connection manager.
+  /// The peer redirects to another port or connection manager.
   port_and_manager_redirection = 24,
   port_redirection = 25,
   invalid_mtu = 26,
   insufficient_responder_resources = 27,
-  /// The program at the other side said no.
+  /// The peer's program rejected.
   by_the_program = 28,
   invalid_rnr_retry_count = 29,
   duplicate_communication_id = 30,
   invalid_class_version = 31,
   invalid_flow_label = 32,
   invalid_alternate_flow_label = 33,
-  /// The peer does not support the enhancements (ECE) that this side asked for.
+  /// The peer does not support the requested enhanced connection establishment (ECE) options.
   ece_not_supported = 35,
 };
 
-/// Why the peer rejected a connection.
+/// A rejection by the peer: its reason and private data.
 struct rejection {
   reject_reason reason{};
   cm::private_data private_data;
 };
 
-/// Words for a message: "no one listens on that port". Empty for an unknown reason.
+/// Returns a phrase for a message: "no one listens on that port". Empty for an unknown reason.
 [[nodiscard]] constexpr std::string_view describe(reject_reason reason) noexcept {
   switch (reason) {
     case reject_reason::unspecified: return "no one listens on that port, or the program refused";
@@ -118,7 +118,7 @@ struct rejection {
   return {};
 }
 
-/// The same words, or the number of a reason that this version does not know.
+/// Returns the phrase, or the number of a reason that this version does not know.
 [[nodiscard]] constexpr static_string<96> to_text(reject_reason reason) noexcept {
   return static_string<96>{[reason](text_writer& writer) {
     const std::string_view words = describe(reason);
@@ -133,7 +133,7 @@ struct rejection {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The same of datagrams, whose protocol (service ID resolution, SIDR) has a status of its own.
+/// Converts a status of the datagram protocol (service ID resolution, SIDR) to a reason.
 [[nodiscard]] constexpr cm::reject_reason reason_of_datagrams(int status) noexcept {
   switch (status) {
     case 1: return cm::reject_reason::invalid_service_id;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a connection manager listens and connects to: an IP address and a port, or a native one.
+// Addresses of listeners and peers: an IP address and a port, or a native InfiniBand address.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@
 namespace adverb::inline ADVERB_ABI::cm {
 
 enum class address_family : std::uint16_t {
-  /// Of an empty address; where one is chosen, any.
+  /// The family of an empty address. As a selection, any family.
   unspecified = AF_UNSPEC,
   ipv4 = AF_INET,
   ipv6 = AF_INET6,
@@ -46,20 +46,20 @@ enum class address_family : std::uint16_t {
   return detail::name_or_number(name(), static_cast<std::uint16_t>(family));
 }
 
-/// What listens on InfiniBand, where IP has a port.
+/// The InfiniBand counterpart of an IP port.
 enum class service_id : std::uint64_t {};
 
-/// The one that stands for a port.
+/// Returns the service ID of a port.
 [[nodiscard]] constexpr service_id service_id_of(port_space space, std::uint16_t port) noexcept {
   return service_id{std::uint64_t{static_cast<std::uint32_t>(space)} << 16 | port};
 }
 
-/// An address of any family that librdmacm knows, with its port, by value:
+/// An address of any family that librdmacm supports, with its port:
 ///
 ///     socket_address{ipv4_address{10, 0, 0, 1}, 7471}
 ///     socket_address::parse("fe80::1%eth0", 7471)
 ///
-/// Names of hosts are resolved by `address_list`. Empty by default.
+/// A value type, empty by default. `address_list` resolves host names.
 class socket_address {
  public:
   socket_address() noexcept = default;
@@ -70,7 +70,7 @@ class socket_address {
     std::memcpy(&native.sin_addr, address.bytes().data(), address.bytes().size());
     store(native);
   }
-  /// `scope` is the index of the interface that a link-local address belongs to.
+  /// Creates an IPv6 address. `scope` is the interface index of a link-local address.
   socket_address(const ipv6_address& address, std::uint16_t port,
                  std::uint32_t scope = 0) noexcept {
     sockaddr_in6 native{};
@@ -80,8 +80,8 @@ class socket_address {
     std::memcpy(&native.sin6_addr, address.bytes().data(), address.bytes().size());
     store(native);
   }
-  /// A native one: librdmacm takes it on InfiniBand, with identifiers of any port space. The
-  /// partition is that of 0xffff unless it is said here.
+  /// Creates a native InfiniBand address, which librdmacm accepts for identifiers of any port
+  /// space. The default partition key is 0xffff.
   socket_address(const gid& address, service_id service, pkey partition = pkey{0xffff}) noexcept {
     sockaddr_ib native{};
     native.sib_family = AF_IB;
@@ -91,8 +91,8 @@ class socket_address {
     native.sib_sid_mask = ~std::uint64_t{0};
     store(native);
   }
-  /// A copy of one of the C API; empty when the family is none of these, or the length too short
-  /// for it.
+  /// Copies a C API address. Returns an empty address if the family is none of these or the length
+  /// is too short.
   [[nodiscard]] static socket_address from_native(const sockaddr* address,
                                                   socklen_t length) noexcept {
     socket_address copied;
@@ -106,17 +106,17 @@ class socket_address {
     return copied;
   }
 
-  /// Every address of this machine, IPv4 and IPv6: to listen on.
+  /// Returns the wildcard for listening on every address of this machine, IPv4 and IPv6.
   [[nodiscard]] static socket_address any(std::uint16_t port) noexcept {
     return {ipv6_address{}, port};
   }
-  /// Every IPv4 address of this machine.
+  /// Returns the wildcard for every IPv4 address of this machine.
   [[nodiscard]] static socket_address any_ipv4(std::uint16_t port) noexcept {
     return {ipv4_address{}, port};
   }
 
-  /// From numbers: "10.0.0.1", "2001:db8::1", "fe80::1%eth0" (an interface of this machine, by its
-  /// name or its index). Nothing when the text is neither.
+  /// Parses a numeric address: "10.0.0.1", "2001:db8::1", "fe80::1%eth0" (a local interface by name
+  /// or index). Returns nothing if the text is no such address.
   [[nodiscard]] static std::optional<socket_address> parse(std::string_view address,
                                                            std::uint16_t port) noexcept {
     const std::size_t separator = address.find('%');
@@ -134,7 +134,7 @@ class socket_address {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return family() == address_family::unspecified; }
-  /// Whether it is that of a multicast group: 224.0.0.0 to 239.255.255.255, ff00::/8.
+  /// Returns true for a multicast group: 224.0.0.0 to 239.255.255.255, ff00::/8.
   [[nodiscard]] bool is_multicast() const noexcept {
     if (const auto address = ipv4()) return address->bytes()[0] >> 4 == 0xe;
     if (const auto address = ipv6()) return address->bytes()[0] == 0xff;
@@ -144,7 +144,7 @@ class socket_address {
     return static_cast<address_family>(storage_.ss_family);
   }
   [[nodiscard]] socklen_t length() const noexcept { return length_; }
-  /// 0 when it has none, or none is chosen yet.
+  /// Returns the port; 0 if there is none or none is chosen yet.
   [[nodiscard]] std::uint16_t port() const noexcept {
     switch (family()) {
       case address_family::ipv4: return ntohs(as<sockaddr_in>().sin_port);
@@ -153,7 +153,8 @@ class socket_address {
       default: return 0;
     }
   }
-  /// The same address with another port; native ones keep the port space of their service.
+  /// Returns the same address with another port. Native addresses keep the port space of their
+  /// service.
   [[nodiscard]] socket_address with_port(std::uint16_t port) const noexcept {
     if (const auto address = ipv4()) return {*address, port};
     if (const auto address = ipv6()) return {*address, port, scope()};
@@ -172,11 +173,11 @@ class socket_address {
     if (family() != address_family::ipv6) return std::nullopt;
     return ipv6_address{bytes_of<16>(as<sockaddr_in6>().sin6_addr)};
   }
-  /// The index of the interface that a link-local IPv6 address belongs to; 0 when none is said.
+  /// Returns the interface index of a link-local IPv6 address; 0 if it has none.
   [[nodiscard]] std::uint32_t scope() const noexcept {
     return family() == address_family::ipv6 ? as<sockaddr_in6>().sin6_scope_id : 0;
   }
-  /// Of a native address.
+  /// Returns the GID of a native address.
   [[nodiscard]] std::optional<gid> infiniband() const noexcept {
     if (family() != address_family::infiniband) return std::nullopt;
     return gid{bytes_of<16>(as<sockaddr_ib>().sib_addr)};
@@ -190,18 +191,18 @@ class socket_address {
     return pkey{ntohs(as<sockaddr_ib>().sib_pkey)};
   }
 
-  /// True for those that stand for every address of a machine.
+  /// Returns true for a wildcard, which stands for every address of a machine.
   [[nodiscard]] bool is_any() const noexcept {
     return !is_empty() &&
            (ipv4() == ipv4_address{} || ipv6() == ipv6_address{} || infiniband() == gid{});
   }
-  /// True for IPv6 addresses that mean something on one link only, and so need a scope.
+  /// Returns true for an IPv6 address that is valid on one link only and so needs a scope.
   [[nodiscard]] bool is_link_local() const noexcept {
     const auto address = ipv6();
     return address && gid{address->bytes()}.is_link_local();
   }
 
-  /// For the C API, which takes it as one that could be changed, and does not.
+  /// Returns the address for the C API, which takes a non-const pointer but does not modify it.
   [[nodiscard]] sockaddr* native() const noexcept {
     return is_empty() ? nullptr : reinterpret_cast<sockaddr*>(&storage_);
   }
@@ -254,7 +255,7 @@ class socket_address {
     if (length < sizeof(Native)) return;
     Native native{};
     std::memcpy(&native, address, sizeof native);
-    // What may be left there means nothing, and two addresses that differ in it are equal.
+    // Clears padding bytes, so that they do not affect comparison.
     if constexpr (requires { native.sin_zero; })
       std::memset(native.sin_zero, 0, sizeof native.sin_zero);
     store(native);
@@ -264,7 +265,7 @@ class socket_address {
   socklen_t length_ = 0;
 };
 
-/// "10.0.0.1:7471", "[fe80::1%eth0]:7471", "[fe80::1] service 0x1061d2f pkey 0xffff".
+/// Formats as "10.0.0.1:7471", "[fe80::1%eth0]:7471" or "[fe80::1] service 0x1061d2f pkey 0xffff".
 [[nodiscard]] inline static_string<96> to_text(const socket_address& address) noexcept {
   return static_string<96>{[&](text_writer& writer) {
     if (const auto native = address.infiniband()) {
@@ -297,8 +298,8 @@ class socket_address {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The address of a side of an identifier, empty as long as there is none: the kernel then has
-/// zeros there, sometimes with a family.
+/// Returns the address of one side of an identifier. Empty if it is unset: the kernel then returns
+/// zeros, sometimes with a family.
 [[nodiscard]] inline cm::socket_address address_in(const sockaddr* address) noexcept {
   const cm::socket_address found =
       cm::socket_address::from_native(address, sizeof(sockaddr_storage));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The steps in which a connection is set up.
+// The steps of connection establishment.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,29 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
-/// The last step of a set-up that succeeded; a parameter of its type, because what may be done next
-/// differs.
+/// The last completed step of connection establishment. A type parameter, because it decides the
+/// next permitted steps.
 enum class step : std::uint8_t {
   start,
-  /// The device is known: objects can be made on it.
+  /// The device is known; objects can be created on it.
   address_resolved,
-  /// A queue pair can be made.
+  /// The queue pair can be created.
   route_resolved,
-  /// Of a request that came to a listener: a queue pair can be made.
+  /// A listener received the request; the queue pair can be created.
   requested,
-  /// The queue pair is there: receives can be posted, and the connection be made.
+  /// The queue pair exists; receives can be posted and the connection established.
   ready,
 };
 
-/// Who made the queue pair of a connection, which its type says, too.
+/// The creator of a connection's queue pair, a parameter of the connection's type.
 enum class pair_owner : std::uint8_t {
-  /// `create_queue_pair`: librdmacm drives it through its states.
+  /// `create_queue_pair`: librdmacm drives the state transitions.
   librdmacm,
-  /// `use_queue_pair`: adverb drives it as librdmacm would.
+  /// `use_queue_pair`: adverb drives the state transitions as librdmacm would.
   program,
 };
 
-// Declared here for their defaults.
+// Declared here for the default template arguments.
 template <transport Transport = transport::rc, step Step = step::start,
           pair_owner Owner = pair_owner::librdmacm>
 class connector;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Completions, and the views through which their fields are read only where they are valid.
+// Completions, and views that give access to their fields only where these are valid.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Ends a program that reads a field which the completion does not have.
+/// Terminates a program that reads a field which the completion does not have.
 template <class Completion>
 [[noreturn, gnu::cold, gnu::noinline]] void end_at_field(const Completion& read,
                                                          std::string_view view) noexcept {
@@ -43,7 +43,7 @@ template <class Completion>
   });
 }
 
-/// Ends a program that reads a field which is there only if the view is not empty.
+/// Terminates a program that reads a field of an empty view.
 template <class Completion>
 [[gnu::always_inline]] inline void require_view(const Completion& read, bool there,
                                                 std::string_view view) noexcept {
@@ -54,42 +54,42 @@ template <class Completion>
 
 }  // namespace detail
 
-/// What only the completion of a receive has. Valid as long as the completion it came from. A view
-/// that is empty has no field: reading one ends the program (ADVERB_HARDENING_FAST).
+/// The fields that only the completion of a receive has. Valid as long as its completion. Reading a
+/// field of an empty view terminates the program (ADVERB_HARDENING_FAST).
 class received_message {
  public:
   constexpr received_message(const ibv_wc& native, bool there) noexcept
       : native_{&native}, there_{there} {}
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return there_; }
 
-  /// In bytes. For datagrams (UD) this counts the 40 bytes of the GRH area at the start of the
-  /// buffer, whether a GRH is there or not.
+  /// Returns the length in bytes. For datagrams (UD) it includes the 40 bytes of the GRH area at
+  /// the start of the buffer, with or without a GRH.
   [[nodiscard]] std::uint32_t length() const noexcept { return field().byte_len; }
-  /// The immediate data, in host byte order, when the sender sent any.
+  /// Returns the immediate data in host byte order, if the sender sent any.
   [[nodiscard]] std::optional<adverb::immediate> immediate() const noexcept {
     if (!has(IBV_WC_WITH_IMM)) return std::nullopt;
     return static_cast<adverb::immediate>(detail::swap_network_order(field().imm_data));
   }
-  /// The key that the sender invalidated here, when it did (send with invalidate).
+  /// Returns the local key that the sender invalidated (send with invalidate), if any.
   [[nodiscard]] std::optional<rkey> invalidated_key() const noexcept {
     if (!has(IBV_WC_WITH_INV)) return std::nullopt;
     return static_cast<rkey>(field().invalidated_rkey);
   }
-  /// True when no data came but a peer's write with immediate was announced: `length` is then that
-  /// of the written memory.
+  /// Returns true for a peer's write with immediate, which brings no data to this receive. `length`
+  /// is then the length of the written memory.
   [[nodiscard]] bool announces_write() const noexcept {
     return field().opcode == IBV_WC_RECV_RDMA_WITH_IMM;
   }
-  /// True when the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and only
-  /// where the device has this): nothing is known otherwise.
+  /// Returns true if the device verified the checksums of IP and of TCP or UDP (IPv4 packets, and
+  /// only on devices that support this). False does not mean that a checksum is wrong.
   [[nodiscard]] bool ip_checksum_ok() const noexcept { return has(IBV_WC_IP_CSUM_OK); }
 
   // Datagrams (UD) only:
-  /// The queue pair that sent it.
+  /// Returns the queue pair of the sender.
   [[nodiscard]] qp_number source_queue_pair() const noexcept {
     return static_cast<qp_number>(field().src_qp);
   }
-  /// True when the first 40 bytes of the buffer hold the GRH that it came with.
+  /// Returns true if the first 40 bytes of the buffer hold the GRH of the datagram.
   [[nodiscard]] bool has_grh() const noexcept { return has(IBV_WC_GRH); }
   [[nodiscard]] lid source_lid() const noexcept { return static_cast<lid>(field().slid); }
   [[nodiscard]] adverb::service_level service_level() const noexcept {
@@ -113,19 +113,19 @@ class received_message {
   bool there_;
 };
 
-/// What a message has besides that came to a tag matching queue.
+/// The additional fields of a message to a tag matching queue.
 class tagged_message : public received_message {
  public:
   using received_message::received_message;
 
-  /// True when a posted tag matched.
+  /// Returns true if a posted tag matched.
   [[nodiscard]] bool tag_matched() const noexcept { return has(IBV_WC_TM_MATCH); }
-  /// True when all data of the message is there.
+  /// Returns true if all data of the message is there.
   [[nodiscard]] bool tag_data_valid() const noexcept { return has(IBV_WC_TM_DATA_VALID); }
 };
 
-/// What only a successful completion has. Valid as long as the completion it came from. A view that
-/// is empty has no field: reading one ends the program (ADVERB_HARDENING_FAST).
+/// The fields that only a successful completion has. Valid as long as its completion. Reading a
+/// field of an empty view terminates the program (ADVERB_HARDENING_FAST).
 class successful_completion {
  public:
   constexpr explicit successful_completion(const ibv_wc& native) noexcept : native_{&native} {}
@@ -136,18 +136,18 @@ class successful_completion {
   [[nodiscard]] completion_opcode opcode() const noexcept {
     return static_cast<completion_opcode>(field().opcode);
   }
-  /// The bytes that a read or atomic brought.
+  /// Returns the number of bytes that a read or atomic returned.
   [[nodiscard]] std::uint32_t length() const noexcept { return field().byte_len; }
-  /// True when the list of a tag matching queue has to be synchronised before more can be added.
+  /// Returns true if the list of a tag matching queue must be synchronised before an addition.
   [[nodiscard]] bool tag_synchronization_requested() const noexcept {
     return (field().wc_flags & IBV_WC_TM_SYNC_REQ) != 0;
   }
-  /// The message, when it was a receive that completed; of a tag matching queue: `receive_tagged`.
-  /// Empty for a completion that failed.
+  /// Returns the received message if a receive completed, otherwise or after a failure an empty
+  /// view. For a tag matching queue use `receive_tagged`.
   [[nodiscard]] received_message receive() const noexcept {
     return {*native_, *this && detail::completes_receive(native_->opcode)};
   }
-  /// The message that came to a tag matching queue, with a tag or without.
+  /// Returns the message to a tag matching queue, with or without a tag.
   [[nodiscard]] tagged_message receive_tagged() const noexcept {
     return {*native_, *this && detail::completes_tagged_receive(native_->opcode)};
   }
@@ -161,21 +161,21 @@ class successful_completion {
   const ibv_wc* native_;
 };
 
-/// The end of a work request. Some fields are valid always, others only after success, others
-/// only for receives; the latter are reached through views:
+/// The completion of a work request. Some fields are always valid, others only after success,
+/// others only for receives. Views give access to the latter two:
 ///
 ///     if (auto success = completion.success())
 ///       if (auto message = success.receive()) use(message.length());
 ///
-/// Left uninitialised by default, so that an array of them to poll into costs nothing.
+/// The default constructor leaves it uninitialised, so that an array to poll into costs nothing.
 class completion {
  public:
   completion() noexcept = default;
   explicit completion(const ibv_wc& native) noexcept : native_{native} {}
 
-  /// The id that the request was given.
+  /// Returns the id of the request.
   [[nodiscard]] std::uint64_t id() const noexcept { return native_.wr_id; }
-  /// The same as the pointer it was given as.
+  /// Returns the id as the pointer that was set.
   template <class T>
   [[nodiscard]] T* pointer() const noexcept {
     return reinterpret_cast<T*>(static_cast<std::uintptr_t>(native_.wr_id));
@@ -183,20 +183,20 @@ class completion {
   [[nodiscard]] completion_status status() const noexcept {
     return static_cast<completion_status>(native_.status);
   }
-  /// The queue pair of the request.
+  /// Returns the queue pair of the request.
   [[nodiscard]] qp_number queue_pair() const noexcept {
     return static_cast<qp_number>(native_.qp_num);
   }
-  /// The provider's own code for what went wrong.
+  /// Returns the provider's own error code.
   [[nodiscard]] std::uint32_t vendor_error() const noexcept { return native_.vendor_err; }
 
-  /// The view of a success; false when it was none. It refers to this completion: one that is a
-  /// temporary can be looked at in the same expression, and has to be named for anything else.
+  /// Returns a view of the fields after success, which is false after a failure. The view refers to
+  /// this completion: use that of a temporary in the same expression only.
   [[nodiscard]] successful_completion success() const noexcept ADVERB_LIFETIME_BOUND {
     return successful_completion{native_};
   }
 
-  /// Reports a completion that is no success, with its status as the error code.
+  /// Fails if the completion is no success, with its status as the error code.
   void check(on_failure policy = throwing{}) const {
     detail::check_completion(
         policy, *this, [&](text_writer& writer) { writer.put("qp ").put(queue_pair()).put(" "); });
@@ -213,8 +213,8 @@ namespace detail {
 static_assert(sizeof(completion) == sizeof(ibv_wc) && alignof(completion) == alignof(ibv_wc) &&
               std::is_standard_layout_v<completion> && std::is_trivially_copyable_v<completion>);
 
-/// Completions as the C API fills them in: each is pointer-interconvertible with its one member.
-/// The one such cast.
+/// Returns completions as the C structs that the C API fills in. Each is pointer-interconvertible
+/// with its one member. This is the only such cast.
 [[nodiscard]] inline ibv_wc* native_completions(completion* first) noexcept {
   return reinterpret_cast<ibv_wc*>(first);
 }

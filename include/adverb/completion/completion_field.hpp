@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an extended completion queue can tell of a completion, and the types of what only it can.
+// The fields of an extended completion queue, and the types that only such a queue returns.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a queue has to be made with to be asked it. The id, status, opcode, vendor error and flags
-/// of a completion are always there.
+/// The optional fields of a completion, chosen when the queue is created. The id, status, opcode,
+/// vendor error and flags are always available.
 enum class completion_field : std::uint32_t {
   byte_length = IBV_WC_EX_WITH_BYTE_LEN,
   /// The immediate data, and the key that the sender invalidated.
@@ -24,21 +24,21 @@ enum class completion_field : std::uint32_t {
   source_lid = IBV_WC_EX_WITH_SLID,
   service_level = IBV_WC_EX_WITH_SL,
   path_bits = IBV_WC_EX_WITH_DLID_PATH_BITS,
-  /// When it completed, in ticks of the device's clock.
+  /// Time of completion, in ticks of the device's clock.
   timestamp = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP,
   vlan = IBV_WC_EX_WITH_CVLAN,
   flow_tag = IBV_WC_EX_WITH_FLOW_TAG,
-  /// The tag that a message to a tag matching queue carried.
+  /// The tag of a message to a tag matching queue.
   tag_matching = IBV_WC_EX_WITH_TM_INFO,
-  /// When it completed, by the clock on the wall.
+  /// Time of completion, by the wall clock.
   wall_clock = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 };
 template <>
 inline constexpr bool is_flag<completion_field> = true;
 using completion_fields = flags<completion_field>;
 
-/// What the classic completion queue tells too, except for the P_Key index: what every provider of
-/// extended completion queues has.
+/// The fields that the classic completion queue also has, except for the P_Key index. Every
+/// provider of extended completion queues supports them.
 inline constexpr completion_fields standard_completion_fields =
     completion_fields::from_bits(IBV_WC_STANDARD_FLAGS);
 
@@ -60,11 +60,11 @@ inline constexpr completion_fields standard_completion_fields =
   return {};
 }
 
-/// A time in nanoseconds since 1970, as the device has it.
+/// A time in nanoseconds since 1970, reported by the device.
 enum class wall_clock_nanoseconds : std::uint64_t {};
-/// The VLAN tag that a packet came with: identifier (low 12 bits) and priority.
+/// The VLAN tag of a packet: identifier (low 12 bits) and priority.
 enum class vlan_tag : std::uint16_t {};
-/// The number that the flow rule which steered a packet gave it (24 bits).
+/// The tag of a packet, set by the flow rule that steered it (24 bits).
 enum class flow_tag : std::uint32_t {};
 
 [[nodiscard]] constexpr static_string<24> to_text(wall_clock_nanoseconds time) noexcept {
@@ -77,10 +77,10 @@ enum class flow_tag : std::uint32_t {};
   return detail::hexadecimal_text(static_cast<std::uint32_t>(tag));
 }
 
-/// What a message to a tag matching queue carried.
+/// The tag data of a message to a tag matching queue.
 struct matched_tag {
   std::uint64_t tag = 0;
-  /// The sender's own bits.
+  /// Additional bits set by the sender.
   std::uint32_t user_data = 0;
 
   friend constexpr bool operator==(const matched_tag&, const matched_tag&) noexcept = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a completion completed.
+// The operation that a completion reports.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a successful completion completed. `receive`, `receive_write_with_immediate`,
-/// `receive_tagged` and `receive_without_tag` are on the side that posted a receive, the others on
-/// the side that posted the request.
+/// The operation of a successful completion. `receive`, `receive_write_with_immediate`,
+/// `receive_tagged` and `receive_without_tag` occur on the side that posted a receive, the others
+/// on the side that posted the request.
 enum class completion_opcode : std::uint32_t {
   send = IBV_WC_SEND,
   write = IBV_WC_RDMA_WRITE,
@@ -29,15 +29,15 @@ enum class completion_opcode : std::uint32_t {
   receive_write_with_immediate = IBV_WC_RECV_RDMA_WITH_IMM,
   /// A tag was added to the list of a tag matching queue.
   tag_addition = IBV_WC_TM_ADD,
-  /// A tag was taken off that list.
+  /// A tag was removed from that list.
   tag_deletion = IBV_WC_TM_DEL,
   /// The list was synchronised with the device.
   tag_synchronization = IBV_WC_TM_SYNC,
   /// A message arrived at a tag matching queue.
   receive_tagged = IBV_WC_TM_RECV,
-  /// The same for one without a tag.
+  /// A message without a tag arrived at a tag matching queue.
   receive_without_tag = IBV_WC_TM_NO_TAG,
-  // What these mean, the provider says. Later rdma-core has more of them than 39.
+  // The provider defines their meaning. Later rdma-core has more of them than 39.
   driver_1 = 135,  // IBV_WC_DRIVER1
   driver_2 = 136,  // IBV_WC_DRIVER2
   driver_3 = 137,  // IBV_WC_DRIVER3
@@ -75,10 +75,10 @@ enum class completion_opcode : std::uint32_t {
 
 namespace detail {
 
-/// Whether a receive completed, but for those of tag matching queues. Opcodes are less than 256,
-/// and as signed bytes the two lowest receives are the least: so this is one comparison, which
-/// costs no more than to look at the bit that the C API has for it. That bit is set for the list
-/// operations of tag matching and for the opcodes of drivers too, of which there is no message.
+/// Returns true if a receive completed, other than one of a tag matching queue. Opcodes are less
+/// than 256, and as signed bytes the two lowest receives are the least. So this is one comparison,
+/// as cheap as testing the receive bit of the C API. That bit is also set for the list operations
+/// of tag matching and for the opcodes of drivers, which have no message.
 // See docs/decisions.md, "Receives are recognised by one comparison".
 [[nodiscard]] constexpr bool completes_receive(std::uint32_t opcode) noexcept {
   constexpr auto last = static_cast<std::int8_t>(IBV_WC_RECV_RDMA_WITH_IMM);
@@ -86,7 +86,7 @@ namespace detail {
   return static_cast<std::int8_t>(opcode) <= last;
 }
 
-/// Whether a message came to a tag matching queue.
+/// Returns true if a message arrived at a tag matching queue.
 [[nodiscard]] constexpr bool completes_tagged_receive(std::uint32_t opcode) noexcept {
   return opcode == IBV_WC_TM_RECV || opcode == IBV_WC_TM_NO_TAG;
 }

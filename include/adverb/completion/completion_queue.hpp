@@ -26,27 +26,27 @@ struct up_to_t {
   constexpr operator std::size_t() const noexcept { return Limit; }
 };
 
-/// At most this many completions at a time: with it, the completion queues of both engines have the
-/// same calls, which hand over each completion by itself.
+/// Limits a call to this many completions at a time. With it, the completion queues of both engines
+/// have the same calls, which pass each completion separately:
 ///
 ///     queue.poll(up_to<16>, [](const auto& done) { handle(done); });
 ///
-/// What ends such a call by an exception loses, of the classic queue, the completions that were
-/// taken with that one; the extended queue keeps them. While the function runs, the extended queue
-/// may be locked: see polled_completions.
+/// If an exception ends such a call, the classic queue loses the completions that were polled
+/// together with the current one; the extended queue keeps them. The extended queue may be locked
+/// while the function runs: see polled_completions.
 template <std::size_t Limit>
 inline constexpr up_to_t<Limit> up_to{};
 
 namespace detail {
 
-/// What a completion queue can do, whether it is owned or referred to.
+/// Operations on a completion queue, owned or referenced.
 class completion_queue_base : public common_completion_queue_base<ibv_cq> {
-  /// How the loops of every queue poll this one.
+  /// Returns the poll function for the loops that all queues share.
   [[nodiscard]] auto poll_into(std::span<completion> out) const noexcept {
     return [this, out](on_failure policy) { return poll(out, policy).size(); };
   }
 
-  /// The same for those that hand the completions over.
+  /// Returns the same for loops that pass completions to a function.
   template <class Consume>
   [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
     return [this, &consume, batch](on_failure policy) {
@@ -70,11 +70,11 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
  public:
   using common_completion_queue_base::common_completion_queue_base;
 
-  /// What it tells of a completion, in the terms of the extended queue.
+  /// The available fields of a completion, in the terms of the extended queue.
   static constexpr completion_fields fields = standard_completion_fields;
 
-  /// Takes completions off the queue, as many as are there and `out` has room for, and returns
-  /// them. Thread safe. Wraps: ibv_poll_cq(3).
+  /// Polls the available completions into `out`, as many as it has room for, and returns them.
+  /// Thread safe. Wraps: ibv_poll_cq(3).
   [[nodiscard, gnu::always_inline]] std::span<completion> poll(
       std::span<completion> out, on_failure policy = throwing{}) const {
     ibv_cq* const queue = native_handle();
@@ -85,11 +85,11 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     return out.first(detail::check_polled(policy, "ibv_poll_cq", count, on_queue()));
   }
 
-  /// Takes everything off the queue, asks for the next event, and takes off what came in between,
-  /// so that no completion is left behind without an event. `consume` is called with spans of
-  /// completions inside `batch`. For event loops: call it once before the first wait, and then for
-  /// each queue that the channel names. An exception from `consume` loses the completions of its
-  /// span that it did not look at, and leaves the queue unarmed.
+  /// Polls all completions, arms the queue for the next event, and polls again, so that no
+  /// completion remains without an event. Calls `consume` with spans of completions inside `batch`.
+  /// In an event loop, call it once before the first wait, and then for each queue that the channel
+  /// returns. An exception from `consume` loses the unread completions of its span, and leaves the
+  /// queue unarmed.
   template <class Consume>
   void arm_and_poll(std::span<completion> batch, Consume&& consume,
                     on_failure policy = throwing{}) const {
@@ -98,28 +98,28 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
         arm_and_poll_with(hand_to(consume, batch), policy);
   }
 
-  /// Waits for completions without spinning and returns them, at least one. The queue needs a
-  /// channel of its own: an event of another queue is reported (EINVAL), for such channels there is
-  /// `arm_and_poll`. Returns none when a signal handler ran meanwhile (not one that was installed
-  /// with SA_RESTART, as std::signal does: with a timeout, any), and, when the channel is
-  /// non-blocking, when there are none: the next one then gives an event on the channel. By one
-  /// thread at a time.
+  /// Blocks until there are completions, without spinning, and returns at least one. The queue
+  /// needs a channel of its own: fails with EINVAL on an event of another queue; use `arm_and_poll`
+  /// for shared channels. Returns none if a signal handler interrupts it, unless the handler was
+  /// installed with SA_RESTART, as std::signal does (with a timeout, any handler interrupts it).
+  /// Returns none if the channel is non-blocking and there are no completions; the next one then
+  /// generates an event on the channel. Not thread safe.
   [[nodiscard]] std::span<completion> wait(std::span<completion> out,
                                            on_failure policy = throwing{}) const {
     return wait_for(out, detail::deadline{}, policy);
   }
 
-  /// The same for at most this long, which is any duration: returns none, and leaves the queue
-  /// armed, when none came in time.
+  /// Blocks like `wait` without a timeout, but for at most `limit`, a duration of any type. On
+  /// timeout it returns none and leaves the queue armed.
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, timeout limit,
                                            on_failure policy = throwing{}) const {
     return wait_for(out, detail::deadline{limit}, policy);
   }
 
-  /// Polls without sleeping until there are completions, for at most this long, and returns them:
-  /// for latencies below those of an event. Needs no channel. Completions that are there already
-  /// cost what `poll` costs; otherwise it pauses the processor between polls, and returns late by
-  /// at most about a microsecond, or by a poll where that takes longer.
+  /// Polls without sleeping until there are completions or the timeout expires, and returns them.
+  /// Its latency is below that of an event. Needs no channel. Completions that are already there
+  /// cost the same as in `poll`. Otherwise it pauses the processor between polls, and returns late
+  /// by at most about a microsecond, or by one poll if that takes longer.
   template <class Timeout>
     requires(!detail::takes_failure<Timeout>)
   [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
@@ -130,15 +130,15 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     return out.first(busy_poll_with(poll_into(out), has_room, timeout, policy));
   }
 
-  /// Polls without sleeping until `stop()` is true, and calls `consume` with spans of the
-  /// completions, inside `batch`. Returns how many there were.
+  /// Polls without sleeping until `stop()` returns true, and calls `consume` with spans of the
+  /// completions, inside `batch`. Returns the number of completions.
   ///
   ///     queue.poll_until(batch, handle, [&] { return stopped.load(); });
   ///
-  /// `stop` is asked before each poll, so every completion that was taken off the queue has been
-  /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
-  /// and is reported. An exception from `consume` or `stop` ends it: of the span that `consume` was
-  /// given it loses what that did not look at.
+  /// The loop calls `stop` before each poll. So when it returns, `consume` has received every
+  /// polled completion, and later completions stay in the queue. A failed poll ends the loop with
+  /// its error. An exception from `consume` or `stop` ends the loop, and loses the unread
+  /// completions of the span passed to `consume`.
   template <class Consume, class Stop>
   std::size_t poll_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
                          on_failure policy = throwing{}) const {
@@ -148,9 +148,10 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     return 0;
   }
 
-  /// The same asleep while there are no completions. `stop` is asked after each span, after each
-  /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
-  /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
+  /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
+  /// span, after each signal handler, and whenever `interval` passes without a completion. Setting
+  /// the flag that `stop` reads does not wake the loop. Needs a channel of its own, like `wait`.
+  /// Not thread safe.
   template <class Consume, class Stop>
   std::size_t wait_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
                          timeout interval, on_failure policy = throwing{}) const {
@@ -160,8 +161,8 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
     return 0;
   }
 
-  // The same calls for code that takes either engine: at most so many completions at a time, each
-  // handed over by itself. `poll`, `wait` and `busy_poll` return how many there were.
+  // The same calls for code that takes either engine: at most `Limit` completions at a time, each
+  // passed separately. `poll`, `wait` and `busy_poll` return the number of completions.
 
   template <std::size_t Limit, class Consume>
   std::size_t poll(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
@@ -220,21 +221,21 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
 
 }  // namespace detail
 
-/// Refers to a completion queue that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// Refers to a completion queue that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class completion_queue_ref : public detail::reference_to<detail::completion_queue_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A completion queue. Polling is thread safe, unless it was made single threaded.
+/// Owns a completion queue. Polling is thread safe, unless it was created single threaded.
 class [[nodiscard]] completion_queue
     : public detail::owner<detail::completion_queue_base, detail::completion_queue_traits> {
  public:
   using owner::owner;
 
-  /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
-  /// are in progress at once: one that overflows is lost with all its queue pairs.
+  /// Creates a queue for at least `capacity` completions. It must have room for the completions of
+  /// all requests in progress: a queue that overflows is lost, with all its queue pairs.
   /// Wraps: ibv_create_cq(3), ibv_create_cq_ex(3).
   completion_queue(context_ref context, std::size_t capacity, completion_queue_options options,
                    on_failure policy = throwing{})
@@ -248,7 +249,7 @@ class [[nodiscard]] completion_queue
   completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
       : completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
-  /// Does not compile: says what a queue is made with.
+  /// Rejected at compile time: explains the arguments for creating a queue.
   template <class Argument, class... Rest>
     requires(!detail::takes_failure<Argument> &&
              !std::convertible_to<const Argument&, completion_queue_options>)

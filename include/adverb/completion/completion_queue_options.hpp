@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a completion queue may be made with.
+// The options for creating a completion queue.
 #pragma once
 
 #include <cstddef>
@@ -14,33 +14,33 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a completion queue may be made with, classic or extended. The last three need a provider
-/// with extended completion queues, for a classic one too.
+/// The options for creating a classic or extended completion queue. The last three require a
+/// provider with extended completion queues, even for a classic queue.
 struct completion_queue_options {
-  /// Where it announces completions; none when it is only polled.
+  /// Channel for its events; none if the queue is only polled.
   completion_channel_ref channel{};
-  /// The completion vector (interrupt) that it uses, below `context.completion_vectors()`.
+  /// Completion vector (interrupt), less than `context.completion_vectors()`.
   std::uint32_t vector = 0;
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
-  /// Promises that only one thread at a time polls it, which saves the provider its lock.
+  /// Promises that only one thread at a time polls, so that the provider needs no lock.
   bool single_threaded = false;
-  /// A queue that overflows overwrites completions, instead of being lost with all its pairs.
+  /// An overflow overwrites completions instead of losing the queue with all its queue pairs.
   bool ignore_overrun = false;
-  /// A parent domain, whose thread domain or allocators the queue then uses. It has to outlive the
-  /// queue, which the lifetime checker does not see: the C struct does not name it.
+  /// Parent domain, whose thread domain or allocators the queue uses. It must outlive the queue.
+  /// The lifetime checker does not verify this, because the C struct does not name it.
   protection_domain_ref parent_domain{};
 };
 
 namespace detail {
 
-/// What does not fit into an int is beyond every device, and refused as such.
+/// Clamps to the range of int. A capacity beyond it exceeds every device and is refused as such.
 [[nodiscard]] constexpr int entries_of(std::size_t capacity) noexcept {
   return capacity > std::numeric_limits<int>::max() ? std::numeric_limits<int>::max()
                                                     : static_cast<int>(capacity);
 }
 
-/// Whether only ibv_create_cq_ex can make such a queue.
+/// Returns true if only ibv_create_cq_ex can create such a queue.
 [[nodiscard]] inline bool need_extended_creation(const completion_queue_options& options) noexcept {
   return options.single_threaded || options.ignore_overrun || options.parent_domain;
 }

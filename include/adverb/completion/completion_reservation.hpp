@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Room in a completion queue that several share.
+// Reserved entries of a completion queue that several users share.
 #pragma once
 
 #include <cerrno>
@@ -12,21 +12,20 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Keeps entries of a completion queue free for one of those who share it, so that it never
-/// overflows: whoever may have n requests in progress reserves n entries. Send windows do so by
-/// themselves, programs do it for their receives:
+/// Reserves entries of a completion queue for one of its users, so that it never overflows. A user
+/// that may have n requests in progress reserves n entries. Send windows do so by themselves;
+/// programs do so for their receives:
 ///
 ///     const completion_reservation for_receives{queue, 64};
 ///
-/// It counts, and nothing else: nothing is checked when something is posted or polled. All
-/// reservations of one queue are seen, whichever part of the program made them. The queue has to
-/// outlive it. Made and destroyed from any thread.
+/// It only counts: posting and polling check nothing. The count covers all reservations of a queue
+/// in the whole program. The queue must outlive it. Any thread can create and destroy it.
 class [[nodiscard]] completion_reservation {
  public:
-  /// Empty: of no queue.
+  /// Constructs an empty reservation, without a queue.
   completion_reservation() noexcept = default;
 
-  /// Reports ENOBUFS when fewer entries are left of the capacity that the queue has now.
+  /// Reserves entries. Fails with ENOBUFS if the current capacity of the queue has too few left.
   completion_reservation(completion_queue_ref queue, std::size_t entries,
                          on_failure policy = throwing{})
       : completion_reservation{queue, entries, "completion_reservation", policy} {}
@@ -50,7 +49,7 @@ class [[nodiscard]] completion_reservation {
   template <class Engine>
   friend class send_window;
 
-  /// For `verb`, in whose name a failure is reported.
+  /// Reserves entries for `verb`, whose name a failure carries.
   completion_reservation(completion_queue_ref queue, std::size_t entries, std::string_view verb,
                          on_failure policy) {
     if (!detail::check_present(policy, verb, queue.native_handle())) return;
@@ -73,7 +72,7 @@ class [[nodiscard]] completion_reservation {
 
   void give_back() noexcept {
     if (queue_ == nullptr) return;
-    // In this order: without a child the queue can be destroyed, and another be made where it was.
+    // In this order: without a child the queue can be destroyed, and its address be reused.
     detail::reserved_completions::instance().remove(queue_, entries_);
     detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A completion queue that is extended where the device has that, and classic where it has not.
+// A completion queue that is extended if the device supports it, and classic otherwise.
 #pragma once
 
 #include <concepts>
@@ -14,29 +14,28 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A completion queue of either engine, owned or referred to: for generic code, which finds the
-/// same calls in both when it takes `up_to<…>` completions at a time.
+/// A completion queue of either engine, owned or referenced, for generic code. Both have the same
+/// calls with `up_to<…>` completions at a time.
 template <class Queue>
 concept completion_source = requires(const Queue& queue) {
   { Queue::fields } -> std::convertible_to<completion_fields>;
   queue.request_notification();
 };
 
-/// A completion queue that tells `Fields` of its completions where the device has extended
-/// completion queues with them, and is a classic one where it has not. What works for both is
-/// written once:
+/// Owns a completion queue that is extended if the device supports this with `Fields`, and classic
+/// otherwise. Generic code serves both:
 ///
 ///     either_completion_queue<> queue{device, 1024};
 ///     queue.visit([&](const auto& any) { any.poll_until(up_to<16>, handle, stopped); });
 ///
-/// What only the extended one tells stands behind `if constexpr`: see `fields` of the queue.
+/// Guard a field that only the extended queue has by `if constexpr`: see `fields` of the queue.
 template <completion_fields Fields = standard_completion_fields>
 class [[nodiscard]] either_completion_queue {
  public:
   either_completion_queue() noexcept = default;
 
-  /// Makes an extended queue for at least `capacity` completions, or, when the device says that it
-  /// has none with these fields (EOPNOTSUPP, ENOSYS), a classic one. Any other failure is reported.
+  /// Creates an extended queue for at least `capacity` completions, or a classic one if the device
+  /// does not support the extended queue (EOPNOTSUPP, ENOSYS). Fails on any other error.
   /// Wraps: ibv_create_cq_ex(3), ibv_create_cq(3).
   either_completion_queue(context_ref context, std::size_t capacity,
                           completion_queue_options options, on_failure policy = throwing{}) {
@@ -52,13 +51,13 @@ class [[nodiscard]] either_completion_queue {
   either_completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
       : either_completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
-  /// False when it is empty: moved from, closed, or never made.
+  /// Returns false if it is empty: moved from, closed, or never created.
   [[nodiscard]] explicit operator bool() const noexcept { return is_extended() || classic_; }
   [[nodiscard]] bool is_extended() const noexcept { return static_cast<bool>(extended_); }
 
-  /// Calls the function with an `extended_completion_queue_ref<Fields>` or with a
-  /// `completion_queue_ref`, whichever it is (the latter when it is empty), and returns what that
-  /// returns. Both are as cheap as the pointer: visit around a loop, not inside it.
+  /// Calls the function with an `extended_completion_queue_ref<Fields>` or a
+  /// `completion_queue_ref`, and returns its result. An empty object passes the latter. Both are as
+  /// cheap as a pointer: visit around a loop, not inside it.
   template <class Function>
   decltype(auto) visit(Function&& function) const {
     using extended = extended_completion_queue_ref<Fields>;
@@ -68,22 +67,21 @@ class [[nodiscard]] either_completion_queue {
     }
   }
 
-  /// The same queue for those who take any: queue pairs, and comparing with what a channel names.
-  /// It has to be polled through `visit` alone.
+  /// Refers to the queue independently of its engine: for queue pairs, and for comparison with the
+  /// queue that a channel returns. Poll it only through `visit`.
   operator completion_queue_ref() const& noexcept {
     return is_extended() ? completion_queue_ref{extended_} : completion_queue_ref{classic_};
   }
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   operator completion_queue_ref() const&& noexcept = delete;
 
-  /// The C object, or null when empty. Still owned.
+  /// Returns the C object, or null if empty. Keeps ownership.
   [[nodiscard]] ibv_cq* native_handle() const noexcept {
     return is_extended() ? detail::plain_queue(extended_.native_handle())
                          : classic_.native_handle();
   }
 
-  /// Destroys the queue now and reports an error; a failed close leaves it as it was.
-  /// Wraps: ibv_destroy_cq(3).
+  /// Destroys the queue now; if that fails, the queue is unchanged. Wraps: ibv_destroy_cq(3).
   void close(on_failure policy = throwing{}) {
     if (is_extended())
       extended_.close(policy);
@@ -92,7 +90,7 @@ class [[nodiscard]] either_completion_queue {
   }
 
  private:
-  // One of them, or none.
+  // At most one of them is not empty.
   extended_completion_queue<Fields> extended_;
   completion_queue classic_;
 };

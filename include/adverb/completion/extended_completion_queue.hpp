@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Extended completion queues: they tell more of a completion, and only what is asked for.
+// Extended completion queues: more fields per completion, each read only on access.
 #pragma once
 
 #include <cstddef>
@@ -16,40 +16,39 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What an extended completion queue can do, whether it is owned or referred to. `Fields` are what
-/// it was made to tell.
+/// Operations on an extended completion queue with `Fields`, owned or referenced.
 template <completion_fields Fields>
 class extended_completion_queue_base : public common_completion_queue_base<ibv_cq_ex> {
  public:
   using common_completion_queue_base::common_completion_queue_base;
 
-  /// What it tells of a completion.
+  /// The available fields of a completion.
   static constexpr completion_fields fields = Fields;
 
-  /// The same queue for those who take any: queue pairs, and comparing with what a channel names.
-  /// It has to be polled through this type alone. Wraps: ibv_cq_ex_to_cq(3).
+  /// Converts to a reference to any completion queue: for queue pairs, and for comparison with the
+  /// queue that a channel returns. Poll it only through this type. Wraps: ibv_cq_ex_to_cq(3).
   operator completion_queue_ref() const noexcept { return ibv_cq_ex_to_cq(native_handle()); }
 
-  /// The completions that are there, at most `limit`, as a range to go through once:
+  /// Returns the available completions, at most `limit`, as a range for a single loop:
   ///
   ///     for (const auto& completion : queue.poll()) use(completion.id());
   ///
-  /// A failure ends the loop: without exceptions, look at the policy's error after it. A loop that
-  /// empties the queue loses a completion on Soft-RoCE of rdma-core before 55; `poll(1)` does not
-  /// (docs/guide/completion.md). Thread safe, unless the queue was made single threaded. Wraps:
-  /// ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
+  /// A failure ends the loop. Without exceptions, check the policy's error after it. On Soft-RoCE
+  /// of rdma-core before 55, a loop that empties the queue loses a completion; `poll(1)` does not
+  /// (docs/guide/completion.md). Thread safe, unless the queue was created single threaded.
+  /// Wraps: ibv_start_poll(3), ibv_next_poll(3), ibv_end_poll(3).
   [[nodiscard]] auto poll(std::size_t limit) const {
     return round(detail::completion_limit{limit}, throwing{});
   }
   [[nodiscard]] auto poll(std::size_t limit, on_failure policy) const {
     return round(detail::completion_limit{limit}, policy);
   }
-  /// The same without a limit.
+  /// Returns all available completions, without a limit.
   [[nodiscard]] auto poll() const { return round(detail::no_completion_limit{}, throwing{}); }
   [[nodiscard]] auto poll(on_failure policy) const {
     return round(detail::no_completion_limit{}, policy);
   }
-  /// The same, handed to `consume` one by one; returns how many there were.
+  /// Passes the completions to `consume` one by one and returns their number.
   template <class Consume>
     requires(!detail::takes_failure<Consume>)
   std::size_t poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
@@ -58,18 +57,18 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
     else
       return 0;
   }
-  /// Does not compile: says how it is done.
+  /// Rejected at compile time: explains how to poll this queue.
   void poll(std::span<completion>) const {
     static_assert(Fields != fields,
                   "an extended completion queue is polled one by one: "
                   "for (const auto& completion : queue.poll())");
   }
 
-  /// Takes everything off the queue, in rounds of at most `limit`, asks for the next event, and
-  /// takes off what came in between, so that no completion is left behind without an event.
-  /// `consume` is called with each completion. For event loops: call it once before the first wait,
-  /// and then for each time that the channel names the queue. An exception from `consume` leaves
-  /// the queue unarmed, and the completions after that one in it.
+  /// Polls all completions in rounds of at most `limit`, arms the queue for the next event, and
+  /// polls again, so that no completion remains without an event. Calls `consume` with each
+  /// completion. In an event loop, call it once before the first wait, and then each time that the
+  /// channel returns the queue. An exception from `consume` leaves the queue unarmed, and keeps the
+  /// later completions in it.
   template <class Consume>
   void arm_and_poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
@@ -77,35 +76,36 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
         arm_and_poll_with(hand_to(consume, limit), policy);
   }
 
-  /// Waits for completions without spinning, calls `consume` with each, at most `limit`, and
-  /// returns how many there were, at least one. The queue needs a channel of its own: an event of
-  /// another queue is reported (EINVAL), for such channels there is `arm_and_poll`. Returns 0 when
-  /// a signal handler ran meanwhile (not one that was installed with SA_RESTART, as std::signal
-  /// does: with a timeout, any), and, when the channel is non-blocking, when there are none: the
-  /// next one then gives an event on the channel. By one thread at a time.
+  /// Blocks until there are completions, without spinning, and calls `consume` with each, at most
+  /// `limit`. Returns their number, at least one. The queue needs a channel of its own: fails with
+  /// EINVAL on an event of another queue; use `arm_and_poll` for shared channels. Returns 0 if a
+  /// signal handler interrupts it, unless the handler was installed with SA_RESTART, as std::signal
+  /// does (with a timeout, any handler interrupts it). Returns 0 if the channel is non-blocking and
+  /// there are no completions; the next one then generates an event on the channel. Not thread
+  /// safe.
   template <class Consume>
   std::size_t wait(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
     return wait_for(limit, consume, detail::deadline{}, policy);
   }
 
-  /// The same for at most this long, which is any duration: returns 0, and leaves the queue armed,
-  /// when none came in time.
+  /// Blocks like `wait` without a timeout, but for at most `longest`, a duration of any type. On
+  /// timeout it returns 0 and leaves the queue armed.
   template <class Consume>
   std::size_t wait(std::size_t limit, Consume&& consume, timeout longest,
                    on_failure policy = throwing{}) const {
     return wait_for(limit, consume, detail::deadline{longest}, policy);
   }
 
-  /// Does not compile: says what comes first.
+  /// Rejected at compile time: explains the order of the arguments.
   template <duration_like Duration, class... Rest>
   std::size_t wait(std::size_t, const Duration&, const Rest&...) const {
     return detail::takes_each<Duration, extended_completion<Fields>>() ? 1 : 0;
   }
 
-  /// Polls without sleeping until there are completions, for at most this long, calls `consume`
-  /// with each, at most `limit`, and returns how many there were. Needs no channel. Completions
-  /// that are there already cost what `poll` costs; otherwise it pauses the processor between
-  /// polls, and returns late by at most about a microsecond, or by a poll where that takes longer.
+  /// Polls without sleeping until there are completions or the timeout expires, and calls `consume`
+  /// with each, at most `limit`. Returns their number. Needs no channel. Completions that are
+  /// already there cost the same as in `poll`. Otherwise it pauses the processor between polls, and
+  /// returns late by at most about a microsecond, or by one poll if that takes longer.
   template <class Consume, class Timeout>
     requires(!detail::takes_failure<Timeout>)
   std::size_t busy_poll(std::size_t limit, Consume&& consume, const Timeout& timeout,
@@ -119,15 +119,15 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
       return 0;
   }
 
-  /// Polls without sleeping until `stop()` is true, in rounds of at most `limit`, and calls
-  /// `consume` with each completion. Returns how many there were.
+  /// Polls without sleeping until `stop()` returns true, in rounds of at most `limit`, and calls
+  /// `consume` with each completion. Returns the number of completions.
   ///
   ///     queue.poll_until(16, handle, [&] { return stopped.load(); });
   ///
-  /// `stop` is asked before each round, so every completion that was taken off the queue has been
-  /// handed over when it ends, and what came later stays in the queue. A poll that fails ends it
-  /// and is reported. An exception from `consume` or `stop` ends it, and leaves the completions
-  /// after that one in the queue.
+  /// The loop calls `stop` before each round. So when it returns, `consume` has received every
+  /// polled completion, and later completions stay in the queue. A failed poll ends the loop with
+  /// its error. An exception from `consume` or `stop` ends the loop, and leaves the later
+  /// completions in the queue.
   template <class Consume, class Stop>
   std::size_t poll_until(std::size_t limit, Consume&& consume, Stop&& stop,
                          on_failure policy = throwing{}) const {
@@ -138,9 +138,10 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
     return 0;
   }
 
-  /// The same asleep while there are no completions. `stop` is asked after each round, after each
-  /// signal handler, and when nothing came for the time of `interval`: setting what it looks at
-  /// does not wake the loop. Needs a channel of its own, like `wait`. By one thread at a time.
+  /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
+  /// round, after each signal handler, and whenever `interval` passes without a completion. Setting
+  /// the flag that `stop` reads does not wake the loop. Needs a channel of its own, like `wait`.
+  /// Not thread safe.
   template <class Consume, class Stop>
   std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop, timeout interval,
                          on_failure policy = throwing{}) const {
@@ -157,7 +158,7 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
     return {native_handle(), limit, policy};
   }
 
-  /// How the loops of every queue poll this one.
+  /// Returns the poll function for the loops that all queues share.
   template <class Consume>
   [[nodiscard]] auto hand_to(Consume& consume, std::size_t limit) const noexcept {
     return [this, &consume, limit](on_failure policy) {
@@ -203,8 +204,8 @@ struct extended_completion_queue_traits {
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion_queue;
 
-/// Refers to an extended completion queue that something else keeps alive and that tells at least
-/// `Fields`. As cheap as the pointer, to be passed by value.
+/// Refers to an extended completion queue that another object keeps alive and that has at least
+/// `Fields`. As cheap as a pointer; pass it by value.
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion_queue_ref
     : public detail::reference_to<detail::extended_completion_queue_base<Fields>> {
@@ -212,7 +213,7 @@ class extended_completion_queue_ref
 
  public:
   extended_completion_queue_ref() noexcept = default;
-  /// Of a queue that was made with these fields, or more.
+  /// Refers to a queue that was created with at least these fields.
   extended_completion_queue_ref(ibv_cq_ex* queue) noexcept : operations{queue} {}
   template <completion_fields Other>
   extended_completion_queue_ref(const detail::extended_completion_queue_base<Other>& queue) noexcept
@@ -220,13 +221,13 @@ class extended_completion_queue_ref
     static_assert(Other.contains(Fields),
                   "the queue was not made with all fields that this reference reads");
   }
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   template <completion_fields Other>
   extended_completion_queue_ref(const extended_completion_queue<Other>&&) = delete;
 };
 
-/// An extended completion queue, which tells `Fields` of its completions. One that is adopted has
-/// to have been made with these fields, or more.
+/// Owns an extended completion queue with `Fields`. An adopted queue must have been created with at
+/// least these fields.
 template <completion_fields Fields>
 class [[nodiscard]] extended_completion_queue
     : public detail::owner<detail::extended_completion_queue_base<Fields>,
@@ -237,8 +238,8 @@ class [[nodiscard]] extended_completion_queue
  public:
   using operations::operations;
 
-  /// Makes a queue for at least `capacity` completions. It has to hold those of all requests that
-  /// are in progress at once: one that overflows is lost with all its queue pairs.
+  /// Creates a queue for at least `capacity` completions. It must have room for the completions of
+  /// all requests in progress: a queue that overflows is lost, with all its queue pairs.
   /// Wraps: ibv_create_cq_ex(3).
   extended_completion_queue(context_ref context, std::size_t capacity,
                             completion_queue_options options, on_failure policy = throwing{})
@@ -252,7 +253,7 @@ class [[nodiscard]] extended_completion_queue
                             on_failure policy = throwing{})
       : extended_completion_queue{context, capacity, completion_queue_options{}, policy} {}
 
-  /// The queue for those who take any. An owner that is about to die cannot be referred to.
+  /// Converts to a reference to any completion queue. Deleted for a temporary owner.
   operator completion_queue_ref() const& noexcept {
     return static_cast<const operations&>(*this).operator completion_queue_ref();
   }

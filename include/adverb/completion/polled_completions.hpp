@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One round of polling an extended completion queue, as a range.
+// One polling round of an extended completion queue, as a range.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-// How many completions a round may take: so many, or all that are there.
+// Maximum number of completions in a round, or no limit.
 class completion_limit {
  public:
   explicit completion_limit(std::size_t count) noexcept : left_{count} {}
@@ -33,24 +33,25 @@ struct no_completion_limit {
 
 }  // namespace detail
 
-/// What `extended_completion_queue::poll` returns: the completions that are there, taken off one by
-/// one as the loop goes on. It can be gone through once. Leaving the loop early, also by an
-/// exception, leaves the completions that it did not come to in the queue.
+/// The available completions, returned by `extended_completion_queue::poll`. The loop polls them
+/// one by one. It can run only once. Leaving the loop early, also by an exception, leaves the
+/// remaining completions in the queue.
 ///
-/// With some providers the queue is locked from the first completion until the loop has ended, or
-/// was left and the range dies: a thread that polls the same queue meanwhile waits, and the thread
-/// itself must not; nor may it end or reset a queue pair that completes there.
+/// Some providers lock the queue from the first completion until the loop ends or, after leaving it
+/// early, the range is destroyed. Another thread that polls the queue then blocks; the same thread
+/// must not poll it, nor destroy or reset a queue pair that completes there.
 ///
-/// `Policy` is `throwing` or `on_failure`: a compiler that cannot keep a range of four words in
-/// registers (Clang) would take three quarters more instructions for a poll that throws.
+/// `Policy` is `throwing` or `on_failure`: with a single policy type, a compiler that cannot keep a
+/// range of four words in registers (Clang) would need three quarters more instructions for a poll
+/// that throws.
 template <completion_fields Fields, class Limit, class Policy>
 class [[nodiscard]] polled_completions {
  public:
-  /// What the loop compares with at its end.
+  /// The end of the range.
   struct sentinel {};
 
-  /// An input iterator, by what it can do. It names no tag, and a sentinel of its own is its end:
-  /// <iterator>, which has these, brings <streambuf>.
+  /// An input iterator by its operations. It has no tag, and its end is a sentinel of its own,
+  /// because <iterator>, which declares these, includes <streambuf>.
   class iterator {
    public:
     using value_type = extended_completion<Fields>;
@@ -71,7 +72,7 @@ class [[nodiscard]] polled_completions {
     polled_completions* range_ = nullptr;
   };
 
-  /// Starts a round. `poll` is what makes one.
+  /// Starts a round. Only `poll` calls it.
   [[gnu::always_inline]] polled_completions(ibv_cq_ex* queue, Limit limit, Policy policy)
       : queue_{queue}, limit_{limit}, policy_{policy} {
     if (limit_.reached()) {
@@ -95,7 +96,7 @@ class [[nodiscard]] polled_completions {
   }
 
   [[nodiscard]] iterator begin() & noexcept { return iterator{*this}; }
-  /// The round of a temporary is over when its iterator is looked at.
+  /// Deleted: the round of a temporary would end before its iterator is used.
   iterator begin() && = delete;
   [[nodiscard]] sentinel end() const noexcept { return {}; }
 
@@ -103,8 +104,7 @@ class [[nodiscard]] polled_completions {
   [[gnu::always_inline]] void advance() {
     limit_.take_one();
     if (limit_.reached()) {
-      // The last one of the limit is taken off by the end of the round: asking for one more would
-      // take that off too.
+      // The end of the round consumes the last completion; ibv_next_poll would consume one more.
       end_round();
       return;
     }
@@ -126,14 +126,14 @@ class [[nodiscard]] polled_completions {
     has_entry_ = true;
   }
 
-  // Where the loop ends, and not only when the range dies: there it is known that a round has to be
-  // ended, so that nothing has to remember it.
+  // Ends the round when the loop ends, and not only in the destructor. There it is known that a
+  // round is open, so that no flag is needed.
   [[gnu::always_inline]] void end_round() {
     has_entry_ = false;
     ibv_end_poll(queue_);
   }
 
-  // What follows is given what it needs: a range that is handed to a function is in memory.
+  // Static, with the needed values as arguments: a range that is passed to a function is in memory.
   [[gnu::cold, gnu::noinline]] static void end_failed_round(ibv_cq_ex* queue, int result,
                                                             on_failure policy) {
     ibv_end_poll(queue);
@@ -148,7 +148,7 @@ class [[nodiscard]] polled_completions {
   ibv_cq_ex* queue_;
   [[no_unique_address]] Limit limit_;
   [[no_unique_address]] Policy policy_;
-  // There is a round, and one that is not over.
+  // A round is open.
   bool has_entry_ = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a work request ended: an error category of its own, with a class and a hint for each status.
+// Completion statuses: an error category, with a class and a hint for each status.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The status of a completion. A std::error_code enum: compares with std::errc where that fits.
+/// The status of a completion. A std::error_code enum that compares with std::errc where that fits.
 enum class completion_status : std::uint32_t {
   success = IBV_WC_SUCCESS,
   local_length_error = IBV_WC_LOC_LEN_ERR,
@@ -42,16 +42,16 @@ enum class completion_status : std::uint32_t {
   tag_matching_rendezvous_incomplete = IBV_WC_TM_RNDV_INCOMPLETE,
 };
 
-/// On whose side the cause of a status lies.
+/// The side on which the cause of a status lies.
 enum class completion_status_class : std::uint8_t {
   success,
   /// A mistake of the program that posted the request.
   local,
   /// The peer refused or failed.
   remote,
-  /// Nothing, or nothing valid, came back.
+  /// No valid response arrived.
   transport,
-  /// Not this request failed: its queue pair was in the error state.
+  /// The request did not fail; its queue pair was in the error state.
   flushed,
 };
 
@@ -70,7 +70,7 @@ struct completion_status_description {
   std::string_view hint;
 };
 
-// The one table of what is known of each status.
+// The one table with the facts about each status.
 [[nodiscard]] constexpr completion_status_description describe(completion_status status) noexcept {
   using enum completion_status;
   using kind = completion_status_class;
@@ -154,7 +154,7 @@ struct completion_status_description {
 [[nodiscard]] constexpr completion_status_class class_of(completion_status status) noexcept {
   return detail::describe(status).kind;
 }
-/// What to look at when a request ended with this status; may be empty.
+/// Returns a hint about the cause of this status; may be empty.
 [[nodiscard]] constexpr std::string_view hint_for(completion_status status) noexcept {
   return detail::describe(status).hint;
 }
@@ -186,12 +186,12 @@ class [[gnu::visibility("default")]] completion_category_type final : public std
   }
 };
 
-// The address of a category is its identity, so there is one, of default visibility.
+// A category is identified by its address, so there is one, with default visibility.
 [[gnu::visibility("default")]] inline const completion_category_type completion_category_instance;
 
 }  // namespace detail
 
-/// The error category of completion_status.
+/// Returns the error category of completion_status.
 [[nodiscard]] inline const std::error_category& completion_category() noexcept {
   return detail::completion_category_instance;
 }

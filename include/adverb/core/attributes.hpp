@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Attributes that not every compiler has.
+// Attributes that not every compiler supports.
 #pragma once
 
-// Marks what a returned object refers to, so that the compiler can tell when that is a temporary.
+// Marks a result that refers to the object or parameter, so that Clang warns about temporaries.
 #if defined(__clang__)
 #define ADVERB_LIFETIME_BOUND [[clang::lifetimebound]]
 #else

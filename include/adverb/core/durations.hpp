@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The two timers of a reliable queue pair, as durations instead of 5-bit codes.
 //
-// Any std::chrono duration converts; <chrono> itself is not included here because of what it costs
-// to compile, so a duration is recognised by its shape.
+// Any std::chrono duration converts. This header recognises a duration by its shape and does not
+// include <chrono>, which is slow to compile.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ concept duration_like = requires(const T& duration) {
 
 namespace detail {
 
-/// True when `Timeout` is a duration.
+/// Returns true if `Timeout` is a duration; otherwise compilation fails with an explanation.
 template <class Timeout>
 consteval bool check_timeout() noexcept {
   constexpr bool has_unit = duration_like<Timeout>;
@@ -43,8 +43,8 @@ template <duration_like Duration>
          (static_cast<double>(period::num) * (1e9 / static_cast<double>(period::den)));
 }
 
-/// The shortest `Duration` that is not shorter than this many nanoseconds; the nearest one where it
-/// has fractions.
+/// Returns the shortest `Duration` that is not shorter than `nanoseconds`; the nearest one if
+/// `Duration` has fractions.
 template <duration_like Duration>
 [[nodiscard]] constexpr Duration round_up(std::uint64_t nanoseconds) noexcept {
   using rep = typename Duration::rep;
@@ -54,7 +54,7 @@ template <duration_like Duration>
   return Duration{count};
 }
 
-/// "8.192 us", "163.84 ms": at most three decimals, without trailing zeros.
+/// Formats a duration: "8.192 us", "163.84 ms". At most three decimals, no trailing zeros.
 constexpr static_string<32> duration_text(std::uint64_t nanoseconds) noexcept {
   struct scale {
     std::uint64_t nanoseconds;
@@ -84,9 +84,9 @@ constexpr static_string<32> duration_text(std::uint64_t nanoseconds) noexcept {
 
 }  // namespace detail
 
-/// How long a requester waits for an acknowledgement before it sends again: 4.096 us * 2^code,
-/// code 1 to 31. A duration is rounded up to the next of these; one beyond the last (2.4 hours)
-/// becomes the last. Code 0 waits for ever and is only made by `endless()`.
+/// The time that a requester waits for an acknowledgement before it retransmits: 4.096 us * 2^code,
+/// code 1 to 31. A duration is rounded up to the next such time; one beyond the last (2.4 hours)
+/// becomes the last. Code 0 waits forever. No duration converts to it: use `endless()`.
 class acknowledge_timeout {
  public:
   template <duration_like Duration>
@@ -96,7 +96,7 @@ class acknowledge_timeout {
   [[nodiscard]] static constexpr acknowledge_timeout endless() noexcept {
     return acknowledge_timeout{std::uint8_t{0}};
   }
-  /// From the 5-bit code of the C API.
+  /// Makes a timeout from the 5-bit code of the C API. Code 0 waits forever.
   [[nodiscard]] static constexpr acknowledge_timeout from_code(std::uint8_t code) noexcept {
     return acknowledge_timeout{static_cast<std::uint8_t>(code & 31U)};
   }
@@ -104,7 +104,7 @@ class acknowledge_timeout {
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
   [[nodiscard]] constexpr bool is_endless() const noexcept { return code_ == 0; }
 
-  /// The time that the hardware really waits, rounded up to a `Duration`; zero when endless.
+  /// Returns the time that the hardware really waits, rounded up to a `Duration`; zero if endless.
   template <duration_like Duration>
   [[nodiscard]] constexpr Duration as() const noexcept {
     return detail::round_up<Duration>(is_endless() ? 0 : nanoseconds(code_));
@@ -132,23 +132,23 @@ class acknowledge_timeout {
   std::uint8_t code_;
 };
 
-/// How long a responder without a posted receive asks the requester to wait (RNR NAK timer): one
-/// of 32 times from 10 us to 655.36 ms. A duration is rounded up to the next of these; one beyond
-/// the last becomes the last.
+/// The receiver-not-ready (RNR) NAK timer: the time that a responder without a posted receive asks
+/// the requester to wait. It is one of 32 times from 10 us to 655.36 ms. A duration is rounded up
+/// to the next such time; one beyond the last becomes the last.
 class rnr_timer {
  public:
   template <duration_like Duration>
   constexpr rnr_timer(const Duration& duration) noexcept
       : code_{code_for(detail::in_nanoseconds(duration))} {}
 
-  /// From the 5-bit code of the C API. Code 0 is the longest time, 655.36 ms.
+  /// Makes a timer from the 5-bit code of the C API. Code 0 is the longest time, 655.36 ms.
   [[nodiscard]] static constexpr rnr_timer from_code(std::uint8_t code) noexcept {
     return rnr_timer{static_cast<std::uint8_t>(code & 31U)};
   }
 
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
 
-  /// The time that the hardware really asks for, rounded up to a `Duration`.
+  /// Returns the time that the hardware really asks for, rounded up to a `Duration`.
   template <duration_like Duration>
   [[nodiscard]] constexpr Duration as() const noexcept {
     return detail::round_up<Duration>(nanoseconds(code_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How an operation tells its caller that it failed.
+// Error reporting: exceptions, error codes and failures.
 #pragma once
 
 #include <cerrno>
@@ -13,13 +13,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What the default policy throws: a std::system_error that also knows the verb, the object and
-/// the explanation.
+/// The exception of the default error policy: a std::system_error that also holds the verb, the
+/// object and the explanation.
 class error : public std::system_error {
  public:
   explicit error(const adverb::failure& why) : std::system_error{why.code()}, why_{why} {}
 
-  /// Everything that is known, as a value.
+  /// Returns the complete failure as a value.
   [[nodiscard]] const adverb::failure& failure() const noexcept { return why_; }
   [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
 
@@ -27,18 +27,18 @@ class error : public std::system_error {
   adverb::failure why_;
 };
 
-/// The default of `on_failure`: a failure is thrown as adverb::error. Without exceptions it is told
-/// to the failure hook, and the program is aborted.
+/// The default of `on_failure`: throws adverb::error. Without exceptions, it calls the failure hook
+/// and aborts the program.
 struct throwing {};
 
 namespace detail {
 
-/// The error code of an errno. A failed call that left none reports EIO.
+/// Returns the error code of an errno; EIO if the failed call left errno 0.
 [[nodiscard]] inline std::error_code errno_code(int number) noexcept {
   return {number == 0 ? EIO : number, std::generic_category()};
 }
 
-/// What destructors use: a failure is told to the failure hook.
+/// The error policy of destructors: passes a failure to the failure hook.
 struct to_failure_hook {};
 
 [[noreturn, gnu::cold]] inline void fail(const failure& why) {
@@ -52,15 +52,15 @@ struct to_failure_hook {};
 
 }  // namespace detail
 
-/// The last parameter of every operation that can fail: where its failure goes. It is not named but
-/// made from what the caller writes:
+/// The error policy: the last parameter of every operation that can fail. It converts from what the
+/// caller passes:
 ///
 ///     operation(…);            // throws adverb::error
 ///     operation(…, code);      // std::error_code& code: set on failure, cleared on success
-///     operation(…, why);       // adverb::failure& why: the same, with everything that is known
+///     operation(…, why);       // adverb::failure& why: the same, with all details
 ///
-/// An operation that fails without throwing returns an empty handle or a default value. Refers to
-/// the code or the failure, and is passed by value.
+/// An operation that fails without throwing returns an empty handle or a default value. The policy
+/// refers to the code or the failure, and is passed by value.
 class on_failure {
  public:
   constexpr on_failure(throwing) noexcept {}
@@ -68,13 +68,13 @@ class on_failure {
   constexpr on_failure(std::error_code& code) noexcept : code_{&code}, way_{way::code} {}
   constexpr on_failure(failure& why) noexcept : why_{&why}, way_{way::failure} {}
 
-  /// Says that the step went well. A code that is clear is not touched.
+  /// Marks the step as successful. Does not write to a code that is already clear.
   constexpr void clear() const noexcept {
     if (failed()) [[unlikely]]
       clear_target(*this);
   }
 
-  /// Whether the step before this one failed, without throwing.
+  /// Returns whether the previous step failed without throwing.
   [[nodiscard]] constexpr bool failed() const noexcept {
     switch (way_) {
       case way::code: return static_cast<bool>(*code_);
@@ -83,15 +83,15 @@ class on_failure {
     }
   }
 
-  /// Reports a failure that is already known.
+  /// Reports an existing failure.
   void report(const failure& known) const {
     report_known(*this, known);
     if (way_ == way::raise) __builtin_unreachable();
   }
 
-  /// Reports a failure, by its errno or its code. `describe` is called with a failure_description,
-  /// and only when more than a code is wanted. It is copied: what it holds need not be in memory as
-  /// long as nothing fails.
+  /// Reports a failure by its errno or its code. Calls `describe` with a failure_description, and
+  /// only if the policy needs more than a code. Copies `describe`, so that its captures need not be
+  /// in memory on the success path.
   template <class Describe>
   void report(int number, std::string_view verb, const Describe& describe) const {
     report_errno(*this, number, verb, describe);
@@ -106,7 +106,7 @@ class on_failure {
  private:
   enum class way : unsigned char { raise, tell, code, failure };
 
-  // These are given a copy: one that is called by its address is in memory.
+  // These take a copy: a call through the address would force the policy into memory.
   [[gnu::cold, gnu::noinline]] static void clear_target(on_failure to) noexcept {
     if (to.way_ == way::code)
       to.code_->clear();
@@ -132,7 +132,7 @@ class on_failure {
       report_known(to, failure{code, verb, describe});
   }
 
-  // An errno is one register, a code is two.
+  // Takes an errno, which needs one register; an error code needs two.
   template <class Describe>
   [[gnu::cold, gnu::noinline]] static void report_errno(on_failure to, int number,
                                                         std::string_view verb, Describe describe) {
@@ -147,7 +147,8 @@ class on_failure {
 };
 
 namespace detail {
-/// What an `on_failure` is made from. An overload that takes anything in its place leaves it out.
+/// A type that converts to `on_failure`. An overload with a generic parameter in its place excludes
+/// these types.
 template <class T>
 concept takes_failure = std::convertible_to<T&, on_failure>;
 }  // namespace detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What went wrong, as a value of fixed size: the verb, the object, the errno, and why.
+// A failure as a value of fixed size: the verb, the object, the errno and the explanation.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// The name of an errno that the verbs libraries and kernel use, or an empty text.
+/// Returns the name of an errno that the verbs libraries and the kernel use, or an empty text.
 [[nodiscard]] constexpr std::string_view errno_name(int number) noexcept {
   switch (number) {
     case EPERM: return "EPERM";
@@ -67,32 +67,32 @@ namespace detail {
 
 class failure_description;
 
-/// A failure of one call, complete in itself: no allocation, trivially copyable. Pass one as the
-/// last argument of an operation that can fail, and look at it afterwards:
+/// The failure of one call: self-contained, trivially copyable, without allocation. Pass one as the
+/// last argument of an operation that can fail, and test it afterwards:
 ///
 ///     adverb::failure why;
 ///     adverb::protection_domain domain{context, why};
 ///     if (why) log(why.what());
 class failure {
  public:
-  /// No failure.
+  /// Makes an object that holds no failure.
   failure() noexcept = default;
 
-  /// A failure of `verb`. `describe` is called with a failure_description to fill in the rest.
+  /// Makes a failure of `verb`. Calls `describe` with a failure_description to fill in the rest.
   failure(std::error_code code, std::string_view verb,
           detail::callable_ref<failure_description&> describe);
 
-  /// True when something failed.
+  /// Returns true if something failed.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code_); }
 
   [[nodiscard]] const std::error_code& code() const noexcept { return code_; }
-  /// The C function that failed, for instance "ibv_modify_qp".
+  /// Returns the C function that failed, for instance "ibv_modify_qp".
   [[nodiscard]] std::string_view verb() const noexcept { return part(verb_); }
-  /// What it failed on, for instance "rxe0 qp 0x11"; may be empty.
+  /// Returns the object of the failed call, for instance "rxe0 qp 0x11"; may be empty.
   [[nodiscard]] std::string_view object() const noexcept { return part(object_); }
-  /// Why, where the library can tell; otherwise empty.
+  /// Returns the reason if the library can determine it; otherwise an empty text.
   [[nodiscard]] std::string_view explanation() const noexcept { return part(explanation_); }
-  /// All of it: "verb detail on object: ERRNO (message); explanation". Ends with a null character.
+  /// Returns the message: "verb detail on object: ERRNO (message); explanation". Null-terminated.
   [[nodiscard]] const char* what() const noexcept { return message_; }
 
  private:
@@ -114,8 +114,8 @@ class failure {
   char message_[1024] = {};
 };
 
-/// Fills in a failure. The parts come in the order of the message: detail, object, explanation;
-/// each may be left out.
+/// Fills in a failure. Add the parts in the order of the message: detail, object, explanation. Each
+/// part is optional.
 class failure_description {
  public:
   failure_description(failure& target, std::string_view verb) noexcept
@@ -125,13 +125,13 @@ class failure_description {
 
   [[nodiscard]] const std::error_code& code() const noexcept { return failure_.code_; }
 
-  /// What about the call: "INIT->RTR".
+  /// Adds a detail of the call, for instance "INIT->RTR".
   failure_description& detail(std::string_view text) noexcept {
     writer_.put(" ").put(text);
     return *this;
   }
 
-  /// Names the object: `write` is called with a text_writer.
+  /// Names the object: calls `write` with a text_writer.
   failure_description& object(detail::callable_ref<text_writer&> write) noexcept {
     writer_.put(" on ");
     const std::size_t begin = writer_.size();
@@ -140,7 +140,7 @@ class failure_description {
     return *this;
   }
 
-  /// Says why: `write` is called with a text_writer; nothing is said when it writes nothing.
+  /// Adds the reason: calls `write` with a text_writer. Adds nothing if `write` writes nothing.
   failure_description& explain(detail::callable_ref<text_writer&> write) noexcept {
     put_code();
     const adverb::static_string<640> why{
@@ -154,14 +154,14 @@ class failure_description {
     return explain([&](text_writer& writer) { writer.put(text); });
   }
 
-  /// Completes the message. What was not explained and is not supported is explained here.
+  /// Completes the message. If there is no explanation, explains an unsupported verb.
   void finish() noexcept {
     put_code();
     if (failure_.explanation().empty()) explain_missing_feature();
   }
 
  private:
-  /// "rxe0 has no device memory".
+  /// Explains a missing feature: "rxe0 has no device memory".
   void explain_missing_feature() noexcept {
     const std::string_view feature = detail::feature_of(failure_.verb());
     if (feature.empty() || !detail::is_unsupported(failure_.code_)) return;
@@ -191,7 +191,7 @@ class failure_description {
       attempt([&] { writer_.put(code.message()); });
   }
 
-  /// "EINVAL (Invalid argument)".
+  /// Writes an errno: "EINVAL (Invalid argument)".
   void put_errno(int number) noexcept {
     const std::string_view name = detail::errno_name(number);
     char buffer[128] = {};
@@ -203,11 +203,12 @@ class failure_description {
       writer_.put(name).put(" (").put(message).put(")");
   }
 
-  // strerror_r comes in two forms: GNU's returns the message, POSIX's leaves it in the buffer.
+  // strerror_r has two forms: GNU's returns the message, POSIX's writes it to the buffer.
   static std::string_view message_in(const char*, const char* message) noexcept { return message; }
   static std::string_view message_in(const char* buffer, int) noexcept { return buffer; }
 
-  /// Calls what may allocate: out of memory, a failure is still reported, with less to say.
+  /// Calls a function that may allocate. If memory runs out, the failure is reported with less
+  /// text.
   template <class Function>
   static void attempt(const Function& function) noexcept {
 #if defined(__cpp_exceptions)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One template for every set of bits.
+// A set of bits, as one template for all flag enumerations.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Say `template <> inline constexpr bool adverb::is_flag<E> = true` to give the enumerators of E
-/// an `operator|` (for an E of another namespace also `using adverb::operator|`). For text, provide
-/// `std::string_view flag_name(E)` (empty for an unknown bit).
+/// Enables `operator|` for the enumerators of E:
+/// `template <> inline constexpr bool adverb::is_flag<E> = true`. If E is in another namespace,
+/// also add `using adverb::operator|` there. For text, provide `std::string_view flag_name(E)`,
+/// which returns an empty text for an unknown bit.
 template <class Enum>
 inline constexpr bool is_flag = false;
 
-/// A set of the bits of `Enum`. Bits that this version does not know are kept. Structural, so that
-/// a set can be a template argument (which is why its member is public).
+/// A set of the bits of `Enum`. It keeps bits that this version does not define. Structural, so
+/// that a set can be a template argument; its member is public for that reason.
 template <class Enum>
 struct flags {
   using bits_type = std::make_unsigned_t<std::underlying_type_t<Enum>>;
@@ -26,7 +27,7 @@ struct flags {
   constexpr flags() noexcept = default;
   constexpr flags(Enum bit) noexcept : bits_{static_cast<bits_type>(bit)} {}
 
-  /// A set from the bits of the C API.
+  /// Makes a set from the bits of the C API.
   [[nodiscard]] static constexpr flags from_bits(bits_type bits) noexcept {
     flags result;
     result.bits_ = bits;
@@ -36,11 +37,11 @@ struct flags {
   [[nodiscard]] constexpr bits_type bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
 
-  /// True when every bit of `other` is in this set.
+  /// Returns true if every bit of `other` is in this set.
   [[nodiscard]] constexpr bool contains(flags other) const noexcept {
     return (bits_ & other.bits_) == other.bits_;
   }
-  /// True when the two sets share a bit.
+  /// Returns true if the two sets share a bit.
   [[nodiscard]] constexpr bool intersects(flags other) const noexcept {
     return (bits_ & other.bits_) != 0;
   }
@@ -51,7 +52,7 @@ struct flags {
   friend constexpr flags operator&(flags left, flags right) noexcept {
     return from_bits(left.bits_ & right.bits_);
   }
-  /// The bits of `left` that are not in `right`.
+  /// Returns the bits of `left` that are not in `right`.
   friend constexpr flags operator-(flags left, flags right) noexcept {
     return from_bits(left.bits_ & static_cast<bits_type>(~right.bits_));
   }
@@ -68,7 +69,7 @@ template <class Enum>
   return flags<Enum>{left} | flags<Enum>{right};
 }
 
-/// "local_write|remote_read"; "none" for the empty set; unknown bits in base 16.
+/// Formats a set: "local_write|remote_read"; "none" if empty; unknown bits in base 16.
 template <class Enum>
   requires is_flag<Enum>
 [[nodiscard]] constexpr static_string<768> to_text(flags<Enum> set) noexcept {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What owns a C object and what only refers to one. The operations of both are written once, in a
-// base that they share.
+// Owning handles and references to C objects, with their operations in a common base.
 #pragma once
 
 #include <cerrno>
@@ -15,29 +14,29 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Tag: take over, or view, something that the C API made.
+/// Tag: takes over, or views, an object that the C API made.
 struct adopt_t {
   explicit adopt_t() = default;
 };
 inline constexpr adopt_t adopt{};
 
 namespace detail {
-/// Stands for what is called with the parents of an object.
+/// Stands for the function that receives the parents of an object.
 inline constexpr auto take_parent = [](const void*) {};
-/// Stands for what is called with the parts of one, and their traits.
+/// Stands for the function that receives the parts of an object and their traits.
 inline constexpr auto take_part = [](auto, const void*) {};
 }  // namespace detail
 
-/// What an owner has to know of its C object.
+/// The traits that an owner needs for its C object.
 ///   native_type                  the type of the C object
 ///   destroy_verb                 the name of the C function that destroys it
 ///   destroy(object)              calls it; returns 0 or an errno
 ///   for_each_parent(object, f)   calls f with each object that must outlive this one
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
-/// and, if there is more to say than the errno of a destroy that failed:
-///   explain_destroy(description) says why
-/// and, if others are destroyed with it that programs can make something from:
-///   for_each_part(object, f)     calls f with the traits of each, and it
+/// Optional, if the errno of a failed destroy needs an explanation:
+///   explain_destroy(description) adds the reason
+/// Optional, if destroying it also destroys parts that can have children:
+///   for_each_part(object, f)     calls f with the traits of each part, and the part
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -48,7 +47,7 @@ concept handle_traits = requires(typename Traits::native_type* object, text_writ
 
 namespace detail {
 
-/// Names an object in a failure, as its traits do.
+/// Names an object in a failure, through its traits.
 template <handle_traits Traits>
 [[nodiscard]] auto on_object(const typename Traits::native_type* object) noexcept {
   return [object](failure_description& description) {
@@ -56,7 +55,7 @@ template <handle_traits Traits>
   };
 }
 
-/// Reports an object that cannot be destroyed, because others that were made from it live still.
+/// Reports EBUSY: the object still has live children.
 [[gnu::cold]] inline void report_children(on_failure policy, std::string_view verb,
                                           const child_counts& children,
                                           callable_ref<failure_description&> describe) {
@@ -70,7 +69,7 @@ template <handle_traits Traits>
   });
 }
 
-/// What is destroyed together with an object, and has others that stand on it.
+/// A part that is destroyed together with an object and has live children.
 struct part_in_use {
   const void* part = nullptr;
   child_counts children;
@@ -78,7 +77,7 @@ struct part_in_use {
   explicit operator bool() const noexcept { return part != nullptr; }
 };
 
-/// Finds the first of the parts that `for_each_part` calls its function with.
+/// Returns the first part with live children. `for_each_part` enumerates the parts.
 template <class Parts>
 [[nodiscard]] part_in_use find_part_in_use(const Parts& for_each_part) noexcept {
   part_in_use found;
@@ -90,7 +89,7 @@ template <class Parts>
   return found;
 }
 
-/// Reports that it cannot be destroyed with the others.
+/// Reports EBUSY: a part of the object still has live children.
 template <class Parts>
 [[gnu::cold]] void report_part_in_use(on_failure policy, std::string_view verb,
                                       const part_in_use& found, const Parts& for_each_part) {
@@ -101,7 +100,7 @@ template <class Parts>
   });
 }
 
-/// Counts an object as the child of what it stands on, or no longer.
+/// Adds an object to the child counts of its parents, or removes it from them.
 template <handle_traits Traits>
 void register_with_parents(const typename Traits::native_type* object) noexcept {
   Traits::for_each_parent(object, [](const void* parent) {
@@ -117,8 +116,8 @@ void unregister_from_parents(const typename Traits::native_type* object) noexcep
   });
 }
 
-/// Makes a call that may give an object other parents, and counts it as their child afterwards. The
-/// errno that the call left is kept.
+/// Makes a call that may change an object's parents, and updates their child counts. Keeps the
+/// errno of the call.
 template <handle_traits Traits, class Call>
 auto with_new_parents(const typename Traits::native_type* object, const Call& call) {
   unregister_from_parents<Traits>(object);
@@ -129,8 +128,8 @@ auto with_new_parents(const typename Traits::native_type* object, const Call& ca
   return result;
 }
 
-/// The pointer to a C object: the root of every base of operations. One with more than the pointer
-/// has a constructor (native_type*, more...) too.
+/// The pointer to a C object: the root of every base of operations. A base that holds more than the
+/// pointer also has a constructor (native_type*, more...).
 template <class Native>
 class handle_base {
  public:
@@ -139,7 +138,7 @@ class handle_base {
   constexpr handle_base() noexcept = default;
   constexpr explicit handle_base(Native* object) noexcept : object_{object} {}
 
-  /// The C object, or null when empty. An owner keeps owning it.
+  /// Returns the C object, or null if empty. An owner keeps ownership.
   [[nodiscard]] constexpr Native* native_handle() const noexcept { return object_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
 
@@ -147,12 +146,11 @@ class handle_base {
   Native* object_ = nullptr;
 };
 
-/// Owns a C object and destroys it: move-only. Empty by default and after being moved from or
-/// released. Move assignment destroys what was held, at once.
+/// A move-only owner that destroys its C object. Empty by default, and after a move or a release.
+/// Move assignment first destroys the object that it held.
 ///
-/// A destroy that fails in the destructor or in a move assignment is told to the failure hook, and
-/// so is an object that still has live children: it is left alone, because destroying it would
-/// leave them dangling.
+/// The destructor and move assignment report a failed destroy to the failure hook. They also report
+/// an object with live children, and do not destroy it, because its children would dangle.
 template <class Base, handle_traits Traits>
 class [[nodiscard]] owner : public Base {
   using Base::object_;
@@ -163,7 +161,7 @@ class [[nodiscard]] owner : public Base {
 
   owner() noexcept = default;
 
-  /// Takes over an object of the C API (or none, when null).
+  /// Takes ownership of an object of the C API; null makes an empty owner.
   template <class... More>
     requires std::constructible_from<Base, native_type*, More...>
   owner(adopt_t, native_type* object, const More&... more) noexcept : Base{object, more...} {
@@ -181,7 +179,7 @@ class [[nodiscard]] owner : public Base {
   }
   ~owner() { destroy_or_tell(); }
 
-  /// Gives up the C object without destroying it.
+  /// Returns the C object and gives up ownership without destroying it.
   [[nodiscard]] native_type* release() noexcept {
     if (object_ != nullptr) {
       unregister_from_parents<Traits>(object_);
@@ -190,8 +188,8 @@ class [[nodiscard]] owner : public Base {
     return std::exchange(object_, nullptr);
   }
 
-  /// Destroys the object now and reports an error. A failed close leaves the handle as it was: it
-  /// can be closed again once the reason is gone. Closing an empty handle does nothing.
+  /// Destroys the object now. Fails with EBUSY if it has live children. If it fails, the handle
+  /// keeps the object, and a later close can succeed. Does nothing if the handle is empty.
   // See docs/decisions.md, "A failed close keeps the object".
   void close(on_failure policy = throwing{}) {
     policy.clear();
@@ -203,7 +201,7 @@ class [[nodiscard]] owner : public Base {
     }
     unregister_from_parents<Traits>(object_);
     if constexpr (requires { Traits::for_each_part(object_, take_part); }) {
-      // Now, because an object may stand on its own parts.
+      // Only after unregistering, because an object may be a child of its own parts.
       const auto parts = [this](const auto& function) { Traits::for_each_part(object_, function); };
       if (const part_in_use found = find_part_in_use(parts)) {
         register_with_parents<Traits>(object_);
@@ -211,7 +209,7 @@ class [[nodiscard]] owner : public Base {
         return;
       }
     }
-    // Taken before it is destroyed: once it is, another thread's object may have its address.
+    // Taken before the destroy: afterwards another thread's object may have the same address.
     const auto noted = lifetime_registry::instance().take_noted_parents(object_);
     const int result = Traits::destroy(object_);
     if (result == 0) {
@@ -231,13 +229,13 @@ class [[nodiscard]] owner : public Base {
   template <class, handle_traits>
   friend class owner;
 
-  /// Takes the object of an owner with other operations: those of another state.
+  /// Takes the object of an owner with other operations, for instance those of another state.
   template <class Other>
   explicit owner(owner<Other, Traits>&& other) noexcept
       : Base{std::exchange(other.object_, nullptr)} {}
 
-  /// Makes a call that may give the object other parents, and counts it as their child afterwards.
-  /// The errno that the call left is kept.
+  /// Makes a call that may change the object's parents, and updates their child counts. Keeps the
+  /// errno of the call.
   template <class Call>
   auto with_new_parents(const Call& call) {
     return adverb::detail::with_new_parents<Traits>(object_, call);
@@ -247,13 +245,12 @@ class [[nodiscard]] owner : public Base {
   void destroy_or_tell() noexcept { close(to_failure_hook{}); }
 };
 
-/// What was made from an owner: not to be had of one that is about to die.
+/// A type that owns its C object. A reference to a temporary one is a compile error.
 template <class Handle>
 concept owning = requires { typename Handle::owner_traits; };
 
-/// Refers to a C object that something else keeps alive: as cheap as the pointer, to be passed by
-/// value. Made from an owner, from another reference, or from the pointer of the C API. Null by
-/// default.
+/// A non-owning reference to a C object, to be passed by value; null by default. Converts from an
+/// owner, from another reference, and from a pointer of the C API. The object must outlive it.
 template <class Base>
 class reference_to : public Base {
  public:
@@ -263,12 +260,12 @@ class reference_to : public Base {
       : Base{object} {}
   template <std::derived_from<Base> Handle>
   constexpr reference_to(const Handle& handle) noexcept : Base{handle} {}
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   template <std::derived_from<Base> Handle>
     requires owning<Handle>
   reference_to(const Handle&&) = delete;
 
-  /// True when both refer to the same object, or to none.
+  /// Returns true if both refer to the same object, or both are null.
   friend constexpr bool operator==(const reference_to& one, const reference_to& other) noexcept {
     return one.native_handle() == other.native_handle();
   }
@@ -276,15 +273,15 @@ class reference_to : public Base {
 
 }  // namespace detail
 
-/// Refers to a C object of which nothing more is known than its type: a queue pair in whatever
-/// state, a shared receive queue of whatever kind.
+/// A reference to a C object by its C type only: a queue pair in any state, a shared receive queue
+/// of any kind.
 template <class Native>
 using reference = detail::reference_to<detail::handle_base<Native>>;
 
 namespace detail {
 
-/// Reports an object that is needed and is not there, instead of handing null to a C call. True
-/// when it is there.
+/// Reports EINVAL if a required object is null, so that no C call gets it. Returns true if it is
+/// present.
 template <class Native>
 bool check_present(on_failure policy, std::string_view verb, const Native* object) {
   if (object != nullptr) [[likely]]
@@ -293,7 +290,7 @@ bool check_present(on_failure policy, std::string_view verb, const Native* objec
   return false;
 }
 
-/// Makes an object with a C call; null when that fails. `parents` are what the call needs.
+/// Creates an object with a C call. Returns null if the call fails or one of `parents` is null.
 template <class Create, class Describe, class... Parents>
 [[nodiscard]] auto make_object(on_failure policy, std::string_view verb, const Create& create,
                                const Describe& describe, const Parents&... parents)
@@ -302,7 +299,7 @@ template <class Create, class Describe, class... Parents>
   return check_pointer(policy, verb, create, describe);
 }
 
-/// The same, owned from its first moment.
+/// Creates an object with a C call and returns its owner; empty on failure.
 template <class Handle, class... Arguments>
 [[nodiscard]] Handle make_handle(on_failure policy, const Arguments&... arguments) {
   return Handle{adopt, make_object(policy, arguments...)};

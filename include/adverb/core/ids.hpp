@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers of the verbs world, each a type of its own, so that one cannot be passed for another.
+// The numbers of the verbs API, as distinct types that cannot be mixed up.
 #pragma once
 
 #include <compare>
@@ -9,19 +9,19 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The local key of a memory region: used by the side that registered it.
+/// The local key of a memory region, for work requests of the side that registered it.
 enum class lkey : std::uint32_t {};
-/// The remote key of a memory region or window: handed to the peer.
+/// The remote key of a memory region or window, for work requests of the peer.
 enum class rkey : std::uint32_t {};
 /// The number of a queue pair (24 bits).
 enum class qp_number : std::uint32_t {};
-/// The number that a datagram to a multicast group names instead of that of one queue pair.
+/// The queue pair number in datagrams to a multicast group.
 inline constexpr qp_number multicast_qp_number{0xff'ffff};
-/// The number of a shared receive queue of XRC (24 bits): what a request of an XRC initiator names.
+/// The number of an XRC shared receive queue (24 bits). Requests of an XRC initiator carry it.
 enum class shared_receive_queue_number : std::uint32_t {};
 /// The number of a work queue (24 bits).
 enum class work_queue_number : std::uint32_t {};
-/// The queue key of datagrams (UD): a receiver drops what does not carry its own.
+/// The queue key of datagrams (UD). A receiver drops datagrams that do not carry its own key.
 enum class queue_key : std::uint32_t {};
 /// The number of a port of a device. Ports count from 1.
 enum class port_number : std::uint8_t {};
@@ -31,31 +31,31 @@ enum class gid_index : std::uint8_t {};
 enum class lid : std::uint16_t {};
 /// An index into the P_Key table of a port.
 enum class pkey_index : std::uint16_t {};
-/// A partition key, in host byte order; the top bit is full membership.
+/// A partition key, in host byte order. The top bit marks full membership.
 enum class pkey : std::uint16_t {};
 /// A service level (4 bits).
 enum class service_level : std::uint8_t {};
 
-/// What another process imports a protection domain, a memory region or device memory by. Each
-/// means something only together with the file descriptor of the context that it belongs to.
+/// Handles by which another process imports a protection domain, a memory region or device memory.
+/// Each is valid only together with the command file descriptor of its context.
 enum class protection_domain_handle : std::uint32_t {};
 enum class memory_region_handle : std::uint32_t {};
 enum class device_memory_handle : std::uint32_t {};
 
-/// The 32 bits that travel with a send or write "with immediate", in host byte order here and in
-/// network byte order on the wire.
+/// The 32 bits of immediate data of a send or write. Host byte order here, network byte order on
+/// the wire.
 enum class immediate : std::uint32_t {};
 
-/// A packet sequence number: 24 bits that wrap around, so there is no less-than.
+/// A packet sequence number (PSN): 24 bits that wrap around, so it has no less-than.
 class psn {
  public:
   constexpr psn() noexcept = default;
-  /// The low 24 bits of `number`.
+  /// Keeps the low 24 bits of `number`.
   constexpr explicit psn(std::uint32_t number) noexcept : number_{number & mask} {}
 
   [[nodiscard]] constexpr std::uint32_t value() const noexcept { return number_; }
 
-  /// `count` packets later, wrapping at 2^24.
+  /// Returns the number `count` packets later, modulo 2^24.
   friend constexpr psn operator+(psn from, std::uint32_t count) noexcept {
     return psn{from.number_ + count};
   }
@@ -80,7 +80,7 @@ constexpr static_string<24> decimal_text(std::uint64_t number) noexcept {
 
 }  // namespace detail
 
-// Keys and what the wire shows in base 16 print so; indices and counts print in base 10.
+// Keys and the fields usually shown in base 16 print in base 16; indices and counts in base 10.
 [[nodiscard]] constexpr static_string<24> to_text(lkey key) noexcept {
   return detail::hexadecimal_text(static_cast<std::uint32_t>(key));
 }

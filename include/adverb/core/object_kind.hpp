@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kinds of objects that own and are owned, with their names for messages.
+// The kinds of verbs objects, with their names for messages.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ struct ibv_qp_ex;
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What an object is, in messages about its lifetime.
+/// The kind of an object, for messages about its lifetime.
 enum class object_kind : std::uint8_t {
   context,
   protection_domain,
@@ -123,7 +123,7 @@ struct kind_of_native<rdma_event_channel> : kind_constant<object_kind::event_cha
 template <>
 struct kind_of_native<rdma_cm_id> : kind_constant<object_kind::identifier> {};
 
-/// The kind of object behind a type of the C API.
+/// The kind of the objects of a C API type.
 template <class Native>
 inline constexpr object_kind kind_of = kind_of_native<Native>::value;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text in fixed buffers: how every adverb type is printed, without allocating and without
-// <ostream>.
+// Text in fixed buffers: formats every adverb type without allocation and without <ostream>.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +12,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Appends to a fixed buffer. What does not fit is cut off, and the cut is marked with "...". A
-/// null character is written as a backslash and a 0, so that no text ends before its end where C
-/// reads it.
+/// Appends text to a fixed buffer. Text that does not fit is cut off, and "..." marks the cut. A
+/// null character becomes a backslash and a 0, so that a C string does not end early.
 class text_writer {
  public:
   constexpr text_writer(char* buffer, std::size_t capacity) noexcept
@@ -39,7 +37,7 @@ class text_writer {
     return number_in(16, number, digits);
   }
 
-  /// Appends any type that has a `to_text`.
+  /// Appends a value of any type that has a `to_text`.
   template <class T>
     requires requires(const T& value) { std::string_view{to_text(value)}; }
   constexpr text_writer& put(const T& value) noexcept {
@@ -80,11 +78,11 @@ class text_writer {
   std::size_t size_ = 0;
 };
 
-/// A short text held by value: what `to_text` returns. At most `Capacity` characters.
+/// A text of at most `Capacity` characters, held by value. `to_text` returns one.
 template <std::size_t Capacity>
 class static_string {
  public:
-  /// Fills the text by handing a `text_writer` to `write`.
+  /// Fills the text: calls `write` with a `text_writer`.
   // Not std::invocable, which takes longer to compile than the texts themselves.
   template <class Write>
     requires requires(const Write& write, text_writer& writer) { write(writer); }
@@ -95,7 +93,7 @@ class static_string {
   }
 
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_, size_}; }
-  /// The same, ended by a null character.
+  /// Returns the text, null-terminated.
   [[nodiscard]] constexpr const char* c_str() const noexcept { return characters_; }
   constexpr operator std::string_view() const noexcept { return view(); }
 
@@ -109,13 +107,13 @@ template <std::size_t Capacity>
 void is_text(const static_string<Capacity>&);
 }  // namespace detail
 
-/// A type that adverb can print: `to_text(value)` gives a `text`. `to_string`, `operator<<`
-/// (adverb/ostream.hpp), std::formatter (adverb/format.hpp) and fmt's formatter (adverb/fmt.hpp)
-/// all follow from it.
+/// A type that adverb can print: `to_text(value)` returns a static_string. `to_string`,
+/// `operator<<` (adverb/ostream.hpp), std::formatter (adverb/format.hpp) and fmt's formatter
+/// (adverb/fmt.hpp) all build on it.
 template <class T>
 concept has_text = requires(const T& value) { detail::is_text(to_text(value)); };
 
-/// The text of a value as a std::string.
+/// Returns the text of a value as a std::string.
 template <has_text T>
 [[nodiscard]] std::string to_string(const T& value) {
   return std::string{to_text(value).view()};
@@ -123,7 +121,7 @@ template <has_text T>
 
 namespace detail {
 
-/// The text of an enumerator: its name, or the number of one that this version does not know.
+/// Returns the name of an enumerator; its number if the name is empty (an unknown enumerator).
 constexpr static_string<48> name_or_number(std::string_view name, std::uint64_t number) noexcept {
   return static_string<48>{[&](text_writer& writer) {
     if (name.empty())

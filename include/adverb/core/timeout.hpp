@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long to wait, as a value that options can hold.
+// The maximum time that a call blocks, as a value that options can hold.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How long a call blocks at most, and optionally a file descriptor that ends the wait earlier.
-/// Converts from any std::chrono duration; a negative one is zero, and one of more than two
-/// centuries is endless.
+/// The maximum time that a call blocks, and an optional file descriptor that ends the wait earlier.
+/// Converts from any std::chrono duration. A negative duration becomes zero. A duration of more
+/// than two centuries never expires.
 ///
 ///     connection.wait(queue, batch, 10ms);
 ///     connection.wait(queue, batch, timeout::endless().woken_by(descriptor));
 class timeout {
  public:
-  // The shape of a duration, so that whatever takes one takes this too.
+  // The shape of a duration: a timeout is accepted wherever a duration is.
   using rep = std::int64_t;
   struct period {
     static constexpr std::intmax_t num = 1;
@@ -28,7 +28,7 @@ class timeout {
   template <duration_like Duration>
   constexpr timeout(const Duration& duration) noexcept
       : nanoseconds_{in_range(detail::in_nanoseconds(duration))} {}
-  /// Does not compile: a number has no unit.
+  /// Fails to compile: a number has no unit.
   template <class Number>
     requires std::is_arithmetic_v<Number>
   constexpr timeout(Number) noexcept {
@@ -37,8 +37,9 @@ class timeout {
 
   [[nodiscard]] static constexpr timeout endless() noexcept { return timeout{exactly{no_end}}; }
 
-  /// The same, but the wait also ends when the descriptor becomes readable, which nothing reads: an
-  /// eventfd, a signalfd, a pipe, or the descriptor of a `stop_event`.
+  /// Returns the same timeout, except that the wait also ends when the descriptor becomes readable.
+  /// Nothing reads from the descriptor. Use an eventfd, a signalfd, a pipe, or the descriptor of a
+  /// `stop_event`.
   [[nodiscard]] constexpr timeout woken_by(int file_descriptor) const noexcept {
     timeout result = *this;
     result.wake_ = file_descriptor;
@@ -46,18 +47,18 @@ class timeout {
   }
 
   [[nodiscard]] constexpr bool is_endless() const noexcept { return nanoseconds_ == no_end; }
-  /// In nanoseconds.
+  /// Returns the time in nanoseconds.
   [[nodiscard]] constexpr std::int64_t count() const noexcept { return nanoseconds_; }
-  /// In milliseconds for the C API: rounded up, at least 1 and at most 24 days.
+  /// Returns the time in milliseconds for the C API: rounded up, at least 1 and at most 24 days.
   [[nodiscard]] constexpr int in_milliseconds() const noexcept {
     constexpr std::int64_t most = std::numeric_limits<int>::max();
     const std::int64_t count = nanoseconds_ / 1'000'000 + (nanoseconds_ % 1'000'000 != 0 ? 1 : 0);
     return static_cast<int>(count < 1 ? 1 : count > most ? most : count);
   }
-  /// The descriptor that ends the wait, or -1.
+  /// Returns the descriptor that ends the wait, or -1.
   [[nodiscard]] constexpr int wake_descriptor() const noexcept { return wake_; }
 
-  /// Both one after the other, with the descriptor of the left one.
+  /// Returns the sum of both times, with the descriptor of `left`.
   friend constexpr timeout operator+(timeout left, timeout right) noexcept {
     const bool ends = left.nanoseconds_ <= no_end - right.nanoseconds_;
     left.nanoseconds_ = ends ? left.nanoseconds_ + right.nanoseconds_ : no_end;
@@ -89,7 +90,7 @@ class timeout {
 
 namespace detail {
 
-/// For the defaults of the library, without <chrono>.
+/// A duration in seconds, for the defaults of the library, without <chrono>.
 struct seconds {
   using rep = std::int64_t;
   struct period {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The services that queue pairs give, and sets of them.
+// The transport services of queue pairs, and sets of them.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The service of a queue pair.
+/// The transport service of a queue pair.
 enum class transport : std::uint32_t {
-  /// Reliable connection: everything, acknowledged, in order, to one peer.
+  /// Reliable connection: all operations, acknowledged, in order, to one peer.
   rc = IBV_QPT_RC,
-  /// Unreliable connection: send and write, to one peer; what is lost is lost.
+  /// Unreliable connection: send and write, to one peer. Lost messages are not resent.
   uc = IBV_QPT_UC,
-  /// Unreliable datagram: messages of one packet, to anybody.
+  /// Unreliable datagram: messages of one packet, to any peer.
   ud = IBV_QPT_UD,
   /// Raw packets: whole Ethernet frames, headers included.
   raw_packet = IBV_QPT_RAW_PACKET,
   /// The initiator of an extended reliable connection (XRC): sends as RC does, receives nothing.
   xrc_send = IBV_QPT_XRC_SEND,
-  /// The target of an extended reliable connection: what arrives goes to the shared receive queue
-  /// that the request names.
+  /// The target of an extended reliable connection: messages go to the shared receive queue that
+  /// the request names.
   xrc_recv = IBV_QPT_XRC_RECV,
-  /// What the driver of the device makes of it.
+  /// Defined by the driver of the device.
   driver = IBV_QPT_DRIVER,
 };
 
@@ -46,11 +46,11 @@ enum class transport : std::uint32_t {
   return detail::name_or_number(name(), static_cast<std::uint32_t>(service));
 }
 
-/// A set of transports: those for which a device has a feature.
+/// A set of transports, for instance those for which a device has a feature.
 class transport_set {
  public:
   constexpr transport_set() noexcept = default;
-  /// A set from the bits of the C API: bit n stands for the transport with number n.
+  /// Makes a set from the bits of the C API: bit n stands for the transport with number n.
   [[nodiscard]] static constexpr transport_set from_bits(std::uint32_t bits) noexcept {
     transport_set result;
     result.bits_ = bits;
@@ -59,10 +59,10 @@ class transport_set {
 
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
-  /// Wraps: ibv_is_qpt_supported(3).
+  /// Returns true if the transport is in the set. Wraps: ibv_is_qpt_supported(3).
   [[nodiscard]] constexpr bool contains(transport service) const noexcept {
     const auto number = static_cast<std::uint32_t>(service);
-    // Driver transports have no bit: their number is beyond all of them.
+    // Driver transports have no bit: their number is beyond 31.
     return number < 32 && (bits_ >> number & 1) != 0;
   }
 
@@ -72,7 +72,7 @@ class transport_set {
   std::uint32_t bits_ = 0;
 };
 
-/// "RC, UD"; "none" for the empty set.
+/// Formats a set: "RC, UD"; "none" if empty.
 [[nodiscard]] constexpr static_string<96> to_text(transport_set set) noexcept {
   return static_string<96>{[&](text_writer& writer) {
     if (set.empty()) writer.put("none");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous events: what a device tells without being asked.
+// Asynchronous events of a device.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// An event that was taken from a device, and that is acknowledged when it dies:
+/// An asynchronous event of a device. Destroying it acknowledges the event:
 ///
 ///     while (auto event = context.next_async_event()) {
 ///       log(to_text(*event));
@@ -21,13 +21,12 @@ namespace adverb::inline ADVERB_ABI {
 ///       if (auto port = event->port()) …
 ///     }
 ///
-/// The object that it is about is not destroyed before it is acknowledged: the destruction waits
-/// for it, so the thread that holds the event must not be the one that destroys the object. Once
-/// the event is acknowledged another thread may destroy the object, and the event no longer names
-/// it. Valid as long as its context.
+/// The destruction of the event's object blocks until the event is acknowledged. Therefore the
+/// thread that holds the event must not destroy that object. After the acknowledgement another
+/// thread may destroy the object, and the event no longer names it. Valid as long as its context.
 class [[nodiscard]] async_event {
  public:
-  /// Takes over an event that `ibv_get_async_event` gave, and has it to acknowledge.
+  /// Takes over an event from `ibv_get_async_event`, including its acknowledgement.
   async_event(adopt_t, ibv_context* context, const ibv_async_event& native) noexcept
       : context_{context}, native_{native}, pending_{true} {}
 
@@ -46,12 +45,12 @@ class [[nodiscard]] async_event {
   }
   ~async_event() { acknowledge(); }
 
-  /// Lets the object that it is about be destroyed. Does nothing the second time. Thread safe
-  /// towards that destruction. Wraps: ibv_ack_async_event(3).
+  /// Acknowledges the event, so that its object can be destroyed. A second call does nothing.
+  /// Another thread may destroy the object at the same time. Wraps: ibv_ack_async_event(3).
   void acknowledge() noexcept {
     if (std::exchange(pending_, false)) ibv_ack_async_event(&native_);
   }
-  /// Gives up the event without acknowledging it.
+  /// Returns the event and gives it up without acknowledging it.
   [[nodiscard]] ibv_async_event release() noexcept {
     pending_ = false;
     return native_;
@@ -63,7 +62,7 @@ class [[nodiscard]] async_event {
   [[nodiscard]] async_event_subject subject() const noexcept { return subject_of(type()); }
   [[nodiscard]] async_event_severity severity() const noexcept { return severity_of(type()); }
 
-  // What it is about; empty when it is about something else, and once it is acknowledged.
+  // The object of the event; empty for events of another subject, and after the acknowledgement.
   [[nodiscard]] reference<ibv_qp> queue_pair() const noexcept {
     return names(async_event_subject::queue_pair) ? native_.element.qp : nullptr;
   }
@@ -76,7 +75,7 @@ class [[nodiscard]] async_event {
   [[nodiscard]] reference<ibv_wq> work_queue() const noexcept {
     return names(async_event_subject::work_queue) ? native_.element.wq : nullptr;
   }
-  /// The port that it is about, also after it is acknowledged.
+  /// Returns the port of the event, even after the acknowledgement; empty for another subject.
   [[nodiscard]] std::optional<port_number> port() const noexcept {
     if (subject() != async_event_subject::port) return std::nullopt;
     return static_cast<port_number>(native_.element.port_num);
@@ -84,8 +83,8 @@ class [[nodiscard]] async_event {
 
   [[nodiscard]] const ibv_async_event& native() const noexcept { return native_; }
 
-  /// "port error on rxe0:1", "last work request reached on rxe0 qp 0x11"; without the object once
-  /// it is acknowledged.
+  /// Formats an event: "port error on rxe0:1", "last work request reached on rxe0 qp 0x11". Omits
+  /// the object after the acknowledgement.
   friend static_string<160> to_text(const async_event& event) noexcept {
     return static_string<160>{[&](text_writer& writer) { event.write_to(writer); }};
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kinds of asynchronous events: what each is about, how bad it is, and what it means.
+// The types of asynchronous events, with the subject, severity and meaning of each.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What happened to a device, or to an object on it, on its own.
+/// The type of an asynchronous event of a device, or of an object on it.
 enum class async_event_type : std::uint32_t {
   completion_queue_error = IBV_EVENT_CQ_ERR,
   queue_pair_fatal_error = IBV_EVENT_QP_FATAL,
@@ -37,7 +37,7 @@ enum class async_event_type : std::uint32_t {
   device_speed_change = 20,  // IBV_EVENT_DEVICE_SPEED_CHANGE, of later rdma-core
 };
 
-/// What an event is about.
+/// The kind of object that an event is about.
 enum class async_event_subject : std::uint8_t {
   device,
   port,
@@ -47,13 +47,13 @@ enum class async_event_subject : std::uint8_t {
   work_queue,
 };
 
-/// How bad an event is.
+/// The severity of an event.
 enum class async_event_severity : std::uint8_t {
   /// Something changed, or was reached.
   notice,
   /// Something failed, and may recover.
   error,
-  /// What it is about is of no more use: to be destroyed, or a queue pair to be reset.
+  /// The object can no longer be used. Destroy it; a queue pair can also be reset.
   fatal,
 };
 
@@ -66,7 +66,7 @@ struct async_event_description {
   std::string_view hint;
 };
 
-// The one table of what is known of each type.
+// The only table of event types.
 [[nodiscard]] constexpr async_event_description describe(async_event_type type) noexcept {
   using enum async_event_type;
   using subject = async_event_subject;
@@ -158,14 +158,14 @@ struct async_event_description {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// What events of a type are about; the device for a type that this version does not know.
+/// Returns the subject of an event type; the device for a type unknown to this version.
 [[nodiscard]] constexpr async_event_subject subject_of(async_event_type type) noexcept {
   return detail::describe(type).subject;
 }
 [[nodiscard]] constexpr async_event_severity severity_of(async_event_type type) noexcept {
   return detail::describe(type).severity;
 }
-/// What events of a type mean to a program; empty for a type that this version does not know.
+/// Returns the meaning of an event type for a program; empty for a type unknown to this version.
 [[nodiscard]] constexpr std::string_view hint_for(async_event_type type) noexcept {
   return detail::describe(type).hint;
 }

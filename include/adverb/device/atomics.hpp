@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the atomic operations of a device are worth.
+// The atomicity of a device's atomic operations.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// With whom the atomic operations of a device are atomic.
+/// The scope in which a device's atomic operations are atomic.
 enum class atomicity : std::uint32_t {
   none = IBV_ATOMIC_NONE,
   within_device = IBV_ATOMIC_HCA,
@@ -26,7 +26,7 @@ enum class atomicity : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// A size of operand of the atomic operations that a device does on PCI Express.
+/// An operand size of a device's atomic operations on PCI Express.
 enum class pci_atomic_size : std::uint16_t {
   bytes_4 = IBV_PCI_ATOMIC_OPERATION_4_BYTE_SIZE_SUP,
   bytes_8 = IBV_PCI_ATOMIC_OPERATION_8_BYTE_SIZE_SUP,
@@ -45,8 +45,8 @@ using pci_atomic_sizes = flags<pci_atomic_size>;
   return {};
 }
 
-/// The atomic operations of PCI Express that a device can do on the memory of its host, by the
-/// sizes of their operands: with these, atomics are so with the processor too.
+/// The PCI Express atomic operations of a device on host memory, by operand size. With them, atomic
+/// operations are atomic with respect to the processor too.
 struct pci_atomics {
   pci_atomic_sizes fetch_and_add{};
   pci_atomic_sizes swap{};

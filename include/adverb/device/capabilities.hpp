@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device can do at all.
+// The capabilities of a device.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a device can do at all.
+/// A capability of a device.
 enum class device_capability : std::uint64_t {
   resize_max_work_requests = IBV_DEVICE_RESIZE_MAX_WR,
   bad_pkey_counter = IBV_DEVICE_BAD_PKEY_CNTR,

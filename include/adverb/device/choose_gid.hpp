@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which of its addresses a port should use.
+// The choice of a port's GID to send from.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// How well an entry serves, 0 for not at all: RoCE v2 over IPv4, then v2 over IPv6, then v1;
-/// link-local addresses only where there is nothing else.
+/// Returns the preference of an entry, 0 if it is unusable: RoCE v2 over IPv4, then v2 over IPv6,
+/// then v1; link-local addresses last.
 [[nodiscard]] inline int gid_preference(const gid_entry& entry) noexcept {
   const gid address = entry.gid();
   if (address.is_empty()) return 0;
@@ -24,9 +24,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// The entry of a port's GID table to send from unless something speaks for another: RoCE v2 over
-/// IPv4, then v2 over IPv6, then v1, never a link-local one if another serves; on InfiniBand the
-/// first. Nothing when the port has no GID.
+/// Returns the default entry of a port's GID table to send from. On RoCE the order of preference is
+/// v2 over IPv4, v2 over IPv6, v1, and link-local addresses last. On InfiniBand it is the first
+/// entry. Returns nothing if the port has no GID.
 [[nodiscard]] inline std::optional<gid_entry> choose_gid(context_ref context, port_number port,
                                                          on_failure policy = throwing{}) {
   std::optional<gid_entry> best;

@@ -30,7 +30,7 @@ struct context_traits {
   }
 };
 
-/// "there are: mlx5_0, rxe0", or what to do when there is none.
+/// Writes "there are: mlx5_0, rxe0", or advice if there is no device.
 inline void put_device_names(text_writer& writer, const device_list& devices) noexcept {
   if (devices.empty()) {
     writer.put(
@@ -47,7 +47,7 @@ inline void put_device_names(text_writer& writer, const device_list& devices) no
 
 }  // namespace detail
 
-/// An open device. Everything made from it has to be destroyed before it.
+/// An open device. It must outlive everything that is made from it.
 class [[nodiscard]] context : public detail::owner<detail::context_base, detail::context_traits> {
  public:
   using owner::owner;
@@ -56,9 +56,10 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
   explicit context(device_ref device, on_failure policy = throwing{})
       : owner{adopt, open(device, policy)} {}
 
-  /// Another context on what a process has open: `command_file_descriptor()` of its context, sent
-  /// over a socket (SCM_RIGHTS) or inherited. What was made there can be imported into it. Takes a
-  /// copy of the descriptor. Wraps: ibv_import_device(3).
+  /// Imports a device that another process has open, as a new context. `command_file_descriptor` is
+  /// that of the other process's context, sent over a socket (SCM_RIGHTS) or inherited. The
+  /// function copies the descriptor. Objects of that context can be imported into the new one.
+  /// Wraps: ibv_import_device(3).
   [[nodiscard]] static context import(int command_file_descriptor, on_failure policy = throwing{}) {
     const int copy = copy_descriptor(command_file_descriptor, policy);
     if (copy == -1) return {};
@@ -66,8 +67,8 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
   }
 
  private:
-  /// A copy that belongs to the C library; -1 when the descriptor is none of a device. This is
-  /// looked at here, because afterwards a failure would not tell whose the copy is.
+  /// Returns a copy for the C library, or -1 if the descriptor is not that of a device. The check
+  /// comes first, because a later failure does not show who owns the copy.
   static int copy_descriptor(int command_file_descriptor, on_failure policy) {
     int copy = -1;
     detail::check_minus_one(
@@ -95,8 +96,8 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
         policy, "ibv_import_device",
         [&] {
           ibv_context* const imported = ibv_import_device(copy);
-          // With these the C library has not handed the descriptor on; whoever it hands it to
-          // closes it when they fail.
+          // With these errnos the C library has not passed the descriptor on. Any function that it
+          // passes it to closes it on failure.
           const int reason = errno;
           if (imported == nullptr && (reason == ENODEV || reason == EOPNOTSUPP)) ::close(copy);
           errno = reason;
@@ -128,8 +129,8 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
   }
 };
 
-/// Opens the device of that name; an empty name opens the first one of the machine. When there is
-/// no such device, the error (ENODEV) lists those that there are.
+/// Opens the device named `name`; an empty name opens the first device of the machine. Fails with
+/// ENODEV if there is no such device; the error lists the existing devices.
 [[nodiscard]] inline context open_device(std::string_view name = {},
                                          on_failure policy = throwing{}) {
   const device_list devices{policy};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an open device can be asked.
+// The operations of an open device.
 #pragma once
 
 #include <cerrno>
@@ -29,13 +29,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// An index that the C API takes as an int.
+/// Converts an index to the int that the C API takes.
 template <class Index>
 [[nodiscard]] constexpr int to_int(Index index) noexcept {
   return static_cast<int>(index);
 }
 
-/// What `port_megabits` of a context does. `ibv_query_port_speed` came with rdma-core 62.
+/// Implements `port_megabits` of a context. `ibv_query_port_speed` came with rdma-core 62.
 template <class Context, class Describe>
 [[nodiscard]] std::uint64_t port_megabits(Context* context, std::uint32_t port,
                                           const Describe& describe, on_failure policy) {
@@ -56,37 +56,37 @@ template <class Context, class Describe>
 
 namespace detail {
 
-/// What an open device can be asked; the same for its owner (`context`) and for a reference to it
+/// The operations of an open device, common to its owner (`context`) and a reference to it
 /// (`context_ref`). Thread safe.
 class context_base : public handle_base<ibv_context> {
  public:
   using handle_base::handle_base;
 
   [[nodiscard]] device_ref device() const noexcept { return native_handle()->device; }
-  /// The file descriptor of the device in this process: what `context::import` takes in another
+  /// Returns the file descriptor of the device in this process, for `context::import` in another
   /// one.
   [[nodiscard]] int command_file_descriptor() const noexcept { return native_handle()->cmd_fd; }
-  /// How many completion vectors there are to spread completion queues over.
+  /// Returns the number of completion vectors over which completion queues can be spread.
   [[nodiscard]] std::uint32_t completion_vectors() const noexcept {
     return static_cast<std::uint32_t>(native_handle()->num_comp_vectors);
   }
 
-  /// Becomes readable when an asynchronous event is there: for poll, epoll and the like.
+  /// Returns a descriptor for poll or epoll. It is readable while an asynchronous event is pending.
   [[nodiscard]] int async_file_descriptor() const noexcept { return native_handle()->async_fd; }
-  /// Whether `next_async_event` would find an event at once. Wraps: poll(2).
+  /// Returns whether `next_async_event` would return an event at once. Wraps: poll(2).
   [[nodiscard]] bool has_async_event() const noexcept {
     return detail::is_readable(async_file_descriptor());
   }
-  /// Makes `next_async_event` return at once when there is none, or wait again. Wraps: fcntl(2).
+  /// Makes `next_async_event` non-blocking, or blocking again. Wraps: fcntl(2).
   void set_async_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
     if (!present(policy, "fcntl")) return;
     detail::set_non_blocking(policy, async_file_descriptor(), non_blocking,
                              detail::on_device(native_handle()));
   }
-  /// Waits for the next asynchronous event; of several threads that wait, each event wakes one.
-  /// Nothing when the device was made non-blocking and no event is there, or when a signal handler
-  /// ran meanwhile. The object that an event is about is not destroyed while the event lives: see
-  /// `async_event`.
+  /// Blocks until the next asynchronous event and returns it. If several threads wait, each event
+  /// wakes one. Returns nothing if a signal handler ran meanwhile, or if the device is non-blocking
+  /// and no event is pending. The object of an event cannot be destroyed before the event is
+  /// acknowledged: see `async_event`.
   /// Wraps: ibv_get_async_event(3).
   [[nodiscard]] std::optional<async_event> next_async_event(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_get_async_event")) return std::nullopt;
@@ -98,7 +98,7 @@ class context_base : public handle_base<ibv_context> {
     return async_event{adopt, native_handle(), event};
   }
 
-  /// The limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
+  /// Returns the limits and capabilities of the device. Wraps: ibv_query_device_ex(3).
   [[nodiscard]] device_attributes query_device(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_device_ex")) return {};
     ibv_device_attr_ex attributes{};
@@ -109,7 +109,7 @@ class context_base : public handle_base<ibv_context> {
     return device_attributes{attributes};
   }
 
-  /// The state of a port. Wraps: ibv_query_port(3).
+  /// Returns the state and attributes of a port. Wraps: ibv_query_port(3).
   [[nodiscard]] port_attributes query_port(port_number port, on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_port")) return {};
     ibv_port_attr attributes{};
@@ -124,7 +124,7 @@ class context_base : public handle_base<ibv_context> {
     return port_attributes{attributes};
   }
 
-  /// The address at an index of a port's GID table; the empty GID where nothing is.
+  /// Returns the GID at an index of a port's GID table; the empty GID if there is no entry.
   /// Wraps: ibv_query_gid(3).
   [[nodiscard]] adverb::gid gid(port_number port, gid_index index,
                                 on_failure policy = throwing{}) const {
@@ -140,7 +140,7 @@ class context_base : public handle_base<ibv_context> {
     return found ? adverb::gid{native} : adverb::gid{};
   }
 
-  /// The entry at an index of a port's GID table, or nothing where nothing is.
+  /// Returns the entry at an index of a port's GID table, or nothing if there is none.
   /// Wraps: ibv_query_gid_ex(3).
   [[nodiscard]] std::optional<adverb::gid_entry> gid_entry(port_number port, gid_index index,
                                                            on_failure policy = throwing{}) const {
@@ -156,13 +156,13 @@ class context_base : public handle_base<ibv_context> {
     return adverb::gid_entry{native};
   }
 
-  /// All entries of the GID tables of all ports, without those of ports beyond 255, which no queue
+  /// Returns all entries of the GID tables of all ports. Omits ports beyond 255, which no queue
   /// pair can use. Wraps: ibv_query_gid_table(3).
   [[nodiscard]] std::vector<adverb::gid_entry> gid_table(on_failure policy = throwing{}) const {
     const std::uint32_t ports = query_device(policy).physical_ports();
     if (policy.failed()) return {};
-    // As many for each port as the longest table has: a port beyond 255 cannot be asked, and one
-    // that does not answer must not hide the others.
+    // Each port gets the room of the longest table: a port beyond 255 cannot be queried, and a port
+    // that fails must not hide the others.
     std::uint32_t longest = 0;
     bool answered = false;
     failure first;
@@ -186,14 +186,14 @@ class context_base : public handle_base<ibv_context> {
     return entries;
   }
 
-  /// The same into memory of the caller, of which the part that was filled is returned. Too little
-  /// room is an error (EINVAL). Wraps: ibv_query_gid_table(3).
+  /// Reads the GID tables of all ports into `room` and returns the part that was filled. Fails with
+  /// EINVAL if `room` is too small. Wraps: ibv_query_gid_table(3).
   [[nodiscard]] std::span<adverb::gid_entry> gid_table(std::span<adverb::gid_entry> room,
                                                        on_failure policy = throwing{}) const {
     return room.first(read_gid_table(room.data(), room.size(), policy));
   }
 
-  /// The partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
+  /// Returns the partition key at an index of a port's table. Wraps: ibv_query_pkey(3).
   [[nodiscard]] adverb::pkey pkey(port_number port, pkey_index index,
                                   on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_pkey")) return {};
@@ -208,7 +208,7 @@ class context_base : public handle_base<ibv_context> {
     return static_cast<adverb::pkey>(found ? be16toh(native) : 0);
   }
 
-  /// The index of a partition key in a port's table, or nothing where it is not there. The
+  /// Returns the index of a partition key in a port's table, or nothing if the key is absent. The
   /// membership bit counts. Wraps: ibv_get_pkey_index(3).
   [[nodiscard]] std::optional<pkey_index> find_pkey(port_number port, adverb::pkey key,
                                                     on_failure policy = throwing{}) const {
@@ -219,31 +219,32 @@ class context_base : public handle_base<ibv_context> {
       policy.clear();
       return static_cast<pkey_index>(index);
     }
-    // The call cannot tell a key that is not there from a port that is not there.
+    // The call fails alike for a missing key and for a missing port. query_port reports the latter.
     (void)query_port(port, policy);
     return std::nullopt;
   }
 
-  /// Reads the clock of the device now. `device_attributes::clock()` tells how fast it runs.
-  /// Wraps: ibv_query_rt_values_ex(3).
+  /// Returns the current reading of the device's clock. `device_attributes::clock()` returns its
+  /// frequency. Wraps: ibv_query_rt_values_ex(3).
   [[nodiscard]] device_ticks device_time(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_rt_values_ex")) return {};
     ibv_values_ex values{};
     values.comp_mask = IBV_VALUES_MASK_RAW_CLOCK;
     int result = ibv_query_rt_values_ex(native_handle(), &values);
-    // A provider without a clock may answer without an error.
+    // A provider without a clock may succeed without setting the value.
     if (result == 0 && (values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK) == 0) result = EOPNOTSUPP;
     if (!detail::check_returned(policy, "ibv_query_rt_values_ex", result,
                                 detail::on_device(native_handle())))
       return {};
-    // Ticks in the guise of a time: providers leave the seconds 0.
+    // The fields hold ticks, not a time: providers leave the seconds 0.
     constexpr std::uint64_t second = 1'000'000'000;
     return static_cast<device_ticks>(static_cast<std::uint64_t>(values.raw_clock.tv_sec) * second +
                                      static_cast<std::uint64_t>(values.raw_clock.tv_nsec));
   }
 
-  /// The bandwidth that a port really has, in Mbit/s: for a function of a shared device that of all
-  /// links behind it. EOPNOTSUPP with headers before rdma-core 62. Wraps: ibv_query_port_speed(3).
+  /// Returns the effective bandwidth of a port in Mbit/s; for a function of a shared device, that
+  /// of all links behind it. Fails with EOPNOTSUPP if the headers are older than rdma-core 62.
+  /// Wraps: ibv_query_port_speed(3).
   [[nodiscard]] std::uint64_t port_megabits(port_number port,
                                             on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_port_speed")) return 0;
@@ -252,10 +253,10 @@ class context_base : public handle_base<ibv_context> {
   }
 
  private:
-  /// The last one that a port_number, and a queue pair, can name.
+  /// The last port that a port_number, and a queue pair, can name.
   static constexpr std::uint32_t last_port = std::numeric_limits<std::uint8_t>::max();
 
-  /// Returns how many entries were filled. Those of ports beyond the last are left out.
+  /// Returns the number of entries filled. Omits entries of ports beyond `last_port`.
   std::size_t read_gid_table(adverb::gid_entry* entries, std::size_t room,
                              on_failure policy) const {
     if (!present(policy, "ibv_query_gid_table")) return 0;
@@ -297,8 +298,8 @@ class context_base : public handle_base<ibv_context> {
 
 }  // namespace detail
 
-/// Refers to a context that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A non-owning reference to an open device, which must outlive the reference. It is the size of a
+/// pointer; pass it by value.
 class context_ref : public detail::reference_to<detail::context_base> {
  public:
   using reference_to::reference_to;

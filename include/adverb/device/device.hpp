@@ -16,7 +16,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The family of protocols that a device speaks.
+/// The protocol family of a device.
 enum class transport_type : std::int32_t {
   unknown = IBV_TRANSPORT_UNKNOWN,
   infiniband = IBV_TRANSPORT_IB,
@@ -26,7 +26,7 @@ enum class transport_type : std::int32_t {
   unspecified = IBV_TRANSPORT_UNSPECIFIED,
 };
 
-/// The field's names: RoCE devices count as "InfiniBand" here, because they speak its transport.
+/// Returns the usual name. RoCE devices are "InfiniBand", because they use its transport.
 [[nodiscard]] constexpr static_string<48> to_text(transport_type type) noexcept {
   constexpr std::array<std::string_view, 5> names{"InfiniBand", "iWARP", "usNIC", "usNIC UDP",
                                                   "unspecified"};
@@ -36,7 +36,7 @@ enum class transport_type : std::int32_t {
   return detail::name_or_number(index < names.size() ? names[index] : "", index);
 }
 
-/// What a device is in its network.
+/// The role of a device in its network.
 enum class node_type : std::int32_t {
   unknown = IBV_NODE_UNKNOWN,
   channel_adapter = IBV_NODE_CA,
@@ -48,7 +48,7 @@ enum class node_type : std::int32_t {
   unspecified = IBV_NODE_UNSPECIFIED,
 };
 
-/// The names of `ibv_node_type_str`. RoCE devices count as InfiniBand channel adapters.
+/// Returns the name that `ibv_node_type_str` uses. RoCE devices are InfiniBand channel adapters.
 [[nodiscard]] constexpr static_string<48> to_text(node_type type) noexcept {
   constexpr std::array<std::string_view, 8> names{"",
                                                   "InfiniBand channel adapter",
@@ -63,16 +63,16 @@ enum class node_type : std::int32_t {
   return detail::name_or_number(index < names.size() ? names[index] : "", index);
 }
 
-/// A device that was found. Valid as long as the list it came from, or a context opened on it.
+/// A device in a list. Valid as long as the list it came from, or a context opened on it.
 class device_ref {
  public:
   constexpr device_ref() noexcept = default;
   constexpr device_ref(ibv_device* device) noexcept : device_{device} {}
 
-  /// The name in the kernel, for instance "mlx5_0" or "rxe0".
+  /// Returns the kernel's name of the device, for instance "mlx5_0" or "rxe0".
   /// Wraps: ibv_get_device_name(3).
   [[nodiscard]] std::string_view name() const noexcept { return ibv_get_device_name(device_); }
-  /// The name of its character device, for instance "uverbs0".
+  /// Returns the name of the character device, for instance "uverbs0".
   [[nodiscard]] std::string_view character_device() const noexcept { return device_->dev_name; }
   [[nodiscard]] adverb::transport_type transport_type() const noexcept {
     return static_cast<adverb::transport_type>(device_->transport_type);
@@ -81,14 +81,15 @@ class device_ref {
   [[nodiscard]] adverb::node_type node_type() const noexcept {
     return static_cast<adverb::node_type>(device_->node_type);
   }
-  /// The number that the kernel gave the device and keeps until it goes away; nothing when the
-  /// kernel has none. Wraps: ibv_get_device_index(3).
+  /// Returns the number that the kernel assigned to the device until it goes away; nothing if there
+  /// is none. Wraps: ibv_get_device_index(3).
   [[nodiscard]] std::optional<std::uint32_t> index() const noexcept {
     const int number = ibv_get_device_index(device_);
     if (number < 0) return std::nullopt;
     return static_cast<std::uint32_t>(number);
   }
-  /// Known without opening the device; 0 when it cannot be read. Wraps: ibv_get_device_guid(3).
+  /// Returns the node GUID without opening the device; 0 if it cannot be read.
+  /// Wraps: ibv_get_device_guid(3).
   [[nodiscard]] guid node_guid() const noexcept {
     return detail::guid_from_network(ibv_get_device_guid(device_));
   }
@@ -101,9 +102,9 @@ class device_ref {
   ibv_device* device_ = nullptr;
 };
 
-/// All devices of this machine, a range of device_ref. A machine without any gives
-/// an empty list; one without RDMA in its kernel is an error (ENOSYS).
-/// Wraps: ibv_get_device_list(3), ibv_free_device_list(3).
+/// The list of all RDMA devices of this machine: a range of device_ref. Empty if the machine has
+/// none. Fails with ENOSYS if the kernel has no RDMA support. Wraps: ibv_get_device_list(3),
+/// ibv_free_device_list(3).
 class [[nodiscard]] device_list {
  public:
   class iterator {
@@ -152,10 +153,10 @@ class [[nodiscard]] device_list {
   [[nodiscard]] iterator end() const noexcept { return iterator{devices_ + size_}; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
-  /// Unchecked: `index` is below `size()`.
+  /// Returns the device at `index`. Unchecked: `index` must be below `size()`.
   [[nodiscard]] device_ref operator[](std::size_t index) const noexcept { return devices_[index]; }
 
-  /// The device of that name, or an empty reference.
+  /// Returns the device named `name`, or an empty reference.
   [[nodiscard]] device_ref find(std::string_view name) const noexcept {
     for (const device_ref device : *this)
       if (device.name() == name) return device;

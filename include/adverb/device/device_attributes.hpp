@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device can do, and how much of it.
+// The limits and capabilities of a device.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The limits and capabilities of a device: made by `context.query_device()`. Sizes are in bytes.
+/// The limits and capabilities of a device, from `context.query_device()`. Sizes are in bytes.
 class device_attributes {
  public:
   device_attributes() noexcept = default;
@@ -38,7 +38,7 @@ class device_attributes {
   [[nodiscard]] std::uint32_t vendor_part_id() const noexcept { return original().vendor_part_id; }
   [[nodiscard]] std::uint32_t hardware_version() const noexcept { return original().hw_ver; }
   [[nodiscard]] std::uint32_t physical_ports() const noexcept {
-    // The original one has eight bits, and providers from before the other leave that 0.
+    // The original field has eight bits. Older providers leave the extended field 0.
     return native_.phys_port_cnt_ex != 0 ? native_.phys_port_cnt_ex : original().phys_port_cnt;
   }
   [[nodiscard]] device_capabilities capabilities() const noexcept {
@@ -49,7 +49,7 @@ class device_attributes {
   [[nodiscard]] std::uint64_t max_memory_region_size() const noexcept {
     return original().max_mr_size;
   }
-  /// The page sizes that the device supports: bit n stands for 2^n bytes.
+  /// Returns the page sizes that the device supports: bit n stands for 2^n bytes.
   [[nodiscard]] std::uint64_t page_sizes() const noexcept { return original().page_size_cap; }
   [[nodiscard]] std::uint32_t max_memory_regions() const noexcept { return at(original().max_mr); }
   [[nodiscard]] std::uint32_t max_memory_windows() const noexcept { return at(original().max_mw); }
@@ -58,23 +58,23 @@ class device_attributes {
   }
 
   [[nodiscard]] std::uint32_t max_queue_pairs() const noexcept { return at(original().max_qp); }
-  /// The most work requests that one queue of a pair holds.
+  /// Returns the maximum number of work requests in one queue of a queue pair.
   [[nodiscard]] std::uint32_t max_work_requests() const noexcept {
     return at(original().max_qp_wr);
   }
-  /// The most elements in the scatter/gather list of a request.
+  /// Returns the maximum number of scatter/gather elements in a work request.
   [[nodiscard]] std::uint32_t max_sge() const noexcept { return at(original().max_sge); }
-  /// The same for an RDMA read.
+  /// Returns the maximum number of scatter/gather elements in an RDMA read.
   [[nodiscard]] std::uint32_t max_sge_of_read() const noexcept { return at(original().max_sge_rd); }
-  /// The most reads and atomics that one pair has in progress as the responder.
+  /// Returns the maximum reads and atomics in progress at one queue pair as the responder.
   [[nodiscard]] std::uint32_t max_destination_read_atomic() const noexcept {
     return at(original().max_qp_rd_atom);
   }
-  /// The most reads and atomics that one pair has in progress as the requester.
+  /// Returns the maximum reads and atomics in progress at one queue pair as the requester.
   [[nodiscard]] std::uint32_t max_initiator_read_atomic() const noexcept {
     return at(original().max_qp_init_rd_atom);
   }
-  /// The most reads and atomics that the whole device has in progress as the responder.
+  /// Returns the maximum reads and atomics in progress at the whole device as the responder.
   [[nodiscard]] std::uint32_t max_responder_resources() const noexcept {
     return at(original().max_res_rd_atom);
   }
@@ -91,7 +91,7 @@ class device_attributes {
   [[nodiscard]] std::uint32_t max_completion_queues() const noexcept {
     return at(original().max_cq);
   }
-  /// The most entries in one completion queue.
+  /// Returns the maximum number of entries in one completion queue.
   [[nodiscard]] std::uint32_t max_completion_queue_entries() const noexcept {
     return at(original().max_cqe);
   }
@@ -124,12 +124,12 @@ class device_attributes {
   }
 
   [[nodiscard]] std::uint32_t max_pkeys() const noexcept { return original().max_pkeys; }
-  /// The code of the longest delay between a packet and its acknowledgement, 4.096 us * 2^code.
+  /// Returns the code of the longest delay from packet to acknowledgement, 4.096 us * 2^code.
   [[nodiscard]] std::uint8_t local_acknowledge_delay_code() const noexcept {
     return original().local_ca_ack_delay;
   }
 
-  // What came with the extended query: all 0 where the provider does not know it.
+  // Fields of the extended query: all 0 if the provider does not support it.
 
   [[nodiscard]] adverb::on_demand_paging on_demand_paging() const noexcept {
     const ibv_odp_caps& paging = native_.odp_caps;
@@ -139,13 +139,13 @@ class device_attributes {
             .ud = paged_operations::from_bits(paging.per_transport_caps.ud_odp_caps),
             .xrc = paged_operations::from_bits(native_.xrc_odp_caps)};
   }
-  /// The clock that `context.device_time()` and timestamps of completions are read from, when the
-  /// device tells how fast it runs.
+  /// Returns the clock of `context.device_time()` and of completion timestamps, if the device
+  /// reports its frequency.
   [[nodiscard]] std::optional<device_clock> clock() const noexcept {
     if (native_.hca_core_clock == 0) return std::nullopt;
     return device_clock{native_.hca_core_clock, native_.completion_timestamp_mask};
   }
-  /// The bits that a timestamp of a completion has; 0 when completions have none.
+  /// Returns the mask of the bits in a completion timestamp; 0 if completions have none.
   [[nodiscard]] std::uint64_t completion_timestamp_mask() const noexcept {
     return native_.completion_timestamp_mask;
   }
@@ -161,7 +161,7 @@ class device_attributes {
             .fields = hash_fields::from_bits(scaling.rx_hash_fields_mask),
             .functions = hash_functions::from_bits(scaling.rx_hash_function)};
   }
-  /// The most work queues for receiving.
+  /// Returns the maximum number of work queues for receiving.
   [[nodiscard]] std::uint32_t max_work_queues() const noexcept { return native_.max_wq_type_rq; }
   [[nodiscard]] adverb::packet_pacing packet_pacing() const noexcept {
     const ibv_packet_pacing_caps& pacing = native_.packet_pacing_caps;
@@ -184,12 +184,12 @@ class device_attributes {
     return {.max_count = native_.cq_mod_caps.max_cq_count,
             .max_period = native_.cq_mod_caps.max_cq_period};
   }
-  /// All device memory that can be allocated, in bytes.
+  /// Returns the total device memory that can be allocated, in bytes.
   [[nodiscard]] std::uint64_t max_device_memory_size() const noexcept {
     return native_.max_dm_size;
   }
 
-  // Reliable datagrams and fast memory regions, which the specification and the kernel once had.
+  // Reliable datagrams and fast memory regions, from older specifications and kernels.
 
   [[nodiscard]] std::uint32_t max_ee_contexts() const noexcept { return at(original().max_ee); }
   [[nodiscard]] std::uint32_t max_ee_destination_read_atomic() const noexcept {

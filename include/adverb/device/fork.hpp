@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fork() in a program that has registered memory.
+// Support for fork() in a program with registered memory.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Whether registered memory keeps its device when the process forks.
+/// The support of the process for fork() while memory is registered.
 enum class fork_support_status : std::uint32_t {
-  /// No: after a fork, a write may leave the process with a copy that the device does not see.
+  /// Not supported: after a fork, a write may give the process a copy that the device does not see.
   disabled = IBV_FORK_DISABLED,
-  /// Yes: registered pages are kept out of the child.
+  /// Supported: registered pages are kept out of the child.
   enabled = IBV_FORK_ENABLED,
-  /// Yes, because the kernel copies such pages for the child at once. It takes precedence.
+  /// Supported: the kernel copies such pages for the child at once. Takes precedence.
   unneeded = IBV_FORK_UNNEEDED,
 };
 
@@ -29,17 +29,18 @@ enum class fork_support_status : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// Wraps: ibv_is_fork_initialized(3).
+/// Returns the fork support of the process. Wraps: ibv_is_fork_initialized(3).
 [[nodiscard]] inline fork_support_status fork_support() noexcept {
   return static_cast<fork_support_status>(ibv_is_fork_initialized());
 }
 
-/// Makes the process one that can fork, also by system(3) and popen(3), while its memory is
-/// registered; every registration takes a little longer then, and its pages are missing in
-/// children. A child must not use the objects of its parent, nor destroy them: it leaves by
-/// _exit(2), not by exit(3), which destroys static objects, or becomes another program. Call it
-/// before the first registration: later it fails with EINVAL, even if fork support is unneeded. A
-/// repeated call succeeds. Wraps: ibv_fork_init(3).
+/// Lets the process fork while memory is registered, also through system(3) and popen(3). Every
+/// registration then takes a little longer, and registered pages are missing in children. Call it
+/// before the first registration: a later call fails with EINVAL, even if fork support is unneeded.
+/// A repeated call succeeds.
+///
+/// A child must neither use nor destroy the objects of its parent. It must leave by _exit(2) or
+/// execute another program; exit(3) would destroy static objects. Wraps: ibv_fork_init(3).
 inline void initialize_fork_support(on_failure policy = throwing{}) {
   detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {

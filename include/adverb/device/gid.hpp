@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Global identifiers: the addresses of ports, and the entries of a GID table.
+// Global identifiers (GIDs): the addresses of ports, and the entries of a GID table.
 #pragma once
 
 #include <array>
@@ -15,11 +15,10 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The 128-bit address of a port. On RoCE it is an IPv6 address, or an IPv4 address mapped into
-/// one.
+/// The 128-bit address of a port. On RoCE it is an IPv6 address or an IPv4-mapped one.
 class gid {
  public:
-  /// The empty one, all zeros.
+  /// Makes the empty GID, all zeros.
   constexpr gid() noexcept = default;
   constexpr explicit gid(const std::array<std::uint8_t, 16>& bytes) noexcept : bytes_{bytes} {}
   template <std::same_as<ibv_gid> Native>
@@ -27,7 +26,7 @@ class gid {
     std::memcpy(bytes_.data(), native.raw, bytes_.size());
   }
 
-  /// The bytes in network order.
+  /// Returns the bytes in network order.
   [[nodiscard]] constexpr const std::array<std::uint8_t, 16>& bytes() const noexcept {
     return bytes_;
   }
@@ -41,18 +40,17 @@ class gid {
   [[nodiscard]] constexpr bool is_link_local() const noexcept {
     return bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
   }
-  /// True for ::ffff:a.b.c.d.
+  /// Returns true for ::ffff:a.b.c.d.
   [[nodiscard]] constexpr bool is_ipv4_mapped() const noexcept {
     for (std::size_t index = 0; index < 10; ++index)
       if (bytes_[index] != 0) return false;
     return bytes_[10] == 0xff && bytes_[11] == 0xff;
   }
-  /// True for the address of a multicast group: ff00::/8, or an IPv4 one from 224.0.0.0 to
-  /// 239.255.255.255.
+  /// Returns true for a multicast address: ff00::/8, or IPv4 from 224.0.0.0 to 239.255.255.255.
   [[nodiscard]] constexpr bool is_multicast() const noexcept {
     return bytes_[0] == 0xff || (is_ipv4_mapped() && (bytes_[12] & 0xf0) == 0xe0);
   }
-  /// True when both have the same subnet prefix (the upper 64 bits).
+  /// Returns true if both have the same subnet prefix (the upper 64 bits).
   [[nodiscard]] constexpr bool same_subnet(const gid& other) const noexcept {
     for (std::size_t index = 0; index < 8; ++index)
       if (bytes_[index] != other.bytes_[index]) return false;
@@ -65,7 +63,7 @@ class gid {
   std::array<std::uint8_t, 16> bytes_{};
 };
 
-/// As an IPv6 address is written: "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1".
+/// Formats a GID as an IPv6 address: "fe80::5054:ff:fe12:3456", "::ffff:10.0.0.1".
 [[nodiscard]] constexpr static_string<40> to_text(const gid& address) noexcept {
   const auto& bytes = address.bytes();
   if (address.is_ipv4_mapped()) {
@@ -99,7 +97,7 @@ class gid {
   }};
 }
 
-/// What kind of packets a GID is used for.
+/// The kind of packets for which a GID is used.
 enum class gid_type : std::uint32_t {
   infiniband = IBV_GID_TYPE_IB,
   roce_v1 = IBV_GID_TYPE_ROCE_V1,
@@ -126,7 +124,7 @@ class gid_entry {
     return static_cast<port_number>(native_.port_num);
   }
   [[nodiscard]] gid_type type() const noexcept { return static_cast<gid_type>(native_.gid_type); }
-  /// The index of the network interface behind it (see if_nametoindex(3)); 0 when there is none.
+  /// Returns the index of the GID's network interface (see if_nametoindex(3)); 0 if there is none.
   [[nodiscard]] std::uint32_t network_interface() const noexcept { return native_.ndev_ifindex; }
 
   [[nodiscard]] const ibv_gid_entry& native() const noexcept { return native_; }
@@ -139,15 +137,15 @@ namespace detail {
 
 static_assert(sizeof(gid_entry) == sizeof(ibv_gid_entry) && std::is_standard_layout_v<gid_entry>);
 
-/// Entries as the C API fills them in: each is pointer-interconvertible with its one member. The
-/// one such cast.
+/// Converts entries for the C API to fill in. Each is pointer-interconvertible with its only
+/// member. This is the only such cast.
 [[nodiscard]] inline ibv_gid_entry* native_gid_entries(gid_entry* first) noexcept {
   return reinterpret_cast<ibv_gid_entry*>(first);
 }
 
 }  // namespace detail
 
-/// "1 (RoCE v2, ::ffff:10.0.0.1)": the index, then type and address.
+/// Formats an entry as index, type and address: "1 (RoCE v2, ::ffff:10.0.0.1)".
 [[nodiscard]] inline static_string<96> to_text(const gid_entry& entry) noexcept {
   return static_string<96>{[&](text_writer& writer) {
     writer.put(entry.index()).put(" (").put(entry.type()).put(", ").put(entry.gid()).put(")");

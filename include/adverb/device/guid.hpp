@@ -13,7 +13,7 @@ namespace adverb::inline ADVERB_ABI {
 /// A 64-bit globally unique identifier of a device, in host byte order.
 enum class guid : std::uint64_t {};
 
-/// "5054:00ff:fe12:3456".
+/// Formats a GUID: "5054:00ff:fe12:3456".
 [[nodiscard]] constexpr static_string<24> to_text(guid identifier) noexcept {
   const auto number = static_cast<std::uint64_t>(identifier);
   return static_string<24>{[&](text_writer& writer) {

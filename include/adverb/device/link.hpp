@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a port is plugged into: layer, packets, lanes.
+// The link of a port: layer, packet size, lanes and speed.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What lies under a port.
+/// The link layer of a port.
 enum class link_layer : std::uint8_t {
   unspecified = IBV_LINK_LAYER_UNSPECIFIED,
   infiniband = IBV_LINK_LAYER_INFINIBAND,
@@ -26,7 +26,7 @@ enum class link_layer : std::uint8_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// The largest payload of a packet, one of five sizes.
+/// The maximum transmission unit (MTU): the largest payload of a packet, one of five sizes.
 enum class mtu : std::uint8_t {
   bytes_256 = IBV_MTU_256,
   bytes_512 = IBV_MTU_512,
@@ -35,19 +35,19 @@ enum class mtu : std::uint8_t {
   bytes_4096 = IBV_MTU_4096,
 };
 
-/// The size in bytes; 0 for a value that is none of the five.
+/// Returns the size in bytes; 0 for an invalid value.
 [[nodiscard]] constexpr std::uint32_t bytes_of(mtu size) noexcept {
   const auto code = static_cast<std::uint8_t>(size);
   return code >= IBV_MTU_256 && code <= IBV_MTU_4096 ? 128U << code : 0;
 }
 
-/// "1024 bytes".
+/// Formats an MTU: "1024 bytes".
 [[nodiscard]] constexpr static_string<48> to_text(mtu size) noexcept {
   return static_string<48>{
       [&](text_writer& writer) { writer.decimal(bytes_of(size)).put(" bytes"); }};
 }
 
-/// The largest of the five sizes that is not above this many bytes; nothing below 256.
+/// Returns the largest MTU that is not above `bytes`; nothing below 256.
 [[nodiscard]] constexpr std::optional<mtu> mtu_of(std::uint64_t bytes) noexcept {
   std::optional<mtu> found;
   for (auto code = static_cast<std::uint8_t>(IBV_MTU_256); code <= IBV_MTU_4096; ++code)
@@ -64,7 +64,7 @@ enum class link_width : std::uint8_t {
   lanes_12 = 8,
 };
 
-/// 0 for a value that is none of these.
+/// Returns the number of lanes; 0 for an invalid value.
 [[nodiscard]] constexpr std::uint32_t lanes_of(link_width width) noexcept {
   switch (width) {
     case link_width::lanes_1: return 1;
@@ -76,13 +76,13 @@ enum class link_width : std::uint8_t {
   return 0;
 }
 
-/// "4x".
+/// Formats a link width: "4x".
 [[nodiscard]] constexpr static_string<48> to_text(link_width width) noexcept {
   if (lanes_of(width) == 0) return detail::name_or_number("", static_cast<std::uint8_t>(width));
   return static_string<48>{[&](text_writer& writer) { writer.decimal(lanes_of(width)).put("x"); }};
 }
 
-/// The generation of a link, which says the speed of one lane.
+/// The generation of a link, which determines the speed of one lane.
 enum class link_speed : std::uint32_t {
   sdr = 1,
   ddr = 2,
@@ -119,17 +119,17 @@ struct link_speed_description {
 
 }  // namespace detail
 
-/// The nominal speed of one lane in Mbit/s; 0 for a value that is none of these.
+/// Returns the nominal speed of one lane in Mbit/s; 0 for an invalid value.
 [[nodiscard]] constexpr std::uint32_t megabits_of(link_speed speed) noexcept {
   return detail::describe(speed).megabits;
 }
 
-/// "EDR".
+/// Formats a link speed: "EDR".
 [[nodiscard]] constexpr static_string<48> to_text(link_speed speed) noexcept {
   return detail::name_or_number(detail::describe(speed).name, static_cast<std::uint32_t>(speed));
 }
 
-/// The state of the wire under a port.
+/// The physical state of a port's link.
 enum class physical_state : std::uint8_t {
   no_change = 0,
   sleep = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses as packets carry them.
+// Addresses in packet headers: MAC, IPv4 and IPv6.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The address of an Ethernet interface: mac_address{0x52, 0x54, 0x00, 0x12, 0x34, 0x56}.
+/// The MAC address of an Ethernet interface: mac_address{0x52, 0x54, 0x00, 0x12, 0x34, 0x56}.
 class mac_address {
  public:
   constexpr mac_address() noexcept = default;
@@ -20,7 +20,7 @@ class mac_address {
   constexpr explicit mac_address(const std::array<std::uint8_t, 6>& bytes) noexcept
       : bytes_{bytes} {}
 
-  /// In the order of the wire.
+  /// Returns the bytes in network order.
   [[nodiscard]] constexpr const std::array<std::uint8_t, 6>& bytes() const noexcept {
     return bytes_;
   }
@@ -39,7 +39,7 @@ class ipv4_address {
   constexpr explicit ipv4_address(const std::array<std::uint8_t, 4>& bytes) noexcept
       : bytes_{bytes} {}
 
-  /// In the order of the wire.
+  /// Returns the bytes in network order.
   [[nodiscard]] constexpr const std::array<std::uint8_t, 4>& bytes() const noexcept {
     return bytes_;
   }
@@ -64,10 +64,10 @@ class ipv6_address {
   }
   constexpr explicit ipv6_address(const std::array<std::uint8_t, 16>& bytes) noexcept
       : bytes_{bytes} {}
-  /// On RoCE v2 the GID of a port is its address.
+  /// Converts a GID. On RoCE v2 the GID of a port is its IPv6 address.
   constexpr explicit ipv6_address(const gid& address) noexcept : bytes_{address.bytes()} {}
 
-  /// In the order of the wire.
+  /// Returns the bytes in network order.
   [[nodiscard]] constexpr const std::array<std::uint8_t, 16>& bytes() const noexcept {
     return bytes_;
   }
@@ -77,7 +77,7 @@ class ipv6_address {
   std::array<std::uint8_t, 16> bytes_{};
 };
 
-/// "52:54:00:12:34:56".
+/// Formats an address: "52:54:00:12:34:56".
 [[nodiscard]] constexpr static_string<24> to_text(const mac_address& address) noexcept {
   return static_string<24>{[&](text_writer& writer) {
     for (std::size_t index = 0; index < 6; ++index)
@@ -85,7 +85,7 @@ class ipv6_address {
   }};
 }
 
-/// "10.0.0.1".
+/// Formats an address: "10.0.0.1".
 [[nodiscard]] constexpr static_string<24> to_text(const ipv4_address& address) noexcept {
   return static_string<24>{[&](text_writer& writer) {
     for (std::size_t index = 0; index < 4; ++index)
@@ -93,7 +93,7 @@ class ipv6_address {
   }};
 }
 
-/// "2001:db8::1".
+/// Formats an address: "2001:db8::1".
 [[nodiscard]] constexpr static_string<40> to_text(const ipv6_address& address) noexcept {
   return to_text(gid{address.bytes()});
 }

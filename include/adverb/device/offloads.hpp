@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device takes off the processor: segmentation, pacing, raw packets, tag matching,
-// completion moderation.
+// Offloads of a device: segmentation, pacing, raw packets, tag matching, completion moderation.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +12,9 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The cutting of one TCP message into packets (TSO).
+/// The limits of TCP segmentation offload (TSO), which cuts one message into packets.
 struct segmentation_offload {
-  /// The longest message, in bytes; 0 when the device has no such offload.
+  /// The maximum message size in bytes; 0 if the device has no such offload.
   std::uint32_t max_message_size = 0;
   transport_set transports{};
 
@@ -23,7 +22,8 @@ struct segmentation_offload {
                                    const segmentation_offload&) noexcept = default;
 };
 
-/// The limiting of the rate at which a queue pair sends, in kbit/s; all 0 when there is none.
+/// The limits of packet pacing, the send rate limit of a queue pair, in kbit/s; all 0 if
+/// unsupported.
 struct packet_pacing {
   std::uint32_t min_rate = 0;
   std::uint32_t max_rate = 0;
@@ -32,7 +32,7 @@ struct packet_pacing {
   friend constexpr bool operator==(const packet_pacing&, const packet_pacing&) noexcept = default;
 };
 
-/// What a device does with raw packets.
+/// A capability of a device for raw packets.
 enum class raw_packet_capability : std::uint32_t {
   vlan_stripping = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING,
   scatter_frame_checksum = IBV_RAW_PACKET_CAP_SCATTER_FCS,
@@ -53,7 +53,7 @@ using raw_packet_capabilities = flags<raw_packet_capability>;
   return {};
 }
 
-/// For which connections tags are matched.
+/// The connections for which a device matches tags.
 enum class tag_matching_capability : std::uint32_t {
   rc = IBV_TM_CAP_RC,
 };
@@ -65,15 +65,15 @@ using tag_matching_capabilities = flags<tag_matching_capability>;
   return capability == tag_matching_capability::rc ? "rc" : "";
 }
 
-/// The limits of shared receive queues that match tags; all 0 when there are none.
+/// The limits of shared receive queues that match tags; all 0 if unsupported.
 struct tag_matching_limits {
-  /// Of the header of a rendezvous request, in bytes.
+  /// The maximum size of the header of a rendezvous request, in bytes.
   std::uint32_t max_rendezvous_header_size = 0;
-  /// The most tagged buffers in the list of one queue.
+  /// The maximum number of tagged buffers in the list of one queue.
   std::uint32_t max_tags = 0;
-  /// The most operations on a list that are in progress.
+  /// The maximum number of operations in progress on a list.
   std::uint32_t max_operations = 0;
-  /// The most elements of a tagged buffer.
+  /// The maximum number of scatter/gather elements of a tagged buffer.
   std::uint32_t max_sge = 0;
   tag_matching_capabilities capabilities{};
 
@@ -81,7 +81,8 @@ struct tag_matching_limits {
                                    const tag_matching_limits&) noexcept = default;
 };
 
-/// How far a completion queue may put off its events; all 0 when it cannot.
+/// The limits of completion moderation, which delays a completion queue's events; all 0 if
+/// unsupported.
 struct completion_moderation_limits {
   /// In completions.
   std::uint16_t max_count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// On-demand paging: memory that is registered without being pinned.
+// On-demand paging (ODP): memory that is registered without being pinned.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What kinds of registration with on-demand paging a device has.
+/// A kind of registration with on-demand paging.
 enum class paging_feature : std::uint64_t {
   /// A range of memory.
   explicit_registration = IBV_ODP_SUPPORT,
@@ -31,7 +31,7 @@ using paging_features = flags<paging_feature>;
   return {};
 }
 
-/// An operation that may meet memory which is not there yet.
+/// An operation that may access on-demand memory whose pages are absent.
 enum class paged_operation : std::uint32_t {
   send = IBV_ODP_SUPPORT_SEND,
   receive = IBV_ODP_SUPPORT_RECV,
@@ -60,7 +60,7 @@ using paged_operations = flags<paged_operation>;
   return {};
 }
 
-/// What a device can do with memory that is paged in on demand.
+/// The support of a device for on-demand paging.
 struct on_demand_paging {
   paging_features features{};
   paged_operations rc{};
@@ -68,7 +68,7 @@ struct on_demand_paging {
   paged_operations ud{};
   paged_operations xrc{};
 
-  /// The operations of a transport; none for one that cannot use such memory.
+  /// Returns the operations of a transport; none if it cannot use on-demand memory.
   [[nodiscard]] constexpr paged_operations operations(transport service) const noexcept {
     switch (service) {
       case transport::rc: return rc;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ports: their state, and everything else that a port says of itself.
+// The state and attributes of a port.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ enum class port_state : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// What a port says of itself: made by `context.query_port(port)`.
+/// The attributes of a port, from `context.query_port(port)`.
 class port_attributes {
  public:
   port_attributes() noexcept = default;
@@ -41,11 +41,12 @@ class port_attributes {
   [[nodiscard]] adverb::link_layer link_layer() const noexcept {
     return static_cast<adverb::link_layer>(native_.link_layer);
   }
-  /// True for RoCE and iWARP.
+  /// Returns true for RoCE and iWARP.
   [[nodiscard]] bool is_ethernet() const noexcept {
     return link_layer() == adverb::link_layer::ethernet;
   }
-  /// True where every address needs a GRH: on Ethernet, and where the port says so.
+  /// Returns true if every address needs a global route header (GRH): on Ethernet, or if the port
+  /// requires it.
   [[nodiscard]] bool needs_global_route() const noexcept {
     return is_ethernet() || (native_.flags & IBV_QPF_GRH_REQUIRED) != 0;
   }
@@ -55,7 +56,7 @@ class port_attributes {
   [[nodiscard]] mtu active_mtu() const noexcept { return static_cast<mtu>(native_.active_mtu); }
   [[nodiscard]] mtu max_mtu() const noexcept { return static_cast<mtu>(native_.max_mtu); }
   [[nodiscard]] adverb::lid lid() const noexcept { return static_cast<adverb::lid>(native_.lid); }
-  /// How many low bits of the LID are paths to the same port.
+  /// Returns the number of low LID bits that select a path to the same port.
   [[nodiscard]] std::uint8_t lid_mask_control() const noexcept { return native_.lmc; }
   [[nodiscard]] adverb::lid subnet_manager_lid() const noexcept {
     return static_cast<adverb::lid>(native_.sm_lid);
@@ -67,13 +68,13 @@ class port_attributes {
     return static_cast<std::uint32_t>(native_.gid_tbl_len);
   }
   [[nodiscard]] std::uint32_t pkey_table_length() const noexcept { return native_.pkey_tbl_len; }
-  /// The largest message, in bytes.
+  /// Returns the maximum message size in bytes.
   [[nodiscard]] std::uint32_t max_message_size() const noexcept { return native_.max_msg_sz; }
   [[nodiscard]] std::uint32_t bad_pkey_counter() const noexcept { return native_.bad_pkey_cntr; }
   [[nodiscard]] std::uint32_t queue_key_violation_counter() const noexcept {
     return native_.qkey_viol_cntr;
   }
-  /// The number of virtual lanes; 0 when the port does not say.
+  /// Returns the number of virtual lanes; 0 if the port does not report it.
   [[nodiscard]] std::uint32_t virtual_lanes() const noexcept {
     return native_.max_vl_num >= 1 && native_.max_vl_num <= 4 ? 1U << (native_.max_vl_num - 1)
            : native_.max_vl_num == 5                          ? 15U
@@ -85,7 +86,7 @@ class port_attributes {
   [[nodiscard]] link_speed active_speed() const noexcept {
     return static_cast<link_speed>(speed_code(native_));
   }
-  /// The nominal speed of the whole link in Mbit/s; 0 when the port does not say.
+  /// Returns the nominal speed of the whole link in Mbit/s; 0 if the port does not report it.
   [[nodiscard]] std::uint32_t link_megabits() const noexcept {
     return lanes_of(active_width()) * megabits_of(active_speed());
   }
@@ -93,9 +94,9 @@ class port_attributes {
     return port_capabilities::from_bits(native_.port_cap_flags |
                                         std::uint64_t{native_.port_cap_flags2} << 32);
   }
-  /// The code of the longest time in which the subnet manager is answered, 4.096 us * 2^code.
+  /// Returns the code of the longest time to answer the subnet manager, 4.096 us * 2^code.
   [[nodiscard]] std::uint8_t subnet_timeout_code() const noexcept { return native_.subnet_timeout; }
-  /// The kind of initialisation that the subnet manager did, in the bits of the specification.
+  /// Returns the kind of initialisation by the subnet manager, in the bits of the specification.
   [[nodiscard]] std::uint8_t initialization_type_reply() const noexcept {
     return native_.init_type_reply;
   }
@@ -103,7 +104,7 @@ class port_attributes {
   [[nodiscard]] const ibv_port_attr& native() const noexcept { return native_; }
 
  private:
-  // Speeds beyond NDR do not fit the old field; later versions of rdma-core have a second one.
+  // Speeds beyond NDR do not fit the old field. Later versions of rdma-core have a second one.
   template <class Native>
   [[nodiscard]] static std::uint32_t speed_code(const Native& native) noexcept {
     if constexpr (requires { native.active_speed_ex; })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a port can do.
+// The capabilities of a port.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a port can do: the first mask of the C API, and the second in the upper half.
+/// A capability of a port: the first mask of the C API, and the second in the upper half.
 enum class port_capability : std::uint64_t {
   subnet_manager = IBV_PORT_SM,
   notice = IBV_PORT_NOTICE_SUP,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rates that packets to a peer can be kept to.
+// Rate limits for packets to a peer.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A rate that an address can ask for, by the field's nominal number of Gbit/s.
+/// A rate limit of an address, by its nominal number of Gbit/s.
 enum class rate : std::uint8_t {
-  /// As fast as the port.
+  /// The speed of the port.
   unlimited = IBV_RATE_MAX,
   gigabits_2_5 = IBV_RATE_2_5_GBPS,
   gigabits_5 = IBV_RATE_5_GBPS,
@@ -47,7 +47,7 @@ namespace detail {
 struct rate_description {
   rate code;
   std::uint32_t megabits;
-  /// Of 2.5 Gbit/s; 0 where the C library has none.
+  /// The multiple of 2.5 Gbit/s; 0 if the C library has none.
   std::uint32_t multiple;
   std::string_view name;
 };
@@ -79,9 +79,9 @@ inline constexpr std::array rates{
     rate_description{rate::gigabits_1200, 1'275'000, 480, "1200 Gbit/s"},
 };
 
-/// The first rate of which something is true; one of 0 Mbit/s when there is none. Not a pointer:
-/// GCC 12 with the undefined-behaviour sanitizer takes no comparison of one with null for a
-/// constant.
+/// Returns the first rate that satisfies `is_wanted`; one of 0 Mbit/s if there is none. Not a
+/// pointer, because GCC 12 with the undefined-behaviour sanitizer does not accept its comparison
+/// with null as a constant.
 template <class Predicate>
 [[nodiscard]] constexpr rate_description find_rate(const Predicate& is_wanted) noexcept {
   for (const rate_description& candidate : rates)
@@ -95,7 +95,7 @@ template <class Predicate>
 
 }  // namespace detail
 
-/// The rate in Mbit/s; nothing for `unlimited` and for a code that is no rate.
+/// Returns the rate in Mbit/s; nothing for `unlimited` and for an invalid code.
 /// Wraps: ibv_rate_to_mbps(3).
 [[nodiscard]] constexpr std::optional<std::uint32_t> megabits_of(rate code) noexcept {
   const auto found = detail::describe(code);
@@ -103,7 +103,7 @@ template <class Predicate>
   return found.megabits;
 }
 
-/// The rate of exactly so many Mbit/s, if there is one. Wraps: mbps_to_ibv_rate(3).
+/// Returns the rate of exactly `megabits` Mbit/s, if there is one. Wraps: mbps_to_ibv_rate(3).
 [[nodiscard]] constexpr std::optional<rate> rate_of_megabits(std::uint32_t megabits) noexcept {
   const auto found =
       detail::find_rate([=](const auto& candidate) { return candidate.megabits == megabits; });
@@ -111,15 +111,16 @@ template <class Predicate>
   return found.code;
 }
 
-/// The rate as a multiple of 2.5 Gbit/s; nothing where the C library has none, which it has not for
-/// every rate. Wraps: ibv_rate_to_mult(3).
+/// Returns the rate as a multiple of 2.5 Gbit/s; nothing if the C library has none for it.
+/// Wraps: ibv_rate_to_mult(3).
 [[nodiscard]] constexpr std::optional<std::uint32_t> multiple_of(rate code) noexcept {
   const auto found = detail::describe(code);
   if (found.multiple == 0) return std::nullopt;
   return found.multiple;
 }
 
-/// The rate that is this multiple of 2.5 Gbit/s, if there is one. Wraps: mult_to_ibv_rate(3).
+/// Returns the rate that is `multiple` times 2.5 Gbit/s, if there is one.
+/// Wraps: mult_to_ibv_rate(3).
 [[nodiscard]] constexpr std::optional<rate> rate_of_multiple(std::uint32_t multiple) noexcept {
   if (multiple == 0) return std::nullopt;
   const auto found =
@@ -128,7 +129,7 @@ template <class Predicate>
   return found.code;
 }
 
-/// "10 Gbit/s", "unlimited".
+/// Formats a rate: "10 Gbit/s", "unlimited".
 [[nodiscard]] constexpr static_string<48> to_text(rate code) noexcept {
   if (code == rate::unlimited) return detail::name_or_number("unlimited", 0);
   const auto found = detail::describe(code);

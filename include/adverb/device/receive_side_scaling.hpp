@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Receive-side scaling: what a device can spread over several work queues, and by what.
+// Receive-side scaling: the distribution of received packets over work queues.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A function by which packets are spread.
+/// A hash function that distributes packets.
 enum class hash_function : std::uint8_t {
   toeplitz = IBV_RX_HASH_FUNC_TOEPLITZ,
 };
@@ -24,7 +24,7 @@ using hash_functions = flags<hash_function>;
   return function == hash_function::toeplitz ? "toeplitz" : "";
 }
 
-/// A field of a packet that takes part in the hash.
+/// A packet field that takes part in the hash.
 enum class hash_field : std::uint64_t {
   source_ipv4 = IBV_RX_HASH_SRC_IPV4,
   destination_ipv4 = IBV_RX_HASH_DST_IPV4,
@@ -35,7 +35,7 @@ enum class hash_field : std::uint64_t {
   source_udp_port = IBV_RX_HASH_SRC_PORT_UDP,
   destination_udp_port = IBV_RX_HASH_DST_PORT_UDP,
   security_parameters_index = IBV_RX_HASH_IPSEC_SPI,
-  /// The fields are those of the inner packet of a tunnel.
+  /// Uses the fields of the inner packet of a tunnel.
   inner = std::uint64_t{1} << 31,  // IBV_RX_HASH_INNER: signed in some versions
 };
 template <>
@@ -58,11 +58,11 @@ using hash_fields = flags<hash_field>;
   return {};
 }
 
-/// How a device spreads what it receives over work queues.
+/// The support of a device for receive-side scaling.
 struct receive_side_scaling {
   transport_set transports{};
   std::uint32_t max_indirection_tables = 0;
-  /// The most work queues in one table.
+  /// The maximum number of work queues in one table.
   std::uint32_t max_indirection_table_size = 0;
   hash_fields fields{};
   hash_functions functions{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who may do what with registered memory, or through a queue pair.
+// Access rights of registered memory and of queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A right to memory. Reading it locally is always allowed.
+/// An access right to memory. Local reads are always allowed.
 enum class access_right : std::uint32_t {
   local_write = IBV_ACCESS_LOCAL_WRITE,
   remote_write = IBV_ACCESS_REMOTE_WRITE,
@@ -48,7 +48,7 @@ using access_rights = flags<access_right>;
 }
 
 namespace detail {
-/// The rights that a peer can be given.
+/// The rights that a region can grant to a peer.
 inline constexpr access_rights remote_rights =
     access_right::remote_write | access_right::remote_read | access_right::remote_atomic |
     access_right::flush_global | access_right::flush_persistent;
@@ -56,7 +56,7 @@ inline constexpr access_rights remote_rights =
 inline constexpr access_rights writing_rights =
     access_right::local_write | access_right::remote_write | access_right::remote_atomic;
 
-/// Whether memory that begins there suits what the rights allow.
+/// Returns whether `address` has the alignment that the rights need.
 [[nodiscard]] constexpr bool is_aligned_for(access_rights rights, std::uint64_t address) noexcept {
   return !rights.contains(access_right::remote_atomic) || address % 8 == 0;
 }

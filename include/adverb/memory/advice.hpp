@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Advice about on-demand memory: what the device will need soon.
+// Prefetch advice for on-demand memory.
 #pragma once
 
 #include <cerrno>
@@ -17,17 +17,17 @@
 namespace adverb::inline ADVERB_ABI {
 
 struct advice_options {
-  /// Return when the advice has been followed, not when it has been taken.
+  /// Return after the advice has been followed, not when it has been accepted.
   bool flush = false;
 };
 
 namespace detail {
 
-/// The buffers of a list, as what they are.
+/// The type of the buffers in a list.
 template <class List>
 using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const List&>()))>;
 
-/// What an errno of ibv_advise_mr stands for.
+/// Returns the meaning of an errno of ibv_advise_mr.
 [[nodiscard]] constexpr std::string_view explain_advice(int code) noexcept {
   switch (code) {
     case EFAULT:
@@ -63,16 +63,17 @@ concept buffer_list = requires(const List& list) {
                std::same_as<detail::buffer_in<List>, mutable_buffer>;
 };
 
-/// Brings memory of on-demand regions in for the device to read, so that the first request that
-/// needs it does not wait for pages. Best effort: pages may leave again. Reports EFAULT for what is
-/// not there or not on_demand. Wraps: ibv_advise_mr(3).
+/// Pages in memory of on-demand regions for the device to read, so that the first request does not
+/// wait for pages. Best effort: pages may leave again. Fails with EFAULT if a buffer is not mapped
+/// or not on_demand. Wraps: ibv_advise_mr(3).
 template <buffer_list List>
 void prefetch(protection_domain_ref domain, const List& buffers, advice_options options = {},
               on_failure policy = throwing{}) {
   detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH, buffers, options);
 }
 
-/// The same for the device to write: the buffers are mutable ones. Wraps: ibv_advise_mr(3).
+/// Pages in memory of on-demand regions for the device to write. The buffers are mutable. Otherwise
+/// like `prefetch`. Wraps: ibv_advise_mr(3).
 template <buffer_list List>
 void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
                           advice_options options = {}, on_failure policy = throwing{}) {
@@ -81,8 +82,8 @@ void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
   detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, buffers, options);
 }
 
-/// Shows the device the pages that the processor has, and brings no others in.
-/// Wraps: ibv_advise_mr(3).
+/// Maps pages that are already present for the device, and pages in no others. Otherwise like
+/// `prefetch`. Wraps: ibv_advise_mr(3).
 template <buffer_list List>
 void prefetch_without_faulting(protection_domain_ref domain, const List& buffers,
                                advice_options options = {}, on_failure policy = throwing{}) {

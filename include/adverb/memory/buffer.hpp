@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Local buffers: registered memory as the elements of scatter/gather lists.
+// Local buffers: registered memory as scatter/gather elements.
 #pragma once
 
 #include <cerrno>
@@ -17,8 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Reports ERANGE when `count` from `offset` are not inside `size`, each in these units. True when
-/// they are.
+/// Reports ERANGE if `count` units from `offset` exceed `size` units. Returns true if they fit.
 [[nodiscard]] constexpr bool check_slice(on_failure policy, std::string_view verb,
                                          std::size_t offset, std::size_t count, std::size_t size,
                                          std::string_view units) {
@@ -41,13 +40,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// A part of an element that nothing checks.
+/// Returns a part of an element, unchecked.
 [[nodiscard]] constexpr ibv_sge unchecked_part(const ibv_sge& whole, std::size_t offset,
                                                std::uint32_t length) noexcept {
   return {whole.addr + offset, length, whole.lkey};
 }
 
-/// A part of an element, or an empty one. Reports ERANGE when it is not inside.
+/// Returns a part of an element. If the part exceeds it, reports ERANGE and returns an empty one.
 [[nodiscard]] constexpr ibv_sge checked_part(const ibv_sge& whole, std::size_t offset,
                                              std::size_t length, std::string_view verb,
                                              on_failure policy) {
@@ -57,29 +56,29 @@ namespace detail {
 
 }  // namespace detail
 
-/// A piece of registered memory that can be sent from (gathered): address, length, local key.
-/// Made by a memory_region. Trivially copyable; valid as long as the region.
+/// Registered memory to send from (gather): address, length, local key. A memory_region makes it.
+/// Trivially copyable. Valid as long as the region.
 class const_buffer {
  public:
-  /// The empty buffer: no bytes of no region.
+  /// Makes the empty buffer: no bytes, no region.
   constexpr const_buffer() noexcept = default;
   /// Views an element of the C API, unchecked.
   constexpr const_buffer(adopt_t, const ibv_sge& element) noexcept : element_{element} {}
 
-  /// As the device sees it: the virtual address, unless the region was given another.
+  /// Returns the address as the device sees it: the virtual address, unless the region has another.
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
-  /// In bytes.
+  /// Returns the size in bytes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
 
-  /// `length` bytes from `offset`. Reports ERANGE when they are not all inside.
+  /// Returns `length` bytes from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr const_buffer slice(std::size_t offset, std::size_t length,
                                              on_failure policy = throwing{}) const {
     return {adopt, detail::checked_part(element_, offset, length, "const_buffer::slice", policy)};
   }
-  /// A slice that nothing checks, for hot paths that have checked already.
+  /// Returns a slice without checks, for hot paths that have checked already.
   [[nodiscard]] constexpr const_buffer unchecked_slice(std::size_t offset,
                                                        std::uint32_t length) const noexcept {
     return {adopt, detail::unchecked_part(element_, offset, length)};
@@ -91,21 +90,21 @@ class const_buffer {
   ibv_sge element_{};
 };
 
-/// A piece of registered memory that can be received into (scattered). Converts to a const_buffer;
-/// a const_buffer never converts back.
+/// Registered memory to receive into (scatter) or send from. Converts to a const_buffer; a
+/// const_buffer never converts back.
 class mutable_buffer {
  public:
   constexpr mutable_buffer() noexcept = default;
   constexpr mutable_buffer(adopt_t, const ibv_sge& element) noexcept : element_{element} {}
 
-  /// As the device sees it: the virtual address, unless the region was given another.
+  /// Returns the address as the device sees it: the virtual address, unless the region has another.
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
 
-  // The same as those of const_buffer.
+  // As in const_buffer.
   [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
                                                on_failure policy = throwing{}) const {
     return {adopt, detail::checked_part(element_, offset, length, "mutable_buffer::slice", policy)};
@@ -125,7 +124,7 @@ class mutable_buffer {
 
 namespace detail {
 
-/// The longest element of a scatter/gather list.
+/// The maximum size of a scatter/gather element, in bytes.
 inline constexpr std::size_t max_buffer_size = std::numeric_limits<std::uint32_t>::max();
 
 template <class Buffer>
@@ -134,8 +133,9 @@ inline constexpr bool is_element =
     std::is_standard_layout_v<Buffer> && std::is_trivially_copyable_v<Buffer>;
 static_assert(is_element<const_buffer> && is_element<mutable_buffer>);
 
-/// A list of buffers as the C API takes it. Each buffer is pointer-interconvertible with its one
-/// member, so an array of them is read as an array of elements. The one such cast.
+/// Converts a list of buffers to the elements of the C API. Each buffer is pointer-interconvertible
+/// with its only member, so an array of buffers is read as an array of elements. This is the only
+/// such cast.
 template <class Buffer>
 [[nodiscard]] ibv_sge* native_elements(const Buffer* first) noexcept {
   static_assert(is_element<Buffer>);

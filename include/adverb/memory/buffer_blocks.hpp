@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks: registered memory cut into pieces of one size.
+// Blocks: registered memory cut into parts of equal size.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A region cut into blocks of one size, numbered from 0.
+/// A region cut into blocks of equal size, numbered from 0.
 template <class Buffer>
 class buffer_blocks {
  public:
@@ -20,10 +20,10 @@ class buffer_blocks {
       : address_{address}, count_{count}, block_size_{block_size}, key_{key} {}
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
-  /// In bytes.
+  /// Returns the size of one block in bytes.
   [[nodiscard]] std::uint32_t block_size() const noexcept { return block_size_; }
 
-  /// A block. An index that is out of range ends the program (ADVERB_HARDENING_FAST).
+  /// Returns a block. Aborts the program if `index` is out of range (ADVERB_HARDENING_FAST).
   [[nodiscard]] Buffer operator[](std::size_t index) const noexcept {
     if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
       if (index >= count_) [[unlikely]]

@@ -22,7 +22,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// "rxe0 dm", which has a number only where the provider tells one.
+/// Writes "rxe0 dm", and a number if the provider reports one.
 inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept {
   put_device(writer, memory->context).put(" dm");
   if ((memory->comp_mask & IBV_DM_MASK_HANDLE) != 0) writer.put(" ").decimal(memory->handle);
@@ -35,9 +35,9 @@ inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcep
   };
 }
 
-/// What can be done with device memory, whether it is owned, imported or referred to. The C struct
-/// does not tell its size: that is kept here. Thread safe, but two copies at a time of the same
-/// bytes are no more ordered than those of other memory.
+/// The operations of device memory, whether it is owned, imported or referred to. Holds the size,
+/// which the C struct lacks. Thread safe, but two concurrent copies of the same bytes are
+/// unordered, as in other memory.
 class device_memory_base : public handle_base<ibv_dm> {
  public:
   device_memory_base() noexcept = default;
@@ -45,11 +45,11 @@ class device_memory_base : public handle_base<ibv_dm> {
       : handle_base{memory}, size_{size} {}
 
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
-  /// In bytes.
+  /// Returns the size in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// What another process imports the memory by. Reports EOPNOTSUPP when the provider tells no such
-  /// number.
+  /// Returns the handle by which another process imports the memory. Fails with EOPNOTSUPP if the
+  /// provider reports no handle.
   [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "device_memory::handle";
     if (!detail::check_present(policy, verb, native_handle())) return {};
@@ -62,9 +62,10 @@ class device_memory_base : public handle_base<ibv_dm> {
     return static_cast<device_memory_handle>(usable ? native_handle()->handle : 0);
   }
 
-  /// Copies values into the memory, from the byte at `offset` on: an array, a container or a span
-  /// of trivially copyable values. Reports ERANGE when they do not fit. Some devices copy whole
-  /// words of 4 bytes only (EINVAL). Wraps: ibv_memcpy_to_dm(3).
+  /// Copies `values` into the memory, from the byte at `offset` on. `values` is an array, a
+  /// container or a span of trivially copyable values. Fails with ERANGE if they do not fit. Some
+  /// devices copy only whole words of 4 bytes, and fail with EINVAL otherwise.
+  /// Wraps: ibv_memcpy_to_dm(3).
   template <class Range>
   void store(std::uint64_t offset, const Range& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
@@ -76,8 +77,8 @@ class device_memory_base : public handle_base<ibv_dm> {
          });
   }
 
-  /// Copies values out of the memory, from the byte at `offset` on, into all of `values`. Reports
-  /// what `store` reports. Wraps: ibv_memcpy_from_dm(3).
+  /// Copies the memory, from the byte at `offset` on, into all of `values`. Fails like `store`.
+  /// Wraps: ibv_memcpy_from_dm(3).
   template <class Range>
   void load(std::uint64_t offset, Range&& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
@@ -114,13 +115,13 @@ class device_memory_base : public handle_base<ibv_dm> {
 
 }  // namespace detail
 
-/// Refers to device memory, own or imported, that something else keeps alive. Two words, to be
-/// passed by value.
+/// A non-owning reference to device memory, owned or imported, which must outlive the reference. It
+/// is two words; pass it by value.
 class device_memory_ref : public detail::reference_to<detail::device_memory_base> {
  public:
   using reference_to::reference_to;
 
-  /// Views memory of the C API, whose size has to be told.
+  /// Views memory of the C API, which has `size` bytes.
   device_memory_ref(adopt_t, ibv_dm* memory, std::size_t size) noexcept
       : reference_to{detail::device_memory_base{memory, size}} {}
 };
@@ -146,31 +147,31 @@ struct device_memory_traits {
 
 }  // namespace detail
 
-/// How device memory is made.
+/// The options of device memory.
 struct device_memory_options {
-  /// What its first address is a multiple of, in bytes: a power of two. Atomic operations need 8.
+  /// The alignment of the first address in bytes, a power of two. Atomic operations need 8.
   std::size_t alignment = 1;
 };
 
-/// Memory inside the device, which neither crosses the bus nor shows up in the process: it is
-/// copied to and from (`store`, `load`), or registered (memory_region::of_device_memory). The
-/// kernel does not free it (EBUSY) while a region of it is registered.
+/// Memory inside the device, which neither crosses the bus nor appears in the process. Copy to and
+/// from it (`store`, `load`), or register it (memory_region::of_device_memory). Destroying it fails
+/// with EBUSY while a region of it is registered.
 class [[nodiscard]] device_memory
     : public detail::owner<detail::device_memory_base, detail::device_memory_traits> {
  public:
   device_memory() noexcept = default;
 
-  /// Allocates `size` bytes: at most what the device has (`max_device_memory_size`) and others
-  /// left. Wraps: ibv_alloc_dm(3).
+  /// Allocates `size` bytes. The maximum is the free part of `max_device_memory_size`.
+  /// Wraps: ibv_alloc_dm(3).
   device_memory(context_ref context, std::size_t size, const device_memory_options& options = {},
                 on_failure policy = throwing{})
       : owner{adverb::adopt, make(context, size, options, policy), size} {}
 
-  /// The same with the default options and a policy.
+  /// Allocates `size` bytes with the default options.
   device_memory(context_ref context, std::size_t size, on_failure policy)
       : device_memory{context, size, {}, policy} {}
 
-  /// Takes over memory of the C API, whose size has to be told.
+  /// Takes ownership of memory of the C API, which has `size` bytes.
   device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
       : owner{adverb::adopt, memory, size} {}
 
@@ -188,7 +189,7 @@ class [[nodiscard]] device_memory
         std::error_code unknown;
         const device_attributes device = context.query_device(unknown);
         const std::uint64_t most = device.max_device_memory_size();
-        // A device without any says so by the code.
+        // The error code already reports a device without device memory.
         if (most != 0)
           detail::add_exceeded(
               problems, device,

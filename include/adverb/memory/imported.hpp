@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Objects that another process made, used here through a context that was imported from it. Only
-// the process that ends last destroys them: the others only forget them, which is what these owners
-// do.
+// Objects of another process, imported through a context that was imported from it.
+// Destroying these owners releases the local handle only. The process that ends last destroys the
+// objects.
 #pragma once
 
 #include <cstddef>
@@ -43,16 +43,17 @@ struct imported_device_memory_traits : device_memory_traits {
 
 }  // namespace detail
 
-/// A protection domain of another process. Destroying it only forgets it; the process that ends the
-/// domain for all releases it into an owner: `protection_domain{adopt, imported.release()}`.
+/// A protection domain of another process. Destroying it releases the local handle only. The
+/// process that ends last destroys the domain for all through an owner:
+/// `protection_domain{adopt, imported.release()}`.
 class [[nodiscard]] imported_protection_domain
     : public detail::owner<detail::protection_domain_base,
                            detail::imported_protection_domain_traits> {
  public:
   using owner::owner;
 
-  /// Imports the domain that is known by `handle` in a context that was imported from the process
-  /// which made it. Wraps: ibv_import_pd(3).
+  /// Imports the protection domain `handle`. `context` must be imported from the process that made
+  /// the domain. Wraps: ibv_import_pd(3).
   imported_protection_domain(context_ref context, protection_domain_handle handle,
                              on_failure policy = throwing{})
       : owner{adverb::adopt, detail::make_object(
@@ -64,15 +65,15 @@ class [[nodiscard]] imported_protection_domain
                                  detail::on_device(context.native_handle()), context)} {}
 };
 
-/// A memory region of another process: its memory cannot be reached from here, but work requests
-/// can use it. Destroying it only forgets it.
+/// A memory region of another process. Work requests can use it, but this process cannot access its
+/// memory. Destroying it releases the local handle only.
 class [[nodiscard]] imported_memory_region
     : public detail::owner<detail::memory_region_base, detail::imported_memory_region_traits> {
  public:
   imported_memory_region() noexcept = default;
 
-  /// Imports the region that is known by `handle` in the domain that was imported. The kernel tells
-  /// its keys and its size; its rights and device address the other process has to tell.
+  /// Imports the memory region `handle` into an imported protection domain. The kernel supplies its
+  /// keys and size. The other process must supply its rights and device address.
   /// Wraps: ibv_import_mr(3).
   imported_memory_region(protection_domain_ref domain, memory_region_handle handle,
                          access_rights rights, std::uint64_t device_address,
@@ -90,20 +91,20 @@ class [[nodiscard]] imported_memory_region
                   domain),
               rights, device_address} {}
 
-  /// Takes over a region that the C API imported.
+  /// Takes ownership of a region that the C API imported.
   imported_memory_region(adopt_t, ibv_mr* region, access_rights rights,
                          std::uint64_t device_address) noexcept
       : owner{adverb::adopt, region, rights, device_address} {}
 };
 
-/// Device memory that another process allocated. Destroying it only forgets it.
+/// Device memory of another process. Destroying it releases the local handle only.
 class [[nodiscard]] imported_device_memory
     : public detail::owner<detail::device_memory_base, detail::imported_device_memory_traits> {
  public:
   imported_device_memory() noexcept = default;
 
-  /// Imports the memory that is known by `handle` in a context that was imported; its size the
-  /// other process has to tell. Wraps: ibv_import_dm(3).
+  /// Imports the device memory `handle` into an imported context. The other process must supply its
+  /// size. Wraps: ibv_import_dm(3).
   imported_device_memory(context_ref context, device_memory_handle handle, std::size_t size,
                          on_failure policy = throwing{})
       : owner{adverb::adopt,
@@ -116,7 +117,7 @@ class [[nodiscard]] imported_device_memory
                   detail::on_device(context.native_handle()), context),
               size} {}
 
-  /// Takes over memory that the C API imported.
+  /// Takes ownership of device memory that the C API imported.
   imported_device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
       : owner{adverb::adopt, memory, size} {}
 };

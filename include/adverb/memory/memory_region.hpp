@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory regions: memory that is registered.
+// Memory regions: registered memory.
 #pragma once
 
 #include <cerrno>
@@ -47,24 +47,25 @@ struct memory_region_traits {
 /// descriptor.
 struct dmabuf_range {
   int file_descriptor;
-  /// Where in the dma-buf the region begins, and how long it is, in bytes.
+  /// The start of the region in the dma-buf, and its length, in bytes.
   std::uint64_t offset;
   std::size_t length;
-  /// What the device sees it at; it has to lie as far into a page as `offset`.
+  /// The address at which the device sees it. Its offset into a page must equal that of `offset`.
   std::uint64_t device_address = offset;
 };
 
-/// Memory that the device may reach, and the rights it was registered with (which the C struct
-/// does not keep). The memory itself is not owned: it has to outlive the region.
+/// Registered memory, which the device can access, and its access rights, which the C struct does
+/// not keep. Does not own the memory, which must outlive the region.
 class [[nodiscard]] memory_region
     : public detail::owner<detail::memory_region_base, detail::memory_region_traits> {
  public:
   memory_region() noexcept = default;
 
-  /// Registers memory: a container, an array, or `std::span{pointer, length}`. Unless rights are
-  /// given it can be written locally, or, when it is const, only read; const memory cannot be given
-  /// a right to write. Rights of peers to write need local_write too. With the right zero_based the
-  /// device sees the memory from address 0 on, and it has to begin at a page.
+  /// Registers memory: a container, an array, or `std::span{pointer, length}`. The default right is
+  /// local_write; none for const memory, which can only be read. Fails with EINVAL if the rights
+  /// would write const memory. Write and atomic rights of peers need local_write too. With the
+  /// right zero_based, the device sees the memory from address 0 on, and the memory must begin at a
+  /// page boundary.
   /// Wraps: ibv_reg_mr(3).
   template <registrable_memory Range>
   memory_region(protection_domain_ref domain, Range&& memory,
@@ -72,18 +73,19 @@ class [[nodiscard]] memory_region
                 on_failure policy = throwing{})
       : memory_region{registered(domain, detail::bytes_of(memory), rights, policy)} {}
 
-  /// The same with the default rights and a policy.
+  /// Registers memory with the default rights.
   template <registrable_memory Range>
   memory_region(protection_domain_ref domain, Range&& memory, on_failure policy)
       : memory_region{domain, memory, detail::default_rights<Range>(), policy} {}
 
-  /// The whole region, as `memory_region_ref::buffer`; not of a region that is about to die.
+  /// Returns the whole region as one buffer, like `memory_region_ref::buffer`. A compile error for
+  /// a temporary region.
   [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const& {
     return memory_region_base::buffer(policy);
   }
   mutable_buffer buffer(on_failure = throwing{}) const&& = delete;
 
-  /// Does not compile: says what memory is.
+  /// Fails to compile, with a message that lists the memory that can be registered.
   template <class Memory, class... Rest>
     requires(!registrable_memory<Memory>)
   memory_region(protection_domain_ref, Memory&&, const Rest&...) {
@@ -92,8 +94,8 @@ class [[nodiscard]] memory_region
                   "std::span: it has to outlive the region");
   }
 
-  /// Registers memory that the device, and so every buffer and peer, addresses from
-  /// `device_address` on. Both have to lie equally far into a page. Wraps: ibv_reg_mr_iova(3).
+  /// Registers memory that the device, every buffer and every peer address from `device_address`
+  /// on. Both addresses must have the same offset into a page. Wraps: ibv_reg_mr_iova(3).
   template <class Memory, class... Rest>
     requires(!registrable_memory<Memory>)
   static void with_device_address(protection_domain_ref, Memory&&, const Rest&...) {
@@ -108,9 +110,9 @@ class [[nodiscard]] memory_region
     return registered_at(domain, detail::bytes_of(memory), device_address, rights, policy);
   }
 
-  /// Registers all memory that the process has or will have, without pinning any (implicit
-  /// on-demand paging): the addresses of its buffers are those of the process. `buffer_of` makes
-  /// them. The device has to have on-demand paging. Wraps: ibv_reg_mr(3).
+  /// Registers all present and future memory of the process, without pinning any (implicit
+  /// on-demand paging). `buffer_of` makes its buffers, whose addresses are those of the process.
+  /// The device must support on-demand paging. Wraps: ibv_reg_mr(3).
   [[nodiscard]] static memory_region of_whole_address_space(
       protection_domain_ref domain, access_rights rights = access_right::local_write,
       on_failure policy = throwing{}) {
@@ -118,7 +120,7 @@ class [[nodiscard]] memory_region
                       rights | access_right::on_demand, policy);
   }
 
-  /// Registers memory of a dma-buf. Wraps: ibv_reg_dmabuf_mr(3).
+  /// Registers a part of a dma-buf. Wraps: ibv_reg_dmabuf_mr(3).
   [[nodiscard]] static memory_region of_dmabuf(protection_domain_ref domain,
                                                const dmabuf_range& range,
                                                access_rights rights = access_right::local_write,
@@ -139,8 +141,8 @@ class [[nodiscard]] memory_region
   }
 
   /// Registers `length` bytes of device memory from `offset` on. The region is zero-based: peers
-  /// address it from 0 on. It has to be destroyed before the device memory. Reports ERANGE when the
-  /// bytes are not all inside. Wraps: ibv_reg_dm_mr(3).
+  /// address it from 0 on. It must be destroyed before the device memory. Fails with ERANGE if the
+  /// bytes exceed the device memory. Wraps: ibv_reg_dm_mr(3).
   [[nodiscard]] static memory_region of_device_memory(
       protection_domain_ref domain, device_memory_ref memory, std::uint64_t offset,
       std::size_t length, access_rights rights = access_right::local_write,
@@ -172,8 +174,8 @@ class [[nodiscard]] memory_region
     return of_device_memory(domain, memory, 0, memory.size(), rights, policy);
   }
 
-  /// A region without memory: what is received into it is dropped, and what is sent from it is
-  /// zeros. It is as large as can be, and nothing can be handed out to peers.
+  /// Makes a region without memory: it drops what is received into it, and sends zeros. It has the
+  /// maximum size, and cannot be granted to peers.
   /// Wraps: ibv_alloc_null_mr(3).
   [[nodiscard]] static memory_region null(protection_domain_ref domain,
                                           on_failure policy = throwing{}) {
@@ -187,9 +189,9 @@ class [[nodiscard]] memory_region
             0, access_right::local_write, false};
   }
 
-  /// Takes over a region of the C API, which has to tell the rights it was registered with. The
-  /// device address is taken to be that of the memory, or 0 when it is zero_based; tell it where
-  /// the provider does not look at that flag.
+  /// Takes ownership of a region of the C API that was registered with `rights`. The device address
+  /// defaults to that of the memory, or to 0 if the region is zero_based. Pass the device address
+  /// if the provider ignores that flag.
   memory_region(adopt_t, ibv_mr* region, access_rights rights) noexcept
       : memory_region{adopt, region, rights,
                       region == nullptr || rights.contains(access_right::zero_based)
@@ -199,22 +201,22 @@ class [[nodiscard]] memory_region
                 std::uint64_t device_address) noexcept
       : memory_region{region, device_address, rights, false} {}
 
-  /// Changes the domain, the rights, or both. Buffers and remote buffers of the region may become
-  /// wrong: nobody may use it meanwhile, nor what was made of it before. When it fails, the
-  /// explanation tells whether the region is as it was; where it must not be used any more, it has
-  /// lost its rights, and only closing and destroying it makes sense. Wraps: ibv_rereg_mr(3).
+  /// Changes the protection domain, the rights, or both. Nothing may use the region, or a buffer
+  /// made from it, during the call. Buffers and remote buffers made before may become invalid. If
+  /// it fails, the explanation states whether the region is unchanged. If the region can no longer
+  /// be used, it loses its rights and can only be closed or destroyed. Wraps: ibv_rereg_mr(3).
   void reregister(const reregistration& changes, on_failure policy = throwing{}) {
     change(nullptr, changes, policy);
   }
-  /// Changes the memory, and what else is named. The device sees the new memory at the address that
-  /// the process has it at. The old one may go when this succeeds.
+  /// Changes the memory, and whatever `changes` names. The device sees the new memory at its
+  /// address in the process. The old memory may be freed if this succeeds.
   template <registrable_memory Range>
   void reregister(Range&& memory, const reregistration& changes = {},
                   on_failure policy = throwing{}) {
     const detail::byte_range moved = detail::bytes_of(memory);
     change(&moved, changes, policy);
   }
-  /// The same with nothing else and a policy.
+  /// Changes the memory only.
   template <registrable_memory Range>
   void reregister(Range&& memory, on_failure policy) {
     const detail::byte_range moved = detail::bytes_of(memory);
@@ -233,8 +235,8 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,
                                                 on_failure policy) {
-    // Not every provider looks at IBV_ACCESS_ZERO_BASED (rxe, for one, does not); the device
-    // address 0 means the same to all.
+    // Some providers (rxe, for one) ignore IBV_ACCESS_ZERO_BASED. Device address 0 means the same
+    // to all.
     // See docs/decisions.md, "Zero-based regions have device address 0".
     if (rights.contains(access_right::zero_based))
       return registered_at(domain, memory, 0, rights, policy);
@@ -350,7 +352,7 @@ class [[nodiscard]] memory_region
     }
   }
 
-  // Remembered for re-registration; fits beside the rights.
+  // Kept for re-registration; fits beside the rights.
   bool constant_memory_ = false;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What registered memory can be used for: the buffers that are cut from a region, and what a peer
-// is told of it.
+// The operations of registered memory: local buffers, and remote buffers for a peer.
 #pragma once
 
 #include <cerrno>
@@ -23,12 +22,12 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// "rxe0 mr 0x1234".
+/// Writes "rxe0 mr 0x1234".
 inline void put_region(text_writer& writer, const ibv_mr* region) noexcept {
   put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
 }
 
-/// A range of bytes that is about to become a buffer, checked.
+/// A range of bytes to check before it becomes a buffer.
 struct slice_request {
   byte_extent extent;
   std::size_t region_size;
@@ -59,9 +58,9 @@ struct slice_request {
   };
 }
 
-/// What can be done with registered memory, whether it is owned, imported or referred to. The C
-/// struct knows neither where the device sees the memory begin nor the rights it was registered
-/// with: these are kept here, and the key too, so that a slice reads nothing from elsewhere.
+/// The operations of registered memory, whether it is owned, imported or referred to. Holds the
+/// device address and the rights, which the C struct lacks. Also holds the local key, so that a
+/// slice reads no other memory.
 class memory_region_base : public handle_base<ibv_mr> {
  public:
   memory_region_base() noexcept = default;
@@ -75,38 +74,38 @@ class memory_region_base : public handle_base<ibv_mr> {
     return native_handle()->pd;
   }
 
-  /// The key for own work requests; every buffer of the region carries it.
+  /// Returns the key for local work requests. Every buffer of the region carries it.
   [[nodiscard]] adverb::lkey lkey() const noexcept { return lkey_; }
-  /// The key for a peer's work requests; `remote` hands it out together with the address.
+  /// Returns the key for a peer's work requests. `remote` returns it together with the address.
   [[nodiscard]] adverb::rkey rkey() const noexcept {
     return static_cast<adverb::rkey>(native_handle()->rkey);
   }
-  /// What another process imports the region by; it has to be told the device address and the
-  /// rights too.
+  /// Returns the handle by which another process imports the region. That process also needs the
+  /// device address and the rights.
   [[nodiscard]] memory_region_handle handle() const noexcept {
     return static_cast<memory_region_handle>(native_handle()->handle);
   }
-  /// In bytes.
+  /// Returns the size in bytes.
   [[nodiscard]] std::size_t size() const noexcept { return native_handle()->length; }
-  /// The first address, as the device and peers see it.
+  /// Returns the first address, as the device and peers see it.
   [[nodiscard]] std::uint64_t device_address() const noexcept { return device_address_; }
-  /// What it was registered with.
+  /// Returns the rights of the registration.
   [[nodiscard]] access_rights rights() const noexcept { return rights_; }
 
-  /// `length` bytes from `offset`, to receive into or send from. Reports ERANGE when they are not
-  /// inside the region or are more than 32 bits can count, EACCES when they may not be written.
+  /// Returns `length` bytes from `offset`, to receive into or send from. Fails with ERANGE if they
+  /// exceed the region or what 32 bits can count, and with EACCES if the region lacks local_write.
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
                                      on_failure policy = throwing{}) const {
     return checked<mutable_buffer>(offset, length, rights_.contains(access_right::local_write),
                                    policy);
   }
-  /// The same, only to send from.
+  /// Returns `length` bytes from `offset` as a buffer to send from. Fails with ERANGE like `slice`.
   [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
                                                  on_failure policy = throwing{}) const {
     return checked<adverb::const_buffer>(offset, length, true, policy);
   }
 
-  /// The whole region as one buffer.
+  /// Returns the whole region as one buffer. Fails like `slice`.
   [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const {
     return slice(0, size_or_zero(), policy);
   }
@@ -114,8 +113,8 @@ class memory_region_base : public handle_base<ibv_mr> {
     return const_slice(0, size_or_zero(), policy);
   }
 
-  /// Memory of the process that lies inside the region, to receive into or send from. Reports what
-  /// `slice` reports. The region has to be one of the process's memory.
+  /// Returns a buffer for process memory inside the region, to receive into or send from. Fails
+  /// like `slice`. The region must be of process memory.
   template <class T, std::size_t Extent>
   [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory,
                                          on_failure policy = throwing{}) const {
@@ -123,33 +122,35 @@ class memory_region_base : public handle_base<ibv_mr> {
                   "nothing is received into const memory: const_buffer_of sends from it");
     return slice(offset_of(memory.data()), memory.size_bytes(), policy);
   }
-  /// The same, only to send from.
+  /// Returns a buffer to send from, for process memory inside the region. Fails with ERANGE like
+  /// `slice`.
   template <class T, std::size_t Extent>
   [[nodiscard]] adverb::const_buffer const_buffer_of(std::span<T, Extent> memory,
                                                      on_failure policy = throwing{}) const {
     return const_slice(offset_of(memory.data()), memory.size_bytes(), policy);
   }
 
-  /// A slice that nothing checks, for hot paths that have checked already.
+  /// Returns a slice without checks, for hot paths that have checked already.
   [[nodiscard]] mutable_buffer unchecked_slice(std::size_t offset,
                                                std::uint32_t length) const noexcept {
     return {adopt, element(offset, length)};
   }
 
-  /// The region cut into blocks of `block_size` bytes; a shorter rest is left out. Reports what
-  /// `slice` reports for a block, and EINVAL for blocks of no bytes.
+  /// Cuts the region into blocks of `block_size` bytes, and omits a shorter rest. Fails like
+  /// `slice` of one block, and with EINVAL if `block_size` is 0.
   [[nodiscard]] buffer_blocks<mutable_buffer> blocks(std::size_t block_size,
                                                      on_failure policy = throwing{}) const {
     return cut(slice(0, block_size, policy), policy);
   }
-  /// The same, only to send from.
+  /// Cuts the region into blocks to send from. Otherwise like `blocks`.
   [[nodiscard]] buffer_blocks<adverb::const_buffer> const_blocks(
       std::size_t block_size, on_failure policy = throwing{}) const {
     return cut(const_slice(0, block_size, policy), policy);
   }
 
-  /// The whole region as a peer may use it. Reports EACCES when the region was not registered with
-  /// these rights, EINVAL when it is not aligned for atomic operations that it grants.
+  /// Returns the whole region as a buffer for a peer. Fails with EACCES if the region was
+  /// registered without these rights. Fails with EINVAL if it is misaligned for the atomic
+  /// operations that it grants.
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write>
   [[nodiscard]] remote_buffer<T, Rights> remote(on_failure policy = throwing{}) const {
@@ -176,7 +177,7 @@ class memory_region_base : public handle_base<ibv_mr> {
   }
 
  protected:
-  /// Says anew what is kept here, after the region itself changed.
+  /// Updates the stored values after the region itself changed.
   void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
     device_address_ = device_address;
     rights_ = rights;
@@ -188,7 +189,7 @@ class memory_region_base : public handle_base<ibv_mr> {
     return {device_address_ + offset, length, static_cast<std::uint32_t>(lkey_)};
   }
 
-  /// Where in the region an address of the process is; beyond its end when it is not inside.
+  /// Returns the offset of a process address in the region; beyond its end if it is outside.
   [[nodiscard]] std::size_t offset_of(const void* memory) const noexcept {
     if (!*this) return 0;
     return reinterpret_cast<std::uintptr_t>(memory) -
@@ -197,7 +198,7 @@ class memory_region_base : public handle_base<ibv_mr> {
 
   [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
 
-  /// The region as blocks like the first one, unless that could not be cut.
+  /// Cuts the region into blocks like `first`. Returns no blocks if making `first` failed.
   template <class Buffer>
   [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, on_failure policy) const {
     if (policy.failed()) return {};
@@ -235,14 +236,14 @@ class memory_region_base : public handle_base<ibv_mr> {
 
 }  // namespace detail
 
-/// Refers to registered memory, own or imported, that something else keeps alive. Three words, to
-/// be passed by value. It keeps what it was made from: after a re-registration it has to be made
-/// anew.
+/// A non-owning reference to registered memory, owned or imported, which must outlive the
+/// reference. It is three words; pass it by value. It holds a copy of the region's values: make it
+/// again after a re-registration.
 class memory_region_ref : public detail::reference_to<detail::memory_region_base> {
  public:
   using reference_to::reference_to;
 
-  /// Views a region of the C API, whose rights and first address have to be told.
+  /// Views a region of the C API, which has these rights and this first address.
   memory_region_ref(adopt_t, ibv_mr* region, access_rights rights,
                     std::uint64_t device_address) noexcept
       : reference_to{detail::memory_region_base{region, rights, device_address}} {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory windows: access of peers to a part of a region, granted and taken back without
-// registering anything.
+// Memory windows: grant and revoke a peer's access to a part of a region without a registration.
 #pragma once
 
 #include <cerrno>
@@ -31,7 +30,7 @@ struct memory_window_traits {
   }
 };
 
-/// Reports (through the policy) why a window cannot be bound so. True when it can.
+/// Reports, through the policy, the reasons why a window cannot be bound. Returns true if it can.
 inline bool check_window(on_failure policy, std::string_view verb, const window_request& request) {
   if (!check_present(policy, verb, request.window) ||
       !check_present(policy, verb, request.region.native_handle()))
@@ -42,7 +41,7 @@ inline bool check_window(on_failure policy, std::string_view verb, const window_
   });
 }
 
-/// Says why a window could not be allocated.
+/// Explains why a window could not be allocated.
 inline void explain_allocation(failure_description& description, context_ref context,
                                window_type type) {
   description.explain([&](text_writer& writer) {
@@ -60,7 +59,7 @@ inline void explain_allocation(failure_description& description, context_ref con
   });
 }
 
-/// Refuses (EINVAL) a window of the C API that is of another type. True when it fits.
+/// Reports EINVAL if a window of the C API is of another type. Returns true if it matches.
 inline bool check_type(on_failure policy, const ibv_mw* window, window_type type) {
   constexpr std::string_view verb = "memory window adoption";
   if (!check_present(policy, verb, window)) return false;
@@ -74,7 +73,7 @@ inline bool check_type(on_failure policy, const ibv_mw* window, window_type type
                         });
 }
 
-/// What can be done with a memory window, whether it is owned or referred to.
+/// The operations of a memory window, whether it is owned or referred to.
 template <window_type Type>
 class memory_window_base : public handle_base<ibv_mw> {
  public:
@@ -86,23 +85,23 @@ class memory_window_base : public handle_base<ibv_mw> {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
-  /// The key of the last bind that was posted.
+  /// Returns the key of the last posted bind.
   [[nodiscard]] rkey key() const noexcept { return static_cast<rkey>(native_handle()->rkey); }
 
-  /// A binding of a window of type 2 to `length` bytes of the region from `offset`, under the next
-  /// key of the window. Nothing is bound before it is posted:
+  /// Prepares a binding of a type 2 window to `length` bytes of the region from `offset`. The
+  /// binding has the next key of the window. It takes effect when it is posted:
   ///
   ///     const auto grant = window.prepare(region, 0, 4096);
   ///     pair.post(bind_window(grant), send(inline_data{grant.remote().encode()}));
   ///
-  /// The next key follows from that of the last bind that was posted. So post a binding, once,
-  /// before the next one of this window is prepared; and post `local_invalidate` of the one before
-  /// it, unless the peer has invalidated that.
+  /// The next key follows from that of the last posted bind. Post each binding once, before the
+  /// next one of this window is prepared. First post `local_invalidate` of the previous binding,
+  /// unless the peer has invalidated it.
   ///
-  /// Reports EACCES when the region was not registered with window_bind, or lacks local_write and
-  /// the window is to grant writing; EPERM for a region of another protection domain; ERANGE for
-  /// bytes outside the region; EINVAL for no bytes, for a zero_based region, and for an address
-  /// that atomics cannot use. Not thread safe. Wraps: ibv_inc_rkey(3).
+  /// Fails with EACCES if the region was registered without window_bind, or without local_write and
+  /// the window grants writing; with EPERM if the region is of another protection domain; with
+  /// ERANGE if the bytes exceed the region; with EINVAL for no bytes, for a zero_based region, and
+  /// for an address misaligned for atomics. Not thread safe. Wraps: ibv_inc_rkey(3).
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write>
   window_binding<Type, T, Rights> prepare(memory_region_ref region, std::size_t offset,
@@ -116,9 +115,9 @@ class memory_window_base : public handle_base<ibv_mw> {
     return {adopt, window, request.native(), static_cast<rkey>(ibv_inc_rkey(window->rkey)), key()};
   }
 
-  /// Gives the window back the key that it had before a bind or unbind that completed with an
-  /// error: the `previous_key()` of that bind, the `key()` of what was to be unbound. Without it
-  /// the window and the device disagree, and later binds fail too.
+  /// Restores the key that the window had before a bind or unbind that completed with an error.
+  /// `key` is the `previous_key()` of the failed bind, or the `key()` of the binding that was to be
+  /// unbound. Without this call the window and the device disagree, and later binds fail too.
   void restore_key(rkey key) const noexcept {
     native_handle()->rkey = static_cast<std::uint32_t>(key);
   }
@@ -129,8 +128,8 @@ class memory_window_base : public handle_base<ibv_mw> {
 template <window_type Type>
 class memory_window;
 
-/// Refers to a memory window of this type that something else keeps alive: as cheap as the pointer,
-/// to be passed by value.
+/// A non-owning reference to a memory window of this type, which must outlive the reference. It is
+/// the size of a pointer; pass it by value.
 template <window_type Type>
 class memory_window_ref : public detail::reference_to<detail::memory_window_base<Type>> {
   using operations = detail::reference_to<detail::memory_window_base<Type>>;
@@ -139,16 +138,16 @@ class memory_window_ref : public detail::reference_to<detail::memory_window_base
   memory_window_ref() noexcept = default;
   memory_window_ref(const memory_window<Type>& window) noexcept
       : operations{window.native_handle()} {}
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   memory_window_ref(const memory_window<Type>&&) = delete;
 
-  /// Views a window of the C API. Refuses (EINVAL) one of the other type.
+  /// Views a window of the C API. Fails with EINVAL if it is of the other type.
   memory_window_ref(adopt_t, ibv_mw* window, on_failure policy = throwing{})
       : operations{detail::check_type(policy, window, Type) ? window : nullptr} {}
 };
 
-/// A memory window: it gives peers access to a part of a region, through a key of its own, and
-/// takes it back, without the cost of registering. Allocated it is bound to nothing:
+/// A memory window: grants peers access to a part of a region through its own key, and revokes it,
+/// without the cost of a registration. A new window is not bound:
 ///
 ///     memory_window<window_type::two> window{domain};
 ///     const auto grant = window.prepare<std::byte, access_right::remote_write>(region, 0, 4096);
@@ -156,9 +155,9 @@ class memory_window_ref : public detail::reference_to<detail::memory_window_base
 ///     …
 ///     pair.post(local_invalidate(grant).signaled());
 ///
-/// Destroying it ends the access too. The region must outlive what is bound to it, and so must the
-/// queue pair that bound a window of type 2: on Soft-RoCE, destroying that pair first takes 50
-/// seconds and leaves the window with a pair that is gone.
+/// Destroying the window revokes the access too. The region must outlive the windows bound to it. A
+/// queue pair must outlive the type 2 windows that it bound: on Soft-RoCE, destroying it first
+/// takes 50 seconds and leaves the window with a destroyed queue pair.
 template <window_type Type>
 class [[nodiscard]] memory_window
     : public detail::owner<detail::memory_window_base<Type>, detail::memory_window_traits> {
@@ -167,7 +166,7 @@ class [[nodiscard]] memory_window
  public:
   memory_window() noexcept = default;
 
-  /// Wraps: ibv_alloc_mw(3), ibv_dealloc_mw(3).
+  /// Allocates a window. Wraps: ibv_alloc_mw(3), ibv_dealloc_mw(3).
   explicit memory_window(protection_domain_ref domain, on_failure policy = throwing{})
       : operations{adverb::adopt,
                    detail::make_object(
@@ -182,8 +181,8 @@ class [[nodiscard]] memory_window
                        },
                        domain)} {}
 
-  /// Takes over a window of the C API. Refuses (EINVAL) one of the other type, which then stays the
-  /// caller's.
+  /// Takes ownership of a window of the C API. Fails with EINVAL if it is of the other type; the
+  /// caller then keeps it.
   memory_window(adopt_t, ibv_mw* window, on_failure policy = throwing{})
       : operations{adverb::adopt, detail::check_type(policy, window, Type) ? window : nullptr} {}
 };

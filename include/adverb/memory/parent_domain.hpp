@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parent domains: a protection domain with a thread domain, or with an allocator for the provider.
+// Parent domains: a protection domain with a thread domain or an allocator for the provider.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,18 +11,19 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a parent domain adds to its protection domain; each may be left out.
+/// The additions of a parent domain to its protection domain, each optional.
 struct parent_domain_options {
-  /// Objects made in the parent domain take no locks: they belong to one thread at a time.
+  /// Objects made in the parent domain take no locks: only one thread at a time may use them.
   thread_domain_ref thread_domain = {};
-  /// Where the provider takes the memory of queues from: an lvalue of a provider_allocator.
+  /// The allocator for the provider's queue memory: an lvalue of a provider_allocator.
   provider_allocator_ref allocator = {};
 };
 
 namespace detail {
 
-/// The C struct tells neither the protection domain nor the thread domain, and not every provider
-/// refuses to deallocate one that still has a parent domain (mana counts none): they are noted.
+/// Gets the protection domain and the thread domain from the lifetime checker, because the C struct
+/// lacks them. Some providers deallocate either while a parent domain still uses it (mana counts no
+/// parent domains).
 struct parent_domain_traits : protection_domain_traits {
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
   template <class Function>
@@ -35,15 +36,15 @@ struct parent_domain_traits : protection_domain_traits {
 
 }  // namespace detail
 
-/// A protection domain that extends another one: usable wherever a protection domain is. What is
-/// made in it works together with what is made in the domain that it extends. Has to be destroyed
-/// before that domain, its thread domain and its allocator.
+/// A protection domain that extends another one, and is usable wherever a protection domain is.
+/// Objects made in it work together with objects of the domain that it extends. Destroy it before
+/// that domain, its thread domain and its allocator.
 class [[nodiscard]] parent_domain
     : public detail::owner<detail::protection_domain_base, detail::parent_domain_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_alloc_parent_domain(3).
+  /// Makes a parent domain that extends `domain`. Wraps: ibv_alloc_parent_domain(3).
   parent_domain(protection_domain_ref domain, const parent_domain_options& options,
                 on_failure policy = throwing{})
       : owner{adopt, make(domain, options, policy)} {}

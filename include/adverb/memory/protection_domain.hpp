@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Protection domains: what keeps the memory and the queue pairs of one user apart from another's.
+// Protection domains: separate the memory and queue pairs of one user from those of another.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,13 +10,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a protection domain can do, whether it is owned or referred to.
+/// The operations of a protection domain, whether it is owned or referred to.
 class protection_domain_base : public handle_base<ibv_pd> {
  public:
   using handle_base::handle_base;
 
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
-  /// What another process imports the domain by.
+  /// Returns the handle by which another process imports the domain.
   [[nodiscard]] protection_domain_handle handle() const noexcept {
     return static_cast<protection_domain_handle>(native_handle()->handle);
   }
@@ -24,8 +24,8 @@ class protection_domain_base : public handle_base<ibv_pd> {
 
 }  // namespace detail
 
-/// Refers to a protection domain that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// A non-owning reference to a protection domain, which must outlive the reference. It is the size
+/// of a pointer; pass it by value.
 class protection_domain_ref : public detail::reference_to<detail::protection_domain_base> {
  public:
   using reference_to::reference_to;
@@ -33,7 +33,7 @@ class protection_domain_ref : public detail::reference_to<detail::protection_dom
 
 namespace detail {
 
-/// "rxe0 pd 3".
+/// Writes "rxe0 pd 3".
 inline void put_domain(text_writer& writer, const ibv_pd* domain) noexcept {
   put_device(writer, domain->context).put(" pd ").decimal(domain->handle);
 }
@@ -60,7 +60,7 @@ class [[nodiscard]] protection_domain
  public:
   using owner::owner;
 
-  /// Wraps: ibv_alloc_pd(3).
+  /// Allocates a protection domain. Wraps: ibv_alloc_pd(3).
   explicit protection_domain(context_ref context, on_failure policy = throwing{})
       : owner{adverb::adopt,
               detail::make_object(

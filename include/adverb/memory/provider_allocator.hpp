@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a provider takes the memory of its queues from, when the program wants to say so.
+// A custom allocator for the queue memory of a provider.
 #pragma once
 
 #include <concepts>
@@ -13,11 +13,10 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What an allocator answers a provider: memory, that there is none, or that the provider shall
-/// allocate as it does without.
+/// The answer of an allocator to a provider: memory, a failure, or a request to allocate as usual.
 class provider_allocation {
  public:
-  /// This memory; null means that there is none.
+  /// Answers with `memory`; null means that there is none.
   constexpr explicit provider_allocation(void* memory) noexcept : memory_{memory} {}
   [[nodiscard]] static constexpr provider_allocation failed() noexcept {
     return provider_allocation{nullptr};
@@ -26,18 +25,18 @@ class provider_allocation {
     return provider_allocation{IBV_ALLOCATOR_USE_DEFAULT};
   }
 
-  /// As the C API has it.
+  /// Returns the pointer for the C API.
   [[nodiscard]] constexpr void* native() const noexcept { return memory_; }
 
  private:
   void* memory_;
 };
 
-/// An object that a provider can take memory from. `allocate` gets a size and an alignment in
-/// bytes, and what the memory is for (a number of the provider's own; the upper half names the
-/// driver). The memory has to be zero, and must not be copied on write after a fork: anonymous
-/// shared memory, or madvise(MADV_DONTFORK). `deallocate` gets back what was allocated, and never a
-/// default.
+/// An object that allocates memory for a provider. `allocate` gets a size and an alignment in
+/// bytes, and the purpose of the memory (a number of the provider's own; the upper half names the
+/// driver). The memory must be zeroed, and must not be copied on write after a fork: use anonymous
+/// shared memory or madvise(MADV_DONTFORK). `deallocate` gets memory that `allocate` returned, and
+/// never a default.
 template <class T>
 concept provider_allocator = requires(T& allocator, void* memory) {
   {
@@ -46,10 +45,10 @@ concept provider_allocator = requires(T& allocator, void* memory) {
   { allocator.deallocate(memory, std::uint64_t{}) } noexcept;
 };
 
-/// Refers to an allocator, which has to outlive the domain that it is given to.
+/// A reference to an allocator, which must outlive the parent domain that uses it.
 class provider_allocator_ref {
  public:
-  /// None: the provider allocates as it always does.
+  /// Makes an empty reference: the provider allocates as usual.
   constexpr provider_allocator_ref() noexcept = default;
 
   template <class Allocator>
@@ -64,14 +63,14 @@ class provider_allocator_ref {
         "std::uint64_t resource_type) noexcept, which returns a provider_allocation, and "
         "deallocate(void*, std::uint64_t resource_type) noexcept");
   }
-  /// An allocator that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary allocator.
   template <class Allocator>
     requires(!std::same_as<std::remove_cv_t<Allocator>, provider_allocator_ref>)
   provider_allocator_ref(const Allocator&&) = delete;
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
 
-  /// Puts the allocator into what a parent domain is made from.
+  /// Writes the allocator into the attributes of a parent domain.
   void install(ibv_parent_domain_init_attr& attributes) const noexcept {
     if (object_ == nullptr) return;
     attributes.comp_mask |=
@@ -91,7 +90,7 @@ class provider_allocator_ref {
     if constexpr (provider_allocator<Allocator>)
       return static_cast<Allocator*>(object)->allocate(size, alignment, resource_type).native();
     else
-      return nullptr;  // The constructor has said what is wrong.
+      return nullptr;  // The static_assert of the constructor has failed.
   }
   template <class Allocator>
   static void deallocate(ibv_pd*, void* object, void* memory,

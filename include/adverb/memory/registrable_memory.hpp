@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory of the process that can be registered.
+// Process memory that can be registered.
 #pragma once
 
 #include <concepts>
@@ -26,8 +26,8 @@ concept registrable_memory =
 
 namespace detail {
 
-/// Memory as the C API takes it, all of it mutable; that const memory is never written is checked
-/// before.
+/// Memory as the C API takes it, without const. An earlier check ensures that const memory is never
+/// written.
 struct byte_range {
   void* begin;
   std::size_t length;
@@ -47,7 +47,7 @@ template <class Range>
           std::size(memory) * sizeof(element), std::is_const_v<element>};
 }
 
-/// What memory can be registered with when nothing is said.
+/// Returns the default rights: local_write, or none for const memory.
 template <class Range>
 [[nodiscard]] constexpr access_rights default_rights() noexcept {
   using element = std::remove_reference_t<decltype(*std::data(std::declval<Range&>()))>;
@@ -57,7 +57,7 @@ template <class Range>
     return access_right::local_write;
 }
 
-/// Why const memory is not registered; says nothing when it can be.
+/// Explains why const memory cannot be registered. Writes nothing if it can.
 inline void explain_constant(text_writer& writer, bool constant, access_rights rights) noexcept {
   if (!constant || !rights.intersects(writing_rights)) return;
   writer.put("the memory is const, and ").put(rights & writing_rights).put(" would change it");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Remote buffers: a peer's memory, with what may be done with it in the type.
+// Remote buffers: a peer's memory, with its access rights in the type.
 #pragma once
 
 #include <array>
@@ -19,13 +19,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// `size()` elements of `T` in the memory of a peer, for the one-sided operations: made by
-/// `memory_region::remote` where the memory is, sent to the peer as bytes, and decoded there.
+/// `size()` elements of `T` in the memory of a peer, for one-sided operations. The side that has
+/// the memory makes it with `memory_region::remote` and sends it as bytes; its peer decodes them.
 ///
-/// `Rights` are the remote rights that the key carries. It converts to a buffer with fewer rights,
-/// never with more. A request starts at its first byte and moves as much as its local buffers hold;
-/// whether that fits is checked by the device, against the peer's whole region. Trivially copyable.
-/// The memory is not owned and cannot be checked from here: that is the device's work.
+/// `Rights` are the remote rights of the key. It converts to a buffer with fewer rights, never with
+/// more. A request starts at its first byte and moves as much as its local buffers hold. Only the
+/// device checks whether that fits, against the peer's whole region. Does not own the memory.
+/// Trivially copyable.
 ///
 /// Wire format (`encode`, `decode`): 24 bytes, all numbers little-endian.
 ///
@@ -47,15 +47,15 @@ class remote_buffer {
   static constexpr access_rights rights = Rights;
   static constexpr std::size_t encoded_size = 24;
 
-  /// No memory at all.
+  /// Makes an empty buffer.
   constexpr remote_buffer() noexcept = default;
 
-  /// From the parts, as a protocol of another program delivers them; unchecked.
+  /// Makes a buffer from its parts, unchecked, for instance from the protocol of another program.
   constexpr remote_buffer(adopt_t, std::uint64_t address, std::size_t size,
                           adverb::rkey key) noexcept
       : address_{address}, size_{size}, key_{key} {}
 
-  /// From a buffer that grants more.
+  /// Converts from a buffer that grants more rights.
   template <access_rights Other>
     requires(Other != Rights)
   constexpr remote_buffer(const remote_buffer<T, Other>& other) noexcept
@@ -64,15 +64,15 @@ class remote_buffer {
                   "a remote buffer cannot be converted to one with more rights");
   }
 
-  /// The address in the peer's memory.
+  /// Returns the address in the peer's memory.
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return address_; }
-  /// In elements.
+  /// Returns the number of elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
   [[nodiscard]] constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
   [[nodiscard]] constexpr adverb::rkey key() const noexcept { return key_; }
 
-  /// `count` elements from `offset`. Reports ERANGE when they are not all inside.
+  /// Returns `count` elements from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr remote_buffer slice(std::size_t offset, std::size_t count,
                                               on_failure policy = throwing{}) const {
     if (!detail::check_slice(policy, "remote_buffer::slice", offset, count, size_, "elements"))
@@ -80,20 +80,20 @@ class remote_buffer {
     return unchecked_slice(offset, count);
   }
 
-  /// A slice that nothing checks, for hot paths that have checked already.
+  /// Returns a slice without checks, for hot paths that have checked already.
   [[nodiscard]] constexpr remote_buffer unchecked_slice(std::size_t offset,
                                                         std::size_t count) const noexcept {
     return {adopt, address_ + offset * sizeof(T), count, key_};
   }
 
-  /// One element. Reports ERANGE when it is not inside.
+  /// Returns one element. Fails with ERANGE if `index` is outside the buffer.
   [[nodiscard]] constexpr remote_buffer at(std::size_t index,
                                            on_failure policy = throwing{}) const {
     return slice(index, 1, policy);
   }
 
-  /// The same memory as elements of another type: as many as fit. Reports EINVAL when it grants
-  /// atomic operations and its address is not a multiple of 8, which these need.
+  /// Returns the same memory as elements of another type, as many as fit. Fails with EINVAL if the
+  /// buffer grants atomic operations and its address is not a multiple of 8.
   template <class Other>
   [[nodiscard]] constexpr remote_buffer<Other, Rights> as(on_failure policy = throwing{}) const {
     if (!detail::is_aligned_for(Rights, address_)) [[unlikely]] {
@@ -106,7 +106,7 @@ class remote_buffer {
     return {adopt, address_, size_bytes() / sizeof(Other), key_};
   }
 
-  /// The bytes to send to a peer.
+  /// Returns the bytes to send to a peer.
   [[nodiscard]] constexpr std::array<std::byte, encoded_size> encode() const noexcept {
     std::array<std::byte, encoded_size> bytes{};
     detail::store_little_endian<0, std::uint64_t>(bytes, address_);
@@ -116,9 +116,9 @@ class remote_buffer {
     return bytes;
   }
 
-  /// From the bytes that a peer sent. Refuses (EACCES) a buffer that does not grant `Rights`, and
-  /// (EPROTO) one that does not hold whole elements, that wraps around the address space, or whose
-  /// elements are not aligned where atomics need it.
+  /// Decodes the bytes that a peer sent. Fails with EACCES if the buffer does not grant `Rights`.
+  /// Fails with EPROTO if it does not hold whole elements, wraps around the address space, or is
+  /// misaligned for atomics that it grants.
   [[nodiscard]] static constexpr remote_buffer decode(
       std::span<const std::byte, encoded_size> bytes, on_failure policy = throwing{}) {
     const auto address = detail::load_little_endian<0, std::uint64_t>(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changing a region that is registered: what can be changed, and what is left when it fails.
+// Changes of a registered region, and its state after a failure.
 #pragma once
 
 #include <cerrno>
@@ -15,27 +15,27 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a region is given anew; what is left out stays.
+/// The changes of a region. Omitted members leave it unchanged.
 struct reregistration {
-  /// Another domain of the same device.
+  /// Another protection domain of the same device.
   protection_domain_ref domain = {};
   std::optional<access_rights> rights = {};
 };
 
 namespace detail {
 
-/// What a region is to become.
+/// A change of a region that is to be attempted.
 struct reregistration_attempt {
   ibv_mr* region;
-  /// Null when it stays where it is.
+  /// Null if the memory does not change.
   const byte_range* memory;
   reregistration changes;
   access_rights rights;
   bool constant;
-  /// The region as it is.
+  /// Whether the region is zero_based now.
   bool zero_based;
 
-  /// Why it is not even tried; says nothing when it can be.
+  /// Explains why the change is not even attempted. Writes nothing if it can be.
   void explain(text_writer& writer) const noexcept {
     if (memory == nullptr && !changes.domain && !changes.rights)
       writer.put("there is nothing to change");
@@ -49,7 +49,7 @@ struct reregistration_attempt {
       explain_constant(writer, constant, rights);
   }
 
-  /// As ibv_rereg_mr takes it: what is not changed has to be zero.
+  /// Calls ibv_rereg_mr, which needs zero for unchanged arguments.
   [[nodiscard]] int run() const noexcept {
     return ibv_rereg_mr(region,
                         (memory != nullptr ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
@@ -61,19 +61,19 @@ struct reregistration_attempt {
   }
 };
 
-/// What is left of a region after ibv_rereg_mr, and the words for it.
+/// The state of a region after ibv_rereg_mr, and its explanation.
 struct reregistration_outcome {
   bool changed;
   bool usable;
   std::string_view words;
 };
 
-/// Of the number that it returned, and of errno.
+/// Returns the outcome for a result of ibv_rereg_mr and its errno.
 [[nodiscard]] constexpr reregistration_outcome outcome_of_reregistration(int result,
                                                                          int error) noexcept {
   if (result == 0) return {.changed = true, .usable = true, .words = {}};
-  // libibverbs calls the region unusable then too, but nothing has touched it; what is lacking is
-  // said by the code.
+  // libibverbs reports the region as unusable in this case too, but nothing has changed it. The
+  // code alone explains the missing feature.
   // See docs/decisions.md, "An unsupported re-registration keeps the region".
   if (is_unsupported(error)) return {.changed = false, .usable = true, .words = {}};
   switch (result) {

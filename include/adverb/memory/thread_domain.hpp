@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Thread domains: the promise that objects are used by one thread at a time.
+// Thread domains: the promise that only one thread at a time uses certain objects.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -10,7 +10,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a thread domain can do, whether it is owned or referred to.
+/// The operations of a thread domain, whether it is owned or referred to.
 class thread_domain_base : public handle_base<ibv_td> {
  public:
   using handle_base::handle_base;
@@ -20,8 +20,8 @@ class thread_domain_base : public handle_base<ibv_td> {
 
 }  // namespace detail
 
-/// Refers to a thread domain that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A non-owning reference to a thread domain, which must outlive the reference. It is the size of a
+/// pointer; pass it by value.
 class thread_domain_ref : public detail::reference_to<detail::thread_domain_base> {
  public:
   using reference_to::reference_to;
@@ -44,14 +44,14 @@ struct thread_domain_traits {
 
 }  // namespace detail
 
-/// A thread domain: objects that are made in a parent_domain with it take no locks, and so belong
-/// to one thread at a time, all of them together. Has to outlive its parent domains.
+/// A thread domain. Objects made in a parent_domain with it take no locks, so only one thread at a
+/// time may use any of them. It must outlive its parent domains.
 class [[nodiscard]] thread_domain
     : public detail::owner<detail::thread_domain_base, detail::thread_domain_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_alloc_td(3).
+  /// Allocates a thread domain. Wraps: ibv_alloc_td(3).
   explicit thread_domain(context_ref context, on_failure policy = throwing{})
       : owner{adverb::adopt, detail::make_object(
                                  policy, "ibv_alloc_td",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a memory window is bound to, and whether it can be.
+// Bindings of memory windows, and their checks.
 #pragma once
 
 #include <cerrno>
@@ -15,14 +15,14 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What binds a memory window, and takes it back.
+/// The type of a memory window, which determines how it is bound and invalidated.
 enum class window_type : std::uint32_t {
   /// Bound and unbound by a call: `queue_pair.bind(window, …)`. Every queue pair of the protection
   /// domain may use it.
   one = IBV_MW_TYPE_1,
-  /// Bound by a work request, `bind_window(…)`; taken back by one, of this side or of the peer:
-  /// `local_invalidate(…)`, `send_with_invalidate(…)`. Only the queue pair that bound it may use
-  /// it.
+  /// Bound by a work request, `bind_window(…)`. Invalidated by a work request of this side or of
+  /// the peer: `local_invalidate(…)`, `send_with_invalidate(…)`. Only the queue pair that bound it
+  /// may use it.
   two = IBV_MW_TYPE_2,
 };
 
@@ -38,17 +38,17 @@ enum class window_type : std::uint32_t {
 }
 
 namespace detail {
-/// The rights that a window can give a peer: fewer than a region can.
+/// The rights that a window can grant to a peer: fewer than a region can.
 inline constexpr access_rights window_rights =
     access_right::remote_read | access_right::remote_write | access_right::remote_atomic;
 }  // namespace detail
 
-/// A memory window over a part of a region: its key, and what the peer may do with it, which is
-/// `remote()`. Made by `queue_pair.bind` for a window of type 1, which is then bound; made by
-/// `memory_window.prepare` for one of type 2, which is bound by posting `bind_window(…)`.
+/// A binding of a memory window to a part of a region. `remote()` returns the buffer for the peer.
+/// For a type 1 window, `queue_pair.bind` returns a binding that is in effect. For a type 2 window,
+/// `memory_window.prepare` returns a binding that takes effect when `bind_window(…)` is posted.
 ///
-/// A value that refers to the window and to the region: both have to be there when it is posted or
-/// unbound. Empty by default, and when it could not be made.
+/// A value that refers to the window and to the region: both must exist when it is posted or
+/// unbound. Empty by default, and if it could not be made.
 template <window_type Type, class T = std::byte,
           access_rights Rights = access_right::remote_read | access_right::remote_write>
 class [[nodiscard]] window_binding {
@@ -63,24 +63,24 @@ class [[nodiscard]] window_binding {
   static constexpr window_type type = Type;
 
   constexpr window_binding() noexcept = default;
-  /// Of a window of the C API, from the parts; unchecked.
+  /// Makes a binding of a C API window from its parts, unchecked.
   constexpr window_binding(adopt_t, ibv_mw* window, const ibv_mw_bind_info& info, rkey key,
                            rkey previous_key) noexcept
       : window_{window}, info_{info}, key_{key}, previous_key_{previous_key} {}
 
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return window_ != nullptr; }
 
-  /// What the peer is to be given. Through a zero_based window it addresses the memory from 0 on.
-  /// Valid for the peer as soon as the bind is done; a send that is posted to the same queue pair
-  /// behind the bind arrives in time.
+  /// Returns the buffer for the peer. Through a zero_based window, the peer addresses the memory
+  /// from 0 on. Valid for the peer once the bind is done. A send that is posted to the same queue
+  /// pair after the bind arrives in time.
   [[nodiscard]] constexpr remote_buffer<T, Rights - access_right::zero_based> remote()
       const noexcept {
     return {adopt, Rights.contains(access_right::zero_based) ? 0 : info_.addr,
             static_cast<std::size_t>(info_.length / sizeof(T)), key_};
   }
-  /// The key that the window has when it is bound.
+  /// Returns the key of the window once it is bound.
   [[nodiscard]] constexpr rkey key() const noexcept { return key_; }
-  /// The key that the window had before: what to restore when the bind fails.
+  /// Returns the previous key of the window, to be restored if the bind fails.
   [[nodiscard]] constexpr rkey previous_key() const noexcept { return previous_key_; }
 
   [[nodiscard]] constexpr ibv_mw* native_window() const noexcept { return window_; }
@@ -95,18 +95,18 @@ class [[nodiscard]] window_binding {
 
 namespace detail {
 
-/// A window that is about to be bound. The device would say that something is wrong, in a
-/// completion; this says what, and where the mistake is.
+/// A bind to check before it is posted. The device would report an error completion without the
+/// reason; this check explains the problem at the call.
 struct window_request {
   const ibv_mw* window;
   memory_region_ref region;
   std::size_t offset;
   std::size_t length;
   access_rights rights;
-  /// That of the queue pair, where it is known.
+  /// The protection domain of the queue pair, if known.
   const ibv_pd* queue_pair_domain = nullptr;
 
-  /// Calls `found(errno, write)` for each thing that is wrong.
+  /// Calls `found(errno, write)` for each problem.
   template <class Found>
   void for_each_problem(const Found& found) const {
     const access_rights writing = rights & writing_rights;
@@ -140,7 +140,7 @@ struct window_request {
       found(EINVAL, [](text_writer& writer) { writer.put(unaligned_for_atomics); });
   }
 
-  /// The errno of the first problem, or 0.
+  /// Returns the errno of the first problem, or 0.
   [[nodiscard]] int error() const {
     int first = 0;
     for_each_problem([&](int number, const auto&) {
@@ -161,8 +161,8 @@ struct window_request {
   }
 
  private:
-  /// A parent domain has the number of the domain that it extends, and what is made in one works in
-  /// the other.
+  /// Returns whether objects of the two domains work together. A parent domain has the number of
+  /// the domain that it extends.
   [[nodiscard]] static bool are_one(const ibv_pd* domain, const ibv_pd* other) noexcept {
     return domain->context == other->context && domain->handle == other->handle;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses: the way to a port of a peer.
+// Addresses: the path to a port of a peer.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,33 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The part of an address that crosses subnets (the GRH). Links over Ethernet (RoCE) always need
-/// it.
+/// The part of an address that crosses subnets (the GRH). Required on Ethernet (RoCE).
 struct global_route {
   adverb::gid destination{};
-  /// The own GID that packets come from, as an index into the table of the port.
+  /// Local source GID, as an index into the table of the port.
   gid_index source{};
   /// 20 bits.
   std::uint32_t flow_label = 0;
   std::uint8_t hop_limit = 64;
   std::uint8_t traffic_class = 0;
 
-  /// The UDP port that RoCE v2 packets with this flow label come from, by which routers choose
-  /// among equal ways. Wraps: ibv_flow_label_to_udp_sport(3).
+  /// Returns the UDP source port of RoCE v2 packets with this flow label. Routers use it to choose
+  /// among equal paths. Wraps: ibv_flow_label_to_udp_sport(3).
   [[nodiscard]] std::uint16_t udp_source_port() const noexcept {
     return ibv_flow_label_to_udp_sport(flow_label);
   }
 };
 
-/// The way to a peer's port, from a port of this device.
+/// The path from a port of this device to a port of the peer.
 struct address {
-  /// The own port.
+  /// Local port.
   port_number port{1};
-  /// The peer's LID; 0 on Ethernet.
+  /// LID of the peer; 0 on Ethernet.
   lid destination{};
   adverb::service_level service_level{};
-  /// The low bits of the own LID, where a port has several.
+  /// Low bits of the local LID, if the port has several.
   std::uint8_t source_path_bits = 0;
-  /// The rate to keep to.
+  /// Maximum static rate.
   rate static_rate = rate::unlimited;
   std::optional<global_route> route{};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Address handles: addresses that datagrams are sent to.
+// Address handles: the destinations of datagrams.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What an address handle can do, whether it is owned or referred to.
+/// Operations on an address handle, owned or referenced.
 class address_handle_base : public handle_base<ibv_ah> {
  public:
   using handle_base::handle_base;
@@ -24,8 +24,8 @@ class address_handle_base : public handle_base<ibv_ah> {
 
 }  // namespace detail
 
-/// Refers to an address handle that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// Refers to an address handle that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class address_handle_ref : public detail::reference_to<detail::address_handle_base> {
  public:
   using reference_to::reference_to;
@@ -48,18 +48,19 @@ struct address_handle_traits {
 
 }  // namespace detail
 
-/// An address handle: it has to live until every send that uses it has completed. Thread safe.
+/// Owns an address handle. It must live until every send that uses it has completed. Thread safe.
 class [[nodiscard]] address_handle
     : public detail::owner<detail::address_handle_base, detail::address_handle_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_create_ah(3).
+  /// Creates an address handle for an address. Wraps: ibv_create_ah(3).
   address_handle(protection_domain_ref domain, const address& destination,
                  on_failure policy = throwing{})
       : owner{make(domain, destination.native(), policy)} {}
 
-  /// The way back to who sent a datagram: see `address_of_sender`. Wraps: ibv_create_ah_from_wc(3).
+  /// Creates an address handle for the sender of a datagram: see `address_of_sender`.
+  /// Wraps: ibv_create_ah_from_wc(3).
   address_handle(protection_domain_ref domain, port_number port, const completion& received,
                  const global_route_header& header, on_failure policy = throwing{})
       : owner{make(domain, port, received, header, policy)} {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The way back to who sent a datagram.
+// The address of the sender of a datagram.
 #pragma once
 
 #include <cstring>
@@ -15,8 +15,8 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// The own GID to answer somebody with: the best one of the same address family; the empty one when
-/// there is none.
+/// Returns the local GID to answer a sender from: the best one of the same address family, or the
+/// empty GID if there is none.
 [[nodiscard]] inline gid gid_to_answer_from(context_ref context, port_number port,
                                             const gid& sender) {
   std::error_code unknown;
@@ -31,8 +31,8 @@ namespace detail {
   return best;
 }
 
-/// The header as the C API wants it to answer from it: one that was sent to a multicast group as
-/// if it had been sent to an own GID, because a group is no address to answer from.
+/// Returns the header in the form that the C API needs for an answer. Replaces the destination of a
+/// multicast datagram by a local GID, because a group cannot be the source of an answer.
 [[nodiscard]] inline ibv_grh header_to_answer(context_ref context, port_number port,
                                               const global_route_header& header) {
   ibv_grh native = header.native();
@@ -40,7 +40,7 @@ namespace detail {
   const gid own = gid_to_answer_from(context, port, header.source());
   if (own.is_empty()) return native;
   if (header.is_ipv4()) {
-    // With nothing before it that looks like IPv6, its checksum is not looked at.
+    // Without anything before it that looks like IPv6, the checksum is not examined.
     std::memset(&native, 0, grh_size / 2);
     std::memcpy(native.dgid.raw + 12, own.bytes().data() + 12, 4);
   } else {
@@ -49,7 +49,7 @@ namespace detail {
   return native;
 }
 
-/// Adds why no way back was found.
+/// Adds the reason why the sender has no address.
 inline void explain_sender(failure_description& description, context_ref context, port_number port,
                            const completion& received, const global_route_header& header) {
   on_port(context.native_handle(), port)(description);
@@ -74,10 +74,10 @@ inline void explain_sender(failure_description& description, context_ref context
 
 }  // namespace detail
 
-/// The way back to who sent a datagram: `received` is its completion, and `header` the start of the
-/// buffer that it came in (not looked at when the completion says that no header came). The answer
-/// goes out from the GID that the datagram was sent to; when that was a multicast group, from the
-/// best own GID of the same address family. The queue pair to answer to is
+/// Returns the address of the sender of a datagram. `received` is the completion of the datagram,
+/// and `header` the start of its buffer (ignored if the completion reports no header). The answer
+/// leaves from the GID to which the datagram was sent; if that was a multicast group, from the best
+/// local GID of the same address family. Answer to the queue pair
 /// `received.success().receive().source_queue_pair()`. Wraps: ibv_init_ah_from_wc(3).
 [[nodiscard]] inline address address_of_sender(context_ref context, port_number port,
                                                const completion& received,

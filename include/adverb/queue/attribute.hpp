@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a transition can set, as the bits of ibv_modify_qp.
+/// Attributes that a transition can set, as the bits of ibv_modify_qp.
 enum class qp_attribute : std::uint32_t {
   state = IBV_QP_STATE,
   current_state = IBV_QP_CUR_STATE,
@@ -35,7 +35,7 @@ enum class qp_attribute : std::uint32_t {
   path_migration_state = IBV_QP_PATH_MIG_STATE,
   remote_queue_pair = IBV_QP_DEST_QPN,
   rate_limit = IBV_QP_RATE_LIMIT,
-  /// Of adverb: the GID that is announced to the peer. Not a bit of ibv_modify_qp.
+  /// Defined by adverb: the GID that is announced to the peer. Not a bit of ibv_modify_qp.
   source_gid = 1U << 31,
 };
 template <>

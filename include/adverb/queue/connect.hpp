@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From INIT to RTS in one step, and back when it fails.
+// The transition from INIT to RTS in one call, and back on failure.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The options of `connect` on a transport: what it has, and no more. What is left out has the
-/// defaults of `transition`. Transports without a connection have none.
+/// The options of `connect` that a transport has. Omitted options have the defaults of
+/// `transition`. Transports without a connection have no options.
 template <transport Transport>
 struct rtr_rts_attributes {};
 
@@ -90,8 +90,8 @@ template <transport Transport>
   return plan;
 }
 
-/// Puts a pair that got as far as RTR back into INIT as it was. If even that fails, the failure
-/// hook is told.
+/// Moves a queue pair from RTR back to INIT with its previous attributes. If that fails, calls the
+/// failure hook.
 // See docs/decisions.md, "connect() starts from INIT".
 inline void return_to_init(ibv_qp* queue_pair, transport service,
                            const announced_attributes& announced) noexcept {

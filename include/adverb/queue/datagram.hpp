@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a datagram (UD) is received with: the header that it came with, and its payload.
+// Received datagrams (UD): the header and the payload.
 #pragma once
 
 #include <array>
@@ -16,57 +16,57 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The bytes at the start of every receive buffer of datagrams that are kept for the header,
-/// whether one comes or not: a buffer for payloads of n bytes has grh_size + n.
+/// Size of the header area at the start of every receive buffer for datagrams, in bytes. The area
+/// is reserved even if no header arrives: payloads of n bytes need a buffer of grh_size + n.
 inline constexpr std::size_t grh_size = sizeof(ibv_grh);
 static_assert(grh_size == 40);
 
-/// The global route header (GRH) that a datagram came with: a view of the first 40 bytes of the
-/// buffer, valid as long as these are. They hold a header when `message.has_grh()` says so.
+/// The global route header (GRH) of a datagram: a view of the first 40 bytes of the buffer. Valid
+/// as long as these bytes are. They hold a header if `message.has_grh()` returns true.
 ///
-/// On InfiniBand, RoCE v1 and RoCE v2 over IPv6 it is laid out as an IPv6 header. RoCE v2 over IPv4
-/// leaves an IPv4 header in the last 20 of the 40 bytes; the first 20 then mean nothing.
+/// InfiniBand, RoCE v1 and RoCE v2 over IPv6 use the layout of an IPv6 header. RoCE v2 over IPv4
+/// stores an IPv4 header in the last 20 of the 40 bytes; the first 20 are undefined.
 class global_route_header {
  public:
   explicit global_route_header(std::span<const std::byte, grh_size> bytes) noexcept
       : bytes_{bytes}, version_{find_version()} {}
 
-  /// 6 or 4: which kind of header it is. 0 when it is neither, and nothing else of it means
-  /// anything.
+  /// Returns the kind of header: 6 or 4, or 0 if it is neither. No other member has a meaning if it
+  /// is 0.
   [[nodiscard]] unsigned version() const noexcept { return version_; }
   [[nodiscard]] bool is_ipv4() const noexcept { return version_ == 4; }
 
-  /// The traffic class, or the type of service of IPv4.
+  /// Returns the traffic class, or the type of service of IPv4.
   [[nodiscard]] std::uint8_t traffic_class() const noexcept {
     return is_ipv4() ? byte(ipv4 + 1) : static_cast<std::uint8_t>(word(0) >> 4);
   }
-  /// 20 bits; 0 with IPv4, which has none.
+  /// Returns the flow label, 20 bits; 0 with IPv4, which has none.
   [[nodiscard]] std::uint32_t flow_label() const noexcept {
     return is_ipv4() ? 0 : static_cast<std::uint32_t>(byte(1) & 0xf) << 16 | word(2);
   }
-  /// The bytes that came behind this header: the payload, and the other headers around it.
+  /// Returns the number of bytes after this header: the payload and the headers around it.
   [[nodiscard]] std::uint16_t payload_length() const noexcept {
     return is_ipv4() ? static_cast<std::uint16_t>(word(ipv4 + 2) - ipv4_size) : word(4);
   }
-  /// What comes behind this header, as a number of the IP protocols: 17 (UDP) with RoCE v2, 27 (an
+  /// Returns the number of the IP protocol after this header: 17 (UDP) with RoCE v2, 27 (an
   /// InfiniBand header) elsewhere.
   [[nodiscard]] std::uint8_t next_header() const noexcept {
     return is_ipv4() ? byte(ipv4 + 9) : byte(6);
   }
-  /// The hop limit, or the time to live of IPv4.
+  /// Returns the hop limit, or the time to live of IPv4.
   [[nodiscard]] std::uint8_t hop_limit() const noexcept {
     return is_ipv4() ? byte(ipv4 + 8) : byte(7);
   }
-  /// The GID of the sender; an IPv4 address as ::ffff:a.b.c.d.
+  /// Returns the GID of the sender; an IPv4 address as ::ffff:a.b.c.d.
   [[nodiscard]] gid source() const noexcept {
     return is_ipv4() ? mapped_gid(ipv4 + 12) : gid_at(8);
   }
-  /// The GID that it was sent to: an own one, or that of a multicast group.
+  /// Returns the destination GID: a local GID or that of a multicast group.
   [[nodiscard]] gid destination() const noexcept {
     return is_ipv4() ? mapped_gid(ipv4 + 16) : gid_at(24);
   }
 
-  /// The same as a C struct.
+  /// Returns the header as a C struct.
   [[nodiscard]] ibv_grh native() const noexcept {
     ibv_grh native;
     std::memcpy(&native, bytes_.data(), sizeof native);
@@ -93,8 +93,8 @@ class global_route_header {
                 byte(at + 3)}};
   }
 
-  /// What stands before an IPv4 header may look like the start of an IPv6 one, and the middle of a
-  /// GID like the start of an IPv4 one; the checksum of IPv4 tells.
+  /// Returns the version. The bytes before an IPv4 header may look like the start of an IPv6
+  /// header, and the middle of a GID like the start of an IPv4 header; the IPv4 checksum decides.
   [[nodiscard]] unsigned find_version() const noexcept {
     const unsigned first = byte(0) >> 4;
     const bool may_be_ipv4 = byte(ipv4) >> 4 == 4;
@@ -113,8 +113,8 @@ class global_route_header {
   unsigned version_;
 };
 
-/// What a datagram carried: the bytes of its receive buffer behind the header area. `message` is
-/// the view of its completion, and `buffer` all that was posted for it.
+/// Returns the payload of a datagram: the bytes of its receive buffer after the header area.
+/// `message` is the view of its completion, and `buffer` the whole posted buffer.
 template <class Message>
   requires requires(const Message& message) {
     { message.length() } noexcept -> std::convertible_to<std::size_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a request goes, when the queue pair alone does not say it.
+// The destination of a request, where the queue pair alone does not determine it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Where a datagram goes: the way, and the queue pair at its end.
+/// The destination of a datagram: the address, and the queue pair there.
 struct datagram_destination {
   address_handle_ref address;
   qp_number queue_pair;
@@ -21,10 +21,10 @@ struct datagram_destination {
 
 namespace detail {
 
-/// What a request has to say of its destination.
+/// The kind of destination that a request names.
 enum class destination_kind : std::uint8_t { none, datagram, shared_receive_queue };
 
-/// What a transport wants to be told.
+/// Returns the kind of destination that a transport needs.
 [[nodiscard]] constexpr destination_kind destination_of(transport service) noexcept {
   if (service == transport::ud) return destination_kind::datagram;
   if (service == transport::xrc_send) return destination_kind::shared_receive_queue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Endpoints: what the two sides of a connection tell each other.
+// Endpoints: the data that the two sides of a connection exchange.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// One end of a connection, as its peer needs to know it. `waiting.endpoint()` gives one's own;
-/// send it by any means, as `encode()`d bytes or in a format of the program, and hand the peer's
-/// to `rtr().remote(…)` or `connect(…)`.
+/// Describes one end of a connection to its peer. `waiting.endpoint()` returns that of this side.
+/// Send it by any means, as `encode()`d bytes or in a format of the program. Pass the peer's to
+/// `rtr().remote(…)` or `connect(…)`.
 ///
 /// Wire format: 40 bytes, all numbers little-endian.
 ///
@@ -38,22 +38,22 @@ struct endpoint {
   static constexpr std::size_t encoded_size = 40;
 
   qp_number number{};
-  /// That of the first packet that this side will send.
+  /// Packet sequence number of the first packet that this side sends.
   adverb::psn psn{};
   adverb::lid lid{};
   adverb::gid gid{};
-  /// The largest packet that this side takes.
+  /// Largest packet that this side accepts.
   adverb::mtu mtu = adverb::mtu::bytes_1024;
-  /// How many reads and atomics this side can have in progress, as the responder (RC).
+  /// Maximum number of reads and atomics in progress at this side as the responder (RC).
   std::uint8_t max_destination_read_atomic = 1;
-  /// The same as the requester (RC).
+  /// Maximum number of reads and atomics in progress from this side as the requester (RC).
   std::uint8_t max_initiator_read_atomic = 1;
-  /// The key that datagrams to this side need (UD).
+  /// Key that datagrams to this side must carry (UD).
   adverb::queue_key queue_key{};
 
   friend bool operator==(const endpoint&, const endpoint&) noexcept = default;
 
-  /// The bytes to send to a peer.
+  /// Returns the bytes to send to a peer.
   [[nodiscard]] std::array<std::byte, encoded_size> encode() const noexcept {
     using detail::store_little_endian;
     std::array<std::byte, encoded_size> bytes{};
@@ -70,7 +70,7 @@ struct endpoint {
     return bytes;
   }
 
-  /// From the bytes that a peer sent. Reports EPROTO when they are no endpoint.
+  /// Decodes the bytes that a peer sent. Fails with EPROTO if they are no endpoint.
   [[nodiscard]] static endpoint decode(std::span<const std::byte, encoded_size> bytes,
                                        on_failure policy = throwing{}) {
     using detail::load_little_endian;
@@ -107,7 +107,7 @@ struct endpoint {
   static constexpr std::byte format_version{1};
 };
 
-/// "lid 0x0000 qp 0x11 psn 0x00abcd gid ::ffff:10.0.0.1".
+/// Formats an endpoint: "lid 0x0000 qp 0x11 psn 0x00abcd gid ::ffff:10.0.0.1".
 [[nodiscard]] inline static_string<128> to_text(const endpoint& end) noexcept {
   return static_string<128>{[&](text_writer& writer) {
     writer.put("lid ").put(end.lid).put(" qp ").put(end.number).put(" psn ");

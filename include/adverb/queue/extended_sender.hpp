@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The extended way to send: function calls of the provider instead of a list of structs.
+// The extended engine for sends: function calls of the provider instead of a list of structs.
 #pragma once
 
 #include <cerrno>
@@ -18,8 +18,8 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Whether the headers that the program is compiled with declare the call of an operation, where
-/// not every rdma-core has it. `Sender` is what `ibv_qp_ex` is.
+/// Returns true if the rdma-core headers declare the call of an operation; older versions lack
+/// some. `Sender` stands for `ibv_qp_ex`.
 template <class Operation, class Sender>
 [[nodiscard]] consteval bool is_call_declared() noexcept {
   if constexpr (requires { Operation::template is_declared<Sender>; })
@@ -67,7 +67,7 @@ constexpr void check_extended() noexcept {
   }
 }
 
-/// Says in a sentence why a transport does not carry all of these operations.
+/// Rejects at compile time operations that a transport does not carry.
 template <transport Transport, send_operations Operations>
 constexpr void check_all_carried() noexcept {
   constexpr std::uint64_t others = (Operations - operations_carried_by(Transport)).bits();
@@ -75,9 +75,9 @@ constexpr void check_all_carried() noexcept {
   if constexpr (others != 0) check_carried<Transport, service_of(first)>();
 }
 
-// What follows is always inlined, for the reason that posting is.
+// The following functions are always inlined, for the same reason as posting.
 
-/// Hands what was built since ibv_wr_start to the device.
+/// Passes the requests built since ibv_wr_start to the device.
 [[nodiscard, gnu::always_inline]] inline post_result complete(ibv_qp_ex* sender,
                                                               std::uint32_t size) noexcept {
   constexpr auto queue = posted_to::extended_send_queue;
@@ -88,13 +88,13 @@ constexpr void check_all_carried() noexcept {
   return {&sender->qp_base, 0, size, queue};
 }
 
-/// Tells a request that was built that it was refused, if it wants to know.
+/// Notifies a built request of its refusal, if it has a member for that.
 template <class Request>
 constexpr void tell_refused(const Request& request) noexcept {
   if constexpr (requires { request.refused(); }) request.refused();
 }
 
-/// What a provider has filled in for the operations, whatever was asked for.
+/// Returns the operations for which a provider has set a function, requested or not.
 [[nodiscard]] inline send_operations operations_of(const ibv_qp_ex& sender) noexcept {
   send_operations found;
   const auto add = [&](bool there, send_operation operation) {
@@ -114,7 +114,7 @@ constexpr void tell_refused(const Request& request) noexcept {
   return found;
 }
 
-/// The same with the operations that not every rdma-core knows.
+/// Returns the same with the operations that only later rdma-core declares.
 template <class Sender>
 [[nodiscard]] send_operations all_operations_of(const Sender& sender) noexcept {
   send_operations found = operations_of(sender);
@@ -127,15 +127,15 @@ template <class Sender>
 
 }  // namespace detail
 
-/// Requests that are handed to the device together: made by `sender.start()`, filled by `add`, and
-/// carried out by `commit`. One that is dropped without a commit is aborted: nothing of it happens.
+/// A batch of requests that are posted together: created by `sender.start()`, filled by `add`, and
+/// posted by `commit`. Destroying it without a commit aborts it, and posts nothing.
 ///
-/// From start to commit the send queue is a critical section, for which some providers hold a lock:
-/// post nothing else to the pair meanwhile, and do not wait for anything.
+/// From start to commit the send queue is in a critical section, for which some providers hold a
+/// lock. Post nothing else to the queue pair meanwhile, and do not block.
 template <transport Transport, send_operations Operations>
 class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
  public:
-  /// Wraps: ibv_wr_start(3).
+  /// Starts a batch. Wraps: ibv_wr_start(3).
   [[gnu::always_inline]] explicit extended_batch(ibv_qp_ex* sender) noexcept : sender_{sender} {
     detail::require_present("ibv_wr_start", sender_);
     ibv_wr_start(sender_);
@@ -143,12 +143,12 @@ class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
   extended_batch(extended_batch&& other) noexcept
       : sender_{std::exchange(other.sender_, nullptr)}, size_{other.size_} {}
   extended_batch& operator=(extended_batch&&) = delete;
-  /// Wraps: ibv_wr_abort(3).
+  /// Aborts the batch if it was not committed. Wraps: ibv_wr_abort(3).
   [[gnu::always_inline]] ~extended_batch() {
     if (sender_ != nullptr) ibv_wr_abort(sender_);
   }
 
-  /// Adds a request. What it refers to (lists, inline bytes) is read now.
+  /// Adds a request. Reads its buffer lists and inline bytes now.
   template <class Request>
   [[gnu::always_inline]] extended_batch& add(const Request& request) & noexcept {
     detail::check_extended<Transport, Operations, Request>();
@@ -156,14 +156,13 @@ class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
     ++size_;
     return *this;
   }
-  /// The same for a temporary, which is to be committed in the same expression.
+  /// Adds a request to a temporary, which must be committed in the same expression.
   template <class Request>
   [[nodiscard, gnu::always_inline]] extended_batch&& add(const Request& request) && noexcept {
     return std::move(add(request));
   }
 
-  /// Hands all requests to the device: either all are accepted, or none. Once.
-  /// Wraps: ibv_wr_complete(3).
+  /// Posts all requests: either all are accepted, or none. Call it once. Wraps: ibv_wr_complete(3).
   [[gnu::always_inline]] post_result commit() noexcept {
     return detail::complete(std::exchange(sender_, nullptr), size_);
   }
@@ -173,9 +172,9 @@ class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
   std::uint32_t size_ = 0;
 };
 
-/// Sends through the extended calls of a queue pair: made by `pair.extended()`, as cheap as the
-/// pointer, to be passed by value. The pair has to have been made with these operations
-/// (`queue_pair_options::send_operations`) and to be ready to send.
+/// Sends through the extended calls of a queue pair. Returned by `pair.extended()`. As cheap as a
+/// pointer; pass it by value. The queue pair must have been created with these operations
+/// (`queue_pair_options::send_operations`) and be ready to send.
 template <transport Transport, send_operations Operations = basic_operations(Transport)>
 class extended_sender {
  public:
@@ -184,8 +183,8 @@ class extended_sender {
 
   extended_sender() noexcept = default;
 
-  /// The sender of a pair. Reports EOPNOTSUPP when the pair was not made for these operations.
-  /// Wraps: ibv_qp_to_qp_ex(3).
+  /// Creates the sender of a queue pair. Fails with EOPNOTSUPP if the queue pair was not created
+  /// for these operations. Wraps: ibv_qp_to_qp_ex(3).
   extended_sender(adopt_t, ibv_qp* pair, on_failure policy = throwing{}) {
     detail::check_all_carried<Transport, Operations>();
     constexpr std::string_view verb = "ibv_qp_to_qp_ex";
@@ -209,14 +208,14 @@ class extended_sender {
   [[nodiscard]] ibv_qp_ex* native_handle() const noexcept { return sender_; }
   [[nodiscard]] explicit operator bool() const noexcept { return sender_ != nullptr; }
 
-  /// Posts work requests in their order: either all are accepted, or none. Allocates nothing.
+  /// Posts work requests in order: either all are accepted, or none. Does not allocate.
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(sizeof...(Requests) > 0, "there is nothing to post");
     (detail::check_extended<Transport, Operations, Requests>(), ...);
     constexpr bool all_sends = (detail::is_send_request<Requests> && ...);
     if constexpr (all_sends) {
-      // GCC takes four instructions more for each request behind a check.
+      // GCC needs four more instructions for each request after a check.
       if constexpr (detail::hardened(ADVERB_HARDENING_DEBUG))
         detail::require_present("ibv_wr_start", sender_);
       ibv_wr_start(sender_);
@@ -230,7 +229,7 @@ class extended_sender {
     }
   }
 
-  /// Starts a batch whose requests are added one by one.
+  /// Starts a batch, to which requests are added one by one.
   [[nodiscard, gnu::always_inline]] extended_batch<Transport, Operations> start() const noexcept {
     return extended_batch<Transport, Operations>{sender_};
   }

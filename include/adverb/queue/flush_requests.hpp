@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions that make flushes: what was written to a peer is to have arrived, in its memory or
-// in what survives a power failure.
+// The functions that create flushes of data written to the memory of a peer.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How far a flush brings what was written: a value whose type says what it needs of the remote
-/// buffer. Two are joined by `|`.
+/// The placement that a flush ensures for written data. Its type holds the rights that the remote
+/// buffer needs. Join two with `|`.
 template <access_rights Needed>
 struct flush_placement {
   static constexpr access_rights needed = Needed;
@@ -31,27 +30,27 @@ struct flush_placement {
 };
 
 namespace placement {
-/// Everybody at the peer sees it: its processors and its other devices.
+/// The data is visible to all processors and devices of the peer.
 inline constexpr flush_placement<access_right::flush_global> global{};
-/// It outlives a power failure of the peer.
+/// The data survives a power failure of the peer.
 inline constexpr flush_placement<access_right::flush_persistent> persistent{};
 }  // namespace placement
 
 namespace detail {
 
-/// What is flushed, as `level` of ibv_wr_flush.
+/// The extent of a flush, as `level` of ibv_wr_flush.
 enum class flush_extent : std::uint8_t {
   range = 0,   // IBV_FLUSH_RANGE, of later rdma-core
   region = 1,  // IBV_FLUSH_MR, likewise
 };
 
-/// `type` of ibv_wr_flush: IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, of later rdma-core.
+/// Returns `type` of ibv_wr_flush: IBV_FLUSH_GLOBAL and IBV_FLUSH_PERSISTENT, of later rdma-core.
 [[nodiscard]] constexpr std::uint8_t flush_type(access_rights rights) noexcept {
   return static_cast<std::uint8_t>((rights.contains(access_right::flush_global) ? 1U : 0U) |
                                    (rights.contains(access_right::flush_persistent) ? 2U : 0U));
 }
 
-/// Only the extended sender has it.
+/// A flush. Only the extended sender supports it.
 struct flush_operation : remote_fields {
   static constexpr send_operation extended = send_operation::flush;
   static constexpr bool completes_receive = false;
@@ -90,12 +89,13 @@ template <class T, access_rights Rights, access_rights Needed>
 
 }  // namespace detail
 
-/// Brings what was written to the peer's memory before, through this queue pair, to its place
-/// there: when it has completed, the data is there. The peer's program is not told. A buffer that
-/// 32 bits cannot measure is flushed with the whole region, since requests carry no longer ranges.
+/// Creates a request that flushes earlier writes to the peer's memory through this queue pair. When
+/// it completes, the data is at the given placement. The peer's program gets no notice. A buffer
+/// whose size does not fit into 32 bits is flushed with the whole region, since requests carry no
+/// longer ranges.
 ///
-/// Only through the extended sender of a queue pair; region and queue pair of the peer both need
-/// the right for the placement.
+/// Requires the extended sender of a queue pair. The region and the queue pair of the peer both
+/// need the right for the placement.
 template <class T, access_rights Rights, access_rights Needed>
 [[nodiscard]] constexpr auto flush(const remote_buffer<T, Rights>& remote,
                                    flush_placement<Needed>) noexcept {
@@ -105,7 +105,7 @@ template <class T, access_rights Rights, access_rights Needed>
       remote, fits ? detail::flush_extent::range : detail::flush_extent::region);
 }
 
-/// The same for all memory of the peer that the buffer's key gives access to.
+/// Creates a flush of all memory of the peer that the buffer's key covers.
 template <class T, access_rights Rights, access_rights Needed>
 [[nodiscard]] constexpr auto flush_region(const remote_buffer<T, Rights>& remote,
                                           flush_placement<Needed>) noexcept {

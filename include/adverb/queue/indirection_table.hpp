@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Indirection tables: the work queues among which arriving packets are spread.
+// Indirection tables: they spread arriving packets over work queues.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What an indirection table can do, whether it is owned or referred to.
+/// Operations on an indirection table, owned or referenced.
 class indirection_table_base : public handle_base<ibv_rwq_ind_table> {
  public:
   using handle_base::handle_base;
@@ -30,8 +30,8 @@ class indirection_table_base : public handle_base<ibv_rwq_ind_table> {
 
 }  // namespace detail
 
-/// Refers to an indirection table that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// Refers to an indirection table that another object keeps alive. As cheap as a pointer; pass it
+/// by value.
 class indirection_table_ref : public detail::reference_to<detail::indirection_table_base> {
  public:
   using reference_to::reference_to;
@@ -56,7 +56,7 @@ struct indirection_table_traits {
   }
 };
 
-/// What is wrong with the queues of a table, whatever the device; nothing when all is well.
+/// Returns the problem with the queues of a table on any device, or an empty text.
 [[nodiscard]] inline std::string_view table_problem(std::span<const reference<ibv_wq>> queues) {
   if (queues.empty()) return "an indirection table needs at least one work queue";
   for (const reference<ibv_wq> queue : queues) {
@@ -67,7 +67,7 @@ struct indirection_table_traits {
   return {};
 }
 
-/// Says why an indirection table could not be made.
+/// Explains why an indirection table could not be created.
 inline void explain_table(failure_description& description, context_ref context,
                           std::size_t entries) {
   description.explain([&](text_writer& writer) {
@@ -85,16 +85,16 @@ inline void explain_table(failure_description& description, context_ref context,
 
 }  // namespace detail
 
-/// Spreads the packets that arrive at a queue pair over work queues: the hash of a packet, modulo
-/// the number of entries, is the index of the entry that gets it. The work queues have to outlive
-/// it; the lifetime checker counts it with them.
+/// Spreads the packets that arrive at a queue pair over work queues. The hash of a packet, modulo
+/// the number of entries, is the index of the entry that receives it. The work queues must outlive
+/// the table; the lifetime checker counts the table as their child.
 class [[nodiscard]] indirection_table
     : public detail::owner<detail::indirection_table_base, detail::indirection_table_traits> {
  public:
   using owner::owner;
 
-  /// Makes a table of these work queues, in this order. Their number has to be a power of two
-  /// (EINVAL otherwise); a queue may stand in several entries, and so get more of the packets.
+  /// Creates a table of these work queues, in this order. Fails with EINVAL if their number is not
+  /// a power of two. A queue may be in several entries, and then receives more of the packets.
   /// Wraps: ibv_create_rwq_ind_table(3).
   explicit indirection_table(std::span<const reference<ibv_wq>> queues,
                              on_failure policy = throwing{})
@@ -144,7 +144,7 @@ class [[nodiscard]] indirection_table
         context);
   }
 
-  /// Each queue once, so that it is told of one table, not of many.
+  /// Returns each queue once, so that the lifetime checker counts one table per queue.
   [[nodiscard]] static std::vector<const void*> distinct(const std::vector<ibv_wq*>& entries) {
     std::vector<const void*> queues;
     for (const ibv_wq* const entry : entries) {

@@ -19,13 +19,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// One object, whose bytes are to be sent: not what only refers to them.
+/// An object whose bytes can be sent, not one that only refers to them.
 template <class T>
 concept inline_object = (std::is_class_v<T> || std::is_arithmetic_v<T> || std::is_enum_v<T>) &&
                         !std::convertible_to<const T&, std::span<const std::byte>> &&
                         !requires(const T& object) { std::data(object); };
 
-/// Says in a sentence why the bytes of a type are not what is meant to be sent.
+/// Rejects at compile time a type whose bytes are probably not the data to send.
 template <class T>
 constexpr void check_inline() noexcept {
   static_assert(std::is_trivially_copyable_v<T>,
@@ -39,10 +39,10 @@ constexpr void check_inline() noexcept {
       "this type is sent in its wire format: inline_data{object.encode()}");
 }
 
-/// The size of inline data lies in `length`. Of one that no device takes, 16 MiB and more, the rest
-/// lies in `lkey`, which nobody reads of inline data, and `length` is between 16 and 32 MiB: it is
-/// refused as too large. 63 such pieces add up to a positive number of 32 bits, in which providers
-/// add.
+/// `length` holds the size of inline data. For sizes of 16 MiB and more, which no device accepts,
+/// `lkey`, which inline data does not use, holds the rest, and `length` is between 16 and 32 MiB:
+/// the provider refuses the request as too large. 63 such pieces add up to a positive number of 32
+/// bits, in which providers add.
 inline constexpr unsigned inline_length_bits = 24;
 [[nodiscard]] constexpr ibv_sge inline_element(std::uint64_t address, std::size_t size) noexcept {
   constexpr std::uint32_t beyond_every_device = 1U << inline_length_bits;
@@ -62,21 +62,21 @@ inline constexpr unsigned inline_length_bits = 24;
 
 }  // namespace detail
 
-/// Bytes that are copied into the work request itself when it is posted: they need no registered
-/// memory and may be reused at once. At most `max_inline_data` of the queue pair, over all pieces
-/// of a request. Refers to the bytes, which have to live until they are posted.
+/// Bytes that the post copies into the work request. They need no registered memory and may be
+/// reused after the post. All pieces of a request together have at most `max_inline_data` bytes of
+/// the queue pair. Refers to the bytes, which must live until the post.
 class inline_data {
  public:
   explicit inline_data(std::span<const std::byte> bytes) noexcept
       : inline_data{bytes.data(), bytes.size()} {}
-  /// The elements of a container or array that is not a temporary, or of a span. A string literal
-  /// is an array, of which the zero at the end is sent, too.
+  /// Refers to the elements of a span, or of a container or array that is not a temporary. A string
+  /// literal is an array, whose terminating zero is sent, too.
   template <registrable_memory Range>
   explicit inline_data(Range&& elements) noexcept
       : inline_data{std::data(elements), std::size(elements) * sizeof(*std::data(elements))} {
     detail::check_inline<std::remove_cvref_t<decltype(*std::data(elements))>>();
   }
-  /// One object, padding included.
+  /// Refers to the bytes of one object, padding included.
   template <detail::inline_object T>
   explicit inline_data(const T& object) noexcept
       : inline_data{&reinterpret_cast<const std::byte&>(object), sizeof(T)} {
@@ -87,7 +87,7 @@ class inline_data {
     return {static_cast<const std::byte*>(detail::inline_memory(element_)),
             detail::inline_size(element_)};
   }
-  /// As the C API takes it.
+  /// Returns the C struct.
   [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
 
  private:
@@ -101,8 +101,9 @@ namespace detail {
 
 static_assert(is_element<inline_data>);
 
-/// Whether an array of ibv_sge, as inline data fills them, is also one of ibv_data_buf: `length`
-/// and `lkey` read as one 64-bit number are the size, below the sizes that every device refuses.
+/// True if an array of ibv_sge, filled as inline data, is also an array of ibv_data_buf: `length`
+/// and `lkey`, read as one 64-bit number, are the size if it is below those that every device
+/// refuses.
 inline constexpr bool elements_are_data_buffers =
     std::endian::native == std::endian::little && sizeof(ibv_data_buf) == sizeof(ibv_sge) &&
     alignof(ibv_data_buf) <= alignof(ibv_sge) &&

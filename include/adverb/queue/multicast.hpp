@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Multicast: queue pairs that receive what is sent to a group.
+// Multicast: attaches queue pairs to groups.
 #pragma once
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace detail {
   return service == transport::ud || service == transport::raw_packet;
 }
 
-/// Names the group and the pair, and says what is wrong with attaching the one to the other.
+/// Names the group and the queue pair, and explains why the one cannot be attached to the other.
 [[nodiscard]] inline auto on_attachment(const ibv_qp* pair, const gid& group,
                                         lid group_lid) noexcept {
   return [=](failure_description& description) {
@@ -58,25 +58,25 @@ inline void explain_attachment(failure_description& description, const ibv_qp* p
 
 }  // namespace detail
 
-/// A queue pair that receives what is sent to a multicast group, for as long as this lives:
+/// Makes a queue pair receive the messages of a multicast group, for the lifetime of this object:
 ///
 ///     const adverb::multicast_attachment attachment{pair, group};
 ///
-/// In any state of the pair, and a transition does not end it. The pair has to outlive it, so it is
-/// best attached in its last variable. Attaching is the device's half of a membership. The other
-/// half makes the network deliver: on RoCE the network interface joins the IP group (a UDP socket
-/// with IP_ADD_MEMBERSHIP or IPV6_JOIN_GROUP does that, or librdmacm), on InfiniBand the port joins
-/// through the subnet administrator (librdmacm).
+/// The queue pair may be in any state, and a transition keeps the attachment. The queue pair must
+/// outlive the attachment, so attach it in its final variable. Attaching covers only the device.
+/// The network delivers once the port is a member as well. On RoCE the network interface joins the
+/// IP group (through a UDP socket with IP_ADD_MEMBERSHIP or IPV6_JOIN_GROUP, or through librdmacm).
+/// On InfiniBand the port joins through the subnet administrator (librdmacm).
 ///
-/// Move-only; empty by default and after being moved from. A detach that fails in the destructor is
-/// told to the failure hook. Thread safe.
+/// Move-only; empty by default and after a move. If the detach in the destructor fails, it calls
+/// the failure hook. Thread safe.
 class [[nodiscard]] multicast_attachment {
  public:
   multicast_attachment() noexcept = default;
 
-  /// Attaches a datagram (UD) or raw packet pair to a group. `group_lid` is that of the group on
-  /// InfiniBand, and 0 on Ethernet. Attaching twice is no error on Linux, and then one detach ends
-  /// both. Wraps: ibv_attach_mcast(3), ibv_detach_mcast(3).
+  /// Attaches a datagram (UD) or raw packet queue pair to a group. `group_lid` is the LID of the
+  /// group on InfiniBand, and 0 on Ethernet. On Linux attaching twice is no error, and one detach
+  /// then ends both. Wraps: ibv_attach_mcast(3), ibv_detach_mcast(3).
   template <class Pair>
     requires requires { std::remove_cvref_t<Pair>::transport_of; }
   multicast_attachment(Pair&& pair, const gid& group, lid group_lid = {},
@@ -97,7 +97,7 @@ class [[nodiscard]] multicast_attachment {
       take(native, group, group_lid);
   }
 
-  /// Takes over an attachment that the C API made.
+  /// Takes ownership of an attachment of the C API.
   template <class Pair>
     requires requires { std::remove_cvref_t<Pair>::transport_of; }
   multicast_attachment(adopt_t, const Pair& pair, const gid& group, lid group_lid = {}) noexcept {
@@ -120,13 +120,13 @@ class [[nodiscard]] multicast_attachment {
   ~multicast_attachment() { close(detail::to_failure_hook{}); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return pair_ != nullptr; }
-  /// The C object of the queue pair, or null when empty.
+  /// Returns the C object of the queue pair, or null if empty.
   [[nodiscard]] ibv_qp* queue_pair() const noexcept { return pair_; }
   [[nodiscard]] const gid& group() const noexcept { return group_; }
   [[nodiscard]] lid group_lid() const noexcept { return group_lid_; }
 
-  /// Detaches now and reports an error. A failed close leaves it as it was. Closing an empty one
-  /// does nothing. Wraps: ibv_detach_mcast(3).
+  /// Detaches now, and fails if the detach fails; the attachment then remains. Does nothing if
+  /// empty. Wraps: ibv_detach_mcast(3).
   void close(on_failure policy = throwing{}) {
     policy.clear();
     if (pair_ == nullptr) return;
@@ -141,7 +141,7 @@ class [[nodiscard]] multicast_attachment {
                            detail::on_attachment(pair_, group_, group_lid_));
   }
 
-  /// Leaves the pair attached: it stays so until it is detached or destroyed.
+  /// Releases ownership. The queue pair stays attached until it is detached or destroyed.
   void release() noexcept {
     if (pair_ == nullptr) return;
     detail::lifetime_registry::instance().remove_child(pair_, object_kind::multicast_attachment);

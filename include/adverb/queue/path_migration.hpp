@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Automatic path migration: a second way to the same peer.
+// Automatic path migration: an alternate path to the same peer.
 #pragma once
 
 #include <array>
@@ -13,21 +13,21 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Another way to the same peer, for when the first one fails.
+/// An alternate path to the same peer, used when the first one fails.
 struct alternate_path {
   adverb::address address{};
   adverb::pkey_index pkey_index{};
-  /// About 67 ms unless given.
+  /// About 67 ms by default.
   adverb::acknowledge_timeout acknowledge_timeout = adverb::acknowledge_timeout::from_code(14);
 };
 
-/// Where a pair with an alternate path is.
+/// The migration state of a queue pair with an alternate path.
 enum class path_migration_state : std::uint32_t {
-  /// On the alternate path; or, set by hand, changes over to it.
+  /// Uses the alternate path; set by hand, migrates to it.
   migrated = IBV_MIG_MIGRATED,
-  /// Asks the peer to be armed again.
+  /// Asks the peer to arm the migration again.
   rearm = IBV_MIG_REARM,
-  /// On the first path, ready to change over.
+  /// Uses the first path, ready to migrate.
   armed = IBV_MIG_ARMED,
 };
 

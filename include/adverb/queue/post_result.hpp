@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What became of a post.
+// The result of a post.
 #pragma once
 
 #include <cerrno>
@@ -15,38 +15,38 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What became of a post: everything was accepted, or not.
+/// The result of a post: success, or an error and the number of accepted requests.
 class [[nodiscard("a post can be refused: .check() it")]] post_result {
  public:
-  /// Nothing was posted, and nothing failed.
+  /// Constructs the result of an empty post, a success.
   constexpr post_result() noexcept = default;
-  /// `object` is of the kind of C struct that has this queue.
+  /// `object` is the C struct that has this queue.
   constexpr post_result(const void* object, int error, std::uint32_t accepted,
                         detail::posted_to queue) noexcept
       : object_{object},
         error_{error},
         packed_{accepted << queue_bits | static_cast<std::uint32_t>(queue)} {}
 
-  /// True when all requests were accepted.
+  /// Returns true if all requests were accepted.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
   [[nodiscard]] std::error_code code() const noexcept {
     return error_ == 0 ? std::error_code{} : detail::errno_code(error_);
   }
-  /// How many of the requests were accepted, in their order; nothing when that cannot be known
-  /// (the provider did not say which one failed).
+  /// Returns the number of accepted requests, which are the first ones. Returns nullopt if that is
+  /// unknown because the provider did not report the failed request.
   [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
     if (accepted_or_unknown() == unknown) return std::nullopt;
     return accepted_or_unknown();
   }
 
-  /// The outcome of this post and of those before it, which accepted so many requests: for what is
-  /// posted in several steps.
+  /// Returns the result of this post and of earlier ones that accepted `earlier` requests in all,
+  /// for requests that are posted in several steps.
   [[nodiscard]] constexpr post_result after(std::uint32_t earlier) const noexcept {
     return accepted() ? post_result{object_, error_, accepted_or_unknown() + earlier, queue()}
                       : *this;
   }
 
-  /// Reports a post that was not accepted whole.
+  /// Fails if not all requests were accepted.
   [[gnu::always_inline]] void check(on_failure policy = throwing{}) const {
     if (error_ == 0) [[likely]]
       policy.clear();
@@ -54,7 +54,7 @@ class [[nodiscard("a post can be refused: .check() it")]] post_result {
       report(*this, policy);
   }
 
-  /// The number of accepted requests when it is unknown.
+  /// The number of accepted requests if it is unknown.
   static constexpr std::uint32_t unknown =
       std::numeric_limits<std::uint32_t>::max() >> detail::posted_to_bits;
 
@@ -70,7 +70,7 @@ class [[nodiscard("a post can be refused: .check() it")]] post_result {
     return static_cast<detail::posted_to>(packed_ & ((1U << queue_bits) - 1));
   }
 
-  // By value: so that the result never has to be in memory.
+  // Takes the result by value, so that it never has to be in memory.
   [[gnu::cold, gnu::noinline]] static void report(post_result result, on_failure policy) {
     policy.report(result.error_, detail::verb_of(result.queue()),
                   [&](failure_description& description) { result.describe(description); });
@@ -92,8 +92,8 @@ class [[nodiscard("a post can be refused: .check() it")]] post_result {
 
   const void* object_ = nullptr;
   int error_ = 0;
-  // The count above, which queue it was in the lowest bits: two words in all, which are returned in
-  // registers.
+  // The number of accepted requests in the high bits, the kind of queue in the lowest. The whole
+  // result is two words, which are returned in registers.
   std::uint32_t packed_ = 0;
 };
 

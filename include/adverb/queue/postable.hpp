@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be posted where: by transport, by state, and by engine.
+// The requests that can be posted, by transport, by state, and by engine.
 #pragma once
 
 #include <adverb/queue/destination.hpp>
@@ -19,7 +19,7 @@ namespace detail {
          can_send_in(state);
 }
 
-/// What a request needs of the transport: a fence waits for reads and atomics, which only RC has.
+/// Returns the service class that a request needs. A fence waits for reads and atomics: RC only.
 template <class Request>
 [[nodiscard]] consteval service_class service_needed() noexcept {
   using operation = typename Request::operation_type;
@@ -29,20 +29,20 @@ template <class Request>
     return service_of(operation::extended);
 }
 
-/// True of what is done on this side alone: the peer is not told, whichever it is.
+/// Returns true if a request acts on this side only and has no destination at the peer.
 template <class Request>
 [[nodiscard]] consteval bool stays_here() noexcept {
   return requires { Request::operation_type::stays_here; };
 }
 
-/// Whether a request says of its destination what the transport wants to be told.
+/// True if a request names the kind of destination that the transport needs.
 template <transport Transport, class Request>
 inline constexpr bool has_right_destination =
     Transport == transport::driver ||
     Request::destination ==
         (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
 
-/// Whether a request suits a transport, whichever way it is posted.
+/// Returns true if a request suits a transport, through any engine.
 template <transport Transport, class Request>
 [[nodiscard]] consteval bool suits() noexcept {
   return carries(Transport, service_needed<Request>()) && has_right_destination<Transport, Request>;
@@ -67,7 +67,7 @@ template <transport Transport, qp_state State, class Posted>
   return are_postable<Transport, State>(requests_of<Posted>{});
 }
 
-/// Whether something takes a request: a queue pair here, other senders where they are.
+/// True if a sender accepts a request. Other senders specialise it elsewhere.
 template <class Sender, class Request>
 inline constexpr bool takes = false;
 template <class Pair, class Request>
@@ -75,7 +75,7 @@ template <class Pair, class Request>
 inline constexpr bool takes<Pair, Request> =
     is_postable<Pair::transport_of, Pair::state_of, Request>();
 
-/// Says in a sentence that a request of a batch or list is not posted alone.
+/// Rejects at compile time a request of a batch or list that is posted alone.
 template <class T>
 constexpr void check_not_linked() noexcept {
   static_assert(!is_linked<T>,
@@ -83,7 +83,7 @@ constexpr void check_not_linked() noexcept {
                 "list, or list.first(n)");
 }
 
-/// Says in a sentence why a transport does not carry what needs this of it.
+/// Rejects at compile time a transport that does not provide what a request needs.
 template <transport Transport, service_class Needed>
 constexpr void check_carried() noexcept {
   constexpr bool segmented = Needed == service_class::segmentation;
@@ -101,7 +101,7 @@ constexpr void check_carried() noexcept {
                 "an XRC target sends nothing: its peer's initiator does");
 }
 
-/// Says in a sentence why a request cannot be sent.
+/// Rejects at compile time a request that cannot be sent.
 template <transport Transport, qp_state State, class Request>
 constexpr void check_sendable() noexcept {
   constexpr bool right_destination = has_right_destination<Transport, Request>;
@@ -122,7 +122,7 @@ constexpr void check_sendable() noexcept {
                 "connected to one");
 }
 
-/// Says in a sentence what to do about a state that the type does not know. True when it does.
+/// Rejects at compile time a state that the type does not know. Returns true if it is known.
 template <qp_state State>
 consteval bool check_known() noexcept {
   static_assert(
@@ -131,7 +131,7 @@ consteval bool check_known() noexcept {
   return State != qp_state::any;
 }
 
-/// Says in a sentence why a request cannot be posted.
+/// Rejects at compile time a request that cannot be posted.
 template <transport Transport, qp_state State, class Request>
 constexpr void check_postable() noexcept {
   if constexpr (!check_known<State>()) {
@@ -155,8 +155,7 @@ constexpr void check_all_postable(request_list<Requests...>) noexcept {
 
 }  // namespace detail
 
-/// Whether `sender.post(request)` compiles, of a queue pair or of an extended sender: for generic
-/// code.
+/// True if `sender.post(request)` compiles, for a queue pair or an extended sender.
 template <class Sender, class Request>
 concept can_post = detail::takes<Sender, Request>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several requests, of different kinds, that are built and linked once and posted again and again.
+// Several requests of different kinds, built and linked once and posted repeatedly.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Work requests, all sends or all receives, that are posted in their order and with one doorbell:
+/// Work requests, all sends or all receives, that are posted in order with one doorbell:
 ///
 ///     prepared_batch batch{write(remote, header, body), send_with_immediate(n, note).signaled()};
 ///     batch.request<1>().immediate(m);
 ///     queue_pair.post(batch).check();
 ///
-/// A value like prepared_request: each copy is linked in itself.
+/// A value like prepared_request: each copy links its own requests.
 template <class... Requests>
 class prepared_batch {
   using list = detail::request_list<Requests...>;
@@ -39,13 +39,13 @@ class prepared_batch {
   prepared_batch(const prepared_batch& other) noexcept : requests_{other.requests_} {
     link(indices{});
   }
-  /// The requests take over values and keep their places.
+  /// Assigns the values of the requests; the links stay.
   prepared_batch& operator=(const prepared_batch& other) noexcept = default;
   ~prepared_batch() = default;
 
   [[nodiscard]] static constexpr std::size_t size() noexcept { return sizeof...(Requests); }
 
-  /// One of the requests, to be changed.
+  /// Returns one of the requests, to change it.
   template <std::size_t Index>
   [[nodiscard]] auto& request() & noexcept {
     static_assert(Index < size(), "the batch has fewer requests");
@@ -57,7 +57,7 @@ class prepared_batch {
     return detail::value_at<Index>(requests_);
   }
 
-  /// The same as that of prepared_request.
+  /// Calls `post` with the chain, like that of prepared_request.
   template <class Post>
   [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
     return post(request<0>().first(), static_cast<std::uint32_t>(size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many requests of one kind that are built and linked once and posted again and again.
+// Many requests of one kind, built and linked once and posted repeatedly.
 #pragma once
 
 #include <cerrno>
@@ -16,14 +16,14 @@ namespace adverb::inline ADVERB_ABI {
 template <class Request>
 class prepared_list;
 
-/// The first requests of a list, to be posted: `list.first(count)`. It refers to the list.
+/// The first requests of a list, to be posted: `list.first(count)`. Refers to the list.
 template <class Request>
 class prepared_list_part {
  public:
   using prepared_requests = detail::request_list<Request>;
   static constexpr bool is_just_one = false;
 
-  /// The same as that of prepared_request. Cuts the chain for as long as the post takes.
+  /// Calls `post` with the chain, like that of prepared_request. Cuts the chain during the post.
   template <class Post>
   [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
     if (count_ == 0) return {};
@@ -44,8 +44,8 @@ class prepared_list_part {
   std::size_t count_;
 };
 
-/// Work requests of one kind, as many as the program finds out when it runs, that are posted in
-/// their order and with one doorbell:
+/// A list of work requests of one kind, sized at run time, that are posted in order with one
+/// doorbell:
 ///
 ///     prepared_list list{receive(region.slice(0, 64)), 32};
 ///     for (std::size_t index = 0; index < list.size(); ++index)
@@ -53,8 +53,8 @@ class prepared_list_part {
 ///     queue_pair.post(list).check();
 ///     queue_pair.post(list.first(8)).check();
 ///
-/// It allocates when it is made or copied (std::bad_alloc), never afterwards. A value: each copy is
-/// linked in itself. Moving it leaves nothing behind. One thread at a time.
+/// Creating or copying it allocates (std::bad_alloc); nothing else does. A value: each copy links
+/// its own requests. A moved-from list is empty. Not thread safe.
 template <class Request>
 class prepared_list {
  public:
@@ -62,7 +62,7 @@ class prepared_list {
   static constexpr bool is_just_one = false;
   using value_type = linked_request<Request>;
 
-  /// So many copies of one request.
+  /// Creates a list of `count` copies of one request.
   prepared_list(const Request& model, std::size_t count)
       : requests_(count, linked_request<Request>{model}) {
     link();
@@ -77,7 +77,7 @@ class prepared_list {
   ~prepared_list() = default;
 
   [[nodiscard]] std::size_t size() const noexcept { return requests_.size(); }
-  /// One of the requests, to be changed. Nothing checks the index.
+  /// Returns one of the requests, to change it. The index is not checked.
   [[nodiscard]] linked_request<Request>& operator[](std::size_t index) noexcept {
     return requests_[index];
   }
@@ -89,15 +89,15 @@ class prepared_list {
   [[nodiscard]] auto begin() const noexcept { return requests_.begin(); }
   [[nodiscard]] auto end() const noexcept { return requests_.end(); }
 
-  /// The first `count` requests, to be posted; none of them is no post at all. More than there are
-  /// is reported (ERANGE) as by every operation without a policy.
+  /// Returns the first `count` requests, to post them; none is an empty post. Fails with ERANGE,
+  /// like operations without a policy, if the list has fewer.
   [[nodiscard]] prepared_list_part<Request> first(std::size_t count) & {
     if (count > requests_.size()) [[unlikely]]
       out_of_range(count);
     return {requests_.data(), count};
   }
 
-  /// The same as that of prepared_request.
+  /// Calls `post` with the chain, like that of prepared_request.
   template <class Post>
   [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
     if (requests_.empty()) return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A work request that is built once, and posted again and again.
+// A work request that is built once and posted repeatedly.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,16 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A work request as the C API has it, to be changed where it differs and posted again:
+/// A work request in its C form, to be changed where it differs and posted again:
 ///
 ///     prepared_request request{write(remote, region.slice(0, 64)).signaled()};
 ///     request.remote(slot).id(index);
 ///     queue_pair.post(request).check();
 ///
-/// A value that holds all of it, but for lists of buffers, inline bytes and the header of a
-/// segmented send, which it refers to: they are read by each post, and have to live until then. It
-/// is posted where the request that it was made from can be posted, by queue pairs, shared receive
-/// queues and work queues; not through the extended sender. It may be changed as soon as it is
-/// posted. One thread at a time.
+/// It is a value. It refers only to lists of buffers, inline bytes and the header of a segmented
+/// send: each post reads them, and they must live until then. Post it wherever the original request
+/// can be posted: to queue pairs, shared receive queues and work queues, but not through the
+/// extended sender. It may be changed right after a post. Not thread safe.
 template <class Request>
 class prepared_request : public detail::patchable_request<prepared_request<Request>, Request> {
   using base = detail::patchable_request<prepared_request<Request>, Request>;
@@ -31,7 +30,7 @@ class prepared_request : public detail::patchable_request<prepared_request<Reque
 
   explicit prepared_request(const Request& request) noexcept : base{request} {}
 
-  /// Calls `post` with what is to be posted, for those who have a queue.
+  /// Calls `post` with the request, for callers that have a queue.
   template <class Post>
   [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
     return post(this->first(), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queue pairs, with their transport and their state in the type.
+// Queue pairs, with the transport and the state in the type.
 #pragma once
 
 #include <cerrno>
@@ -23,7 +23,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a pair announced, in a state that carries it; nothing in the others.
+/// Stores the announced attributes in a state that carries them, nothing in the others.
 template <bool Carried>
 struct announced_storage {
   announced_attributes announced;
@@ -36,19 +36,19 @@ struct announced_storage<false> {
 
 }  // namespace detail
 
-/// A queue pair, owned. `queue_pair<transport::rc>` is ready to send; the states before that are
-/// types of their own, because what may be done differs:
+/// Owns a queue pair. `queue_pair<transport::rc>` is ready to send. Each earlier state is a type of
+/// its own with its own operations:
 ///
 ///     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = cq, .recv_cq = cq});
 ///     auto waiting = fresh.init().port(port_number{1}).apply();
 ///     send_to_peer(waiting.endpoint());
 ///     auto pair = waiting.connect(receive_from_peer());
 ///
-/// Each transition moves from the pair, and only when it succeeds. The type says the state that
-/// the program last put the pair in: after an error the device may have moved on, see `query`.
+/// Each transition moves from the queue pair, and only on success. The type holds the state that
+/// the program last set. After an error the device may have changed the state: see `query`.
 ///
-/// The size of a pointer in RESET, RTS and ERR; of two where what it announced is carried:
-/// in INIT, RTR and any state (UD also in RTS, SQD and SQE).
+/// It has the size of one pointer in RESET, RTS and ERR. It has the size of two pointers where it
+/// carries the announced attributes: in INIT, RTR and any state (UD also in RTS, SQD and SQE).
 template <transport Transport, qp_state State>
 class [[nodiscard]] queue_pair
     : public detail::owner<detail::queue_pair_base<Transport, State>, detail::queue_pair_traits>,
@@ -58,10 +58,10 @@ class [[nodiscard]] queue_pair
   using storage = detail::announced_storage<detail::carries_announcement(Transport, State)>;
 
  public:
-  /// Empty.
+  /// Constructs an empty object.
   queue_pair() noexcept = default;
 
-  /// Makes a queue pair in RESET. Wraps: ibv_create_qp(3), ibv_create_qp_ex(3).
+  /// Creates a queue pair in RESET. Wraps: ibv_create_qp(3), ibv_create_qp_ex(3).
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
       protection_domain_ref domain, const queue_pair_options& options,
       on_failure policy = throwing{}) {
@@ -72,7 +72,7 @@ class [[nodiscard]] queue_pair
     return {detail::create_queue_pair(Transport, domain, options, policy), announced_attributes{}};
   }
 
-  /// Makes the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
+  /// Creates the target of an extended reliable connection, in RESET. Wraps: ibv_create_qp_ex(3).
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
       xrc_domain_ref domain, const xrc_target_options& options = {},
       on_failure policy = throwing{}) {
@@ -81,9 +81,9 @@ class [[nodiscard]] queue_pair
     return {detail::create_xrc_target(domain, options, policy), announced_attributes{}};
   }
 
-  /// Opens a target that was made in this XRC domain, maybe by another process: it then lives until
-  /// both have destroyed it. Its state is what its maker put it in: see `query`, `as` and `assume`.
-  /// Wraps: ibv_open_qp(3).
+  /// Opens an existing target of this XRC domain, possibly one of another process. The target lives
+  /// until both handles are destroyed. Its state is the one that its creator set: see `query`, `as`
+  /// and `assume`. Wraps: ibv_open_qp(3).
   [[nodiscard]] static queue_pair<Transport, qp_state::any> open(
       xrc_domain_ref domain, qp_number number, const xrc_target_options& options = {},
       on_failure policy = throwing{}) {
@@ -92,8 +92,8 @@ class [[nodiscard]] queue_pair
     return {detail::open_xrc_target(domain, number, options, policy), announced_attributes{}};
   }
 
-  /// Takes over a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
-  /// state, which then stays the caller's. In INIT and RTR, say what was announced.
+  /// Takes ownership of a queue pair of the C API. Fails with EINVAL if its transport or state
+  /// differs; the caller then keeps it. In INIT and RTR, pass the announced attributes.
   queue_pair(adopt_t, ibv_qp* pair, on_failure policy = throwing{})
     requires(State != qp_state::init && State != qp_state::rtr && State != qp_state::any)
       : queue_pair{adopted(pair, policy), announced_attributes{}} {}
@@ -102,13 +102,13 @@ class [[nodiscard]] queue_pair
     requires(detail::carries_announcement(Transport, State))
       : queue_pair{adopted(pair, policy), announced} {}
 
-  /// A pair whose state is no longer in its type: for a member that lives through several.
+  /// Converts to a queue pair without a state in its type, for a member that has several states.
   template <qp_state From>
     requires(State == qp_state::any && From != qp_state::any)
   queue_pair(queue_pair<Transport, From>&& other) noexcept
       : queue_pair{other.template become<qp_state::any>(other.announcement_or_nothing())} {}
 
-  /// A reference to the pair in a state that the program knows it to be in. Unchecked.
+  /// Returns a reference to the queue pair in the state `Known`. The state is not checked.
   template <qp_state Known>
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const& noexcept {
     static_assert(
@@ -119,7 +119,7 @@ class [[nodiscard]] queue_pair
   template <qp_state Known>
   void as() const&& = delete;
 
-  /// The pair in a state that the program knows it to be in. Moves from it. Unchecked.
+  /// Returns the queue pair in the state `Known`. Moves from this one. The state is not checked.
   template <qp_state Known>
   [[nodiscard]] queue_pair<Transport, Known> assume() noexcept {
     static_assert(
@@ -133,12 +133,12 @@ class [[nodiscard]] queue_pair
     static_assert(State == qp_state::reset, "init() starts from RESET");
     return begin<qp_state::init>();
   }
-  /// Starts the transition from INIT to RTR, ready to receive.
+  /// Starts the transition from INIT to RTR (ready to receive).
   auto rtr() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::init, "rtr() starts from INIT: finish init() first");
     return begin<qp_state::rtr>();
   }
-  /// Starts the transition from RTR to RTS, ready to send; or back to it from SQD and SQE.
+  /// Starts the transition from RTR, SQD or SQE to RTS (ready to send).
   auto rts() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rtr || State == qp_state::sqd || State == qp_state::sqe,
                   "rts() starts from RTR: finish rtr() first");
@@ -146,8 +146,7 @@ class [[nodiscard]] queue_pair
                   "a send queue error (SQE) is a state of UC and UD only");
     return begin<qp_state::rts>();
   }
-  /// Starts the transition from RTS to SQD: what is in progress is finished, what is posted then
-  /// waits.
+  /// Starts the transition from RTS to SQD: sends in progress finish, later requests wait.
   auto drain() noexcept ADVERB_LIFETIME_BOUND {
     static_assert(State == qp_state::rts, "drain() starts from RTS: finish rts() first");
     static_assert(is_transition(Transport, State, qp_state::sqd),
@@ -160,19 +159,19 @@ class [[nodiscard]] queue_pair
                   "no attribute can be changed in this state of this transport");
     return begin<State>();
   }
-  /// Puts the pair into ERR: everything posted is flushed. From every state; Linux refuses it
-  /// (EINVAL) from RESET, where nothing is posted. Wraps: ibv_modify_qp(3).
+  /// Moves the queue pair to ERR and flushes all posted requests. Works in every state, except that
+  /// Linux refuses it with EINVAL in RESET, where nothing is posted. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, qp_state::error> error(on_failure policy = throwing{}) {
     return move_to<qp_state::error>(policy);
   }
-  /// Puts the pair back into RESET: everything posted is forgotten. From every state.
+  /// Moves the queue pair to RESET and discards all posted requests. Works in every state.
   /// Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, qp_state::reset> reset(on_failure policy = throwing{}) {
     return move_to<qp_state::reset>(policy);
   }
 
-  /// What the peer has to know of this side. Reports a port or GID that cannot be read, and, on
-  /// Ethernet, where no peer could answer to it, an empty GID (EADDRNOTAVAIL).
+  /// Returns the endpoint to send to the peer. Fails if the port or GID cannot be read. Fails with
+  /// EADDRNOTAVAIL if the GID is empty on Ethernet, where no peer could answer to it.
   [[nodiscard]] adverb::endpoint endpoint(on_failure policy = throwing{}) const {
     static_assert(detail::announces(Transport), "this transport has no peer to announce itself to");
     static_assert(detail::carries_announcement(Transport, State) && State != qp_state::any,
@@ -210,9 +209,8 @@ class [[nodiscard]] queue_pair
         .queue_key = key};
   }
 
-  /// The way to a peer that announced itself, from the port and GID that this side announced: for
-  /// the address handle that datagrams (UD) are sent with. Reports a port or GID that cannot be
-  /// read.
+  /// Returns the address of a peer, from the port and GID that this side announced. Use it for the
+  /// address handle that datagrams (UD) are sent with. Fails if the port or GID cannot be read.
   [[nodiscard]] adverb::address address_of(const adverb::endpoint& peer,
                                            const path_options& path = {},
                                            on_failure policy = throwing{}) const {
@@ -227,16 +225,16 @@ class [[nodiscard]] queue_pair
     return detail::address_of_peer(peer, path, announced, context, port, policy);
   }
 
-  /// What was announced in INIT.
+  /// Returns the attributes that were announced in INIT.
   [[nodiscard]] const adverb::announced_attributes& announced() const noexcept {
     static_assert(detail::carries_announcement(Transport, State),
                   "a queue pair carries what it announced from INIT to RTR, and a UD one in RTS");
     return storage::announced;
   }
 
-  /// From INIT to RTS in one call. When it fails the pair is in INIT again, with what
-  /// it announced, and can be connected to another peer. If it had got as far as RTR,
-  /// receives that were posted before are forgotten: post them again. Wraps: ibv_modify_qp(3).
+  /// Connects to a peer: moves from INIT to RTS in one call. On failure the queue pair is in INIT
+  /// again, keeps its announced attributes, and can be connected to another peer. If the failed
+  /// call reached RTR, it discards the posted receives: post them again. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, qp_state::rts> connect(
       const adverb::endpoint& peer, const rtr_rts_attributes<Transport>& options = {},
       on_failure policy = throwing{});
@@ -252,13 +250,14 @@ class [[nodiscard]] queue_pair
              const announced_attributes& announced) noexcept
       : operations{std::move(pair)}, storage{announced} {}
 
-  /// What the port says that was announced. Reports an empty pair, and a port that cannot be read.
+  /// Returns the attributes of the announced port. Fails if the pair is empty or the port
+  /// unreadable.
   [[nodiscard]] port_attributes announced_port(on_failure policy, std::string_view verb) const {
     if (!detail::check_present(policy, verb, this->native_handle())) return {};
     return this->context().query_port(storage::announced.port, policy);
   }
 
-  /// The same pair as one in another state. Moves from this one.
+  /// Returns this queue pair with another state in its type. Moves from this one.
   template <qp_state To>
   [[nodiscard]] queue_pair<Transport, To> become(const announced_attributes& announced) noexcept {
     return {static_cast<operations&&>(*this), announced};

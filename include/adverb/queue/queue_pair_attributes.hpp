@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair says of itself.
+// The state and attributes of a queue pair.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How data gets into local memory.
+/// The ways in which data enters local memory.
 enum class in_order_operation : std::uint32_t {
-  /// By the sends of a peer, into receives.
+  /// Sends of a peer, into receives.
   send = IBV_WR_SEND,
-  /// By the writes of a peer.
+  /// Writes of a peer.
   write = IBV_WR_RDMA_WRITE,
-  /// By own reads.
+  /// Reads of this side.
   read = IBV_WR_RDMA_READ,
 };
 
 /// The pacing of a queue pair. See the packet pacing capabilities of the device.
 struct rate_limit {
-  /// 0 for no limit.
+  /// 0 means no limit.
   std::uint32_t kilobits_per_second = 0;
-  /// In bytes; 0 for the default of the device.
+  /// In bytes; 0 means the default of the device.
   std::uint32_t max_burst_size = 0;
-  /// In bytes; 0 for the MTU of the port.
+  /// In bytes; 0 means the MTU of the port.
   std::uint16_t typical_packet_size = 0;
 
   [[nodiscard]] ibv_qp_rate_limit_attr native() const noexcept {
@@ -44,19 +44,19 @@ struct rate_limit {
   }
 };
 
-/// Enhanced connection establishment (ECE): options of the vendor that both ends of a connection
-/// have. Query them on one side, hand them to the peer, set there what both support.
+/// Enhanced connection establishment (ECE): vendor options that both ends of a connection share.
+/// Query them on one side, send them to the peer, and set there what both support.
 struct ece {
-  /// The IEEE number of the vendor (OUI); 0 for none.
+  /// The IEEE number of the vendor (OUI); 0 means none.
   std::uint32_t vendor_id = 0;
-  /// As that vendor defines them.
+  /// Defined by the vendor.
   std::uint32_t options = 0;
 
   friend bool operator==(const ece&, const ece&) noexcept = default;
 };
 
-/// The state and attributes of a queue pair: made by `pair.query()`. What was never set is zero.
-/// The rate limit is not among them: ibv_query_qp does not tell it.
+/// The state and attributes of a queue pair, returned by `pair.query()`. Attributes that were never
+/// set are zero. The rate limit is missing, because ibv_query_qp does not return it.
 class queue_pair_attributes {
  public:
   queue_pair_attributes() noexcept = default;
@@ -70,7 +70,7 @@ class queue_pair_attributes {
   [[nodiscard]] adverb::pkey_index pkey_index() const noexcept {
     return static_cast<adverb::pkey_index>(native_.pkey_index);
   }
-  /// What the peer may do through the pair.
+  /// Returns the remote access that the queue pair grants.
   [[nodiscard]] access_rights allowed() const noexcept {
     return access_rights::from_bits(native_.qp_access_flags);
   }
@@ -98,19 +98,19 @@ class queue_pair_attributes {
   [[nodiscard]] std::uint8_t retry_count() const noexcept { return native_.retry_cnt; }
   [[nodiscard]] std::uint8_t rnr_retry_count() const noexcept { return native_.rnr_retry; }
 
-  /// True while a send queue that was put into SQD still has requests in progress.
+  /// Returns true while a send queue in SQD still has requests in progress.
   [[nodiscard]] bool is_draining() const noexcept { return native_.sq_draining != 0; }
   [[nodiscard]] adverb::path_migration_state path_migration_state() const noexcept {
     return static_cast<adverb::path_migration_state>(native_.path_mig_state);
   }
 
-  /// How many requests each queue really holds.
+  /// Returns the actual number of requests that each queue holds.
   [[nodiscard]] std::uint32_t max_send_wr() const noexcept { return native_.cap.max_send_wr; }
   [[nodiscard]] std::uint32_t max_recv_wr() const noexcept { return native_.cap.max_recv_wr; }
-  /// How many elements each request may really have.
+  /// Returns the actual number of scatter/gather elements per request.
   [[nodiscard]] std::uint32_t max_send_sge() const noexcept { return native_.cap.max_send_sge; }
   [[nodiscard]] std::uint32_t max_recv_sge() const noexcept { return native_.cap.max_recv_sge; }
-  /// In bytes.
+  /// Returns the maximum size of inline data, in bytes.
   [[nodiscard]] std::uint32_t max_inline_data() const noexcept {
     return native_.cap.max_inline_data;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What queue pairs are made with.
+// The options for creating queue pairs.
 #pragma once
 
 #include <concepts>
@@ -17,13 +17,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a queue pair is made as.
+/// Flags for creating a queue pair.
 enum class queue_pair_flag : std::uint32_t {
-  /// Does not get back the multicast messages that it sends itself (UD).
+  /// Does not receive the multicast messages that it sends itself (UD).
   block_own_multicast = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
   /// Receives the frame check sequence with each packet (raw packets).
   scatter_frame_check_sequence = IBV_QP_CREATE_SCATTER_FCS,
-  /// Has the VLAN tag taken out of each packet (raw packets).
+  /// Strips the VLAN tag from each packet (raw packets).
   strip_vlan = IBV_QP_CREATE_CVLAN_STRIPPING,
   /// Writes whole cache lines over PCI.
   pci_write_end_padding = IBV_QP_CREATE_PCI_WRITE_END_PADDING,
@@ -46,13 +46,13 @@ namespace detail {
 
 class xrc_shared_receive_queue_base;
 
-/// Accepts queues of XRC.
+/// Accepts the shared receive queues of XRC.
 void accept_xrc_queue(const xrc_shared_receive_queue_base& queue);
 
 template <class Queue>
 concept xrc_queue = requires(const Queue& queue) { detail::accept_xrc_queue(queue); };
 
-/// Refers to a shared receive queue that a pair can take its receives from.
+/// Refers to a shared receive queue from which a queue pair can take its receives.
 class shared_queue_of_pair : public reference<ibv_srq> {
  public:
   constexpr shared_queue_of_pair() noexcept = default;
@@ -68,46 +68,46 @@ class shared_queue_of_pair : public reference<ibv_srq> {
 
 }  // namespace detail
 
-/// What a queue pair is made with.
+/// The options for creating a queue pair.
 struct queue_pair_options {
-  /// Where sends complete.
+  /// Completion queue of the sends.
   completion_queue_ref send_cq{};
-  /// Where receives complete.
+  /// Completion queue of the receives.
   completion_queue_ref recv_cq{};
-  /// Where receives are taken from, instead of a receive queue of its own: a shared_receive_queue
-  /// or a tag_matching_queue.
+  /// Source of the receives instead of an own receive queue: a shared_receive_queue or
+  /// tag_matching_queue.
   detail::shared_queue_of_pair srq{};
-  /// How many requests each queue holds, at least.
+  /// Minimum number of requests that each queue holds.
   std::uint32_t max_send_wr = 1;
   std::uint32_t max_recv_wr = 1;
-  /// How many elements each request may have, at least.
+  /// Minimum number of scatter/gather elements per request.
   std::uint32_t max_send_sge = 1;
   std::uint32_t max_recv_sge = 1;
-  /// How many bytes a request can carry inline, at least.
+  /// Minimum number of bytes that a request can carry inline.
   std::uint32_t max_inline_data = 0;
-  /// Gives a completion for every send, not only for signaled ones.
+  /// Generates a completion for every send, not only for signaled ones.
   bool signal_all_sends = false;
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
-  /// What can be sent through `extended()`; nothing unless it is said here.
+  /// Operations that can be sent through `extended()`; none by default.
   adverb::send_operations send_operations{};
-  /// With these operations: they are preferred, not required. Where the device says that it has no
-  /// extended calls for them (EOPNOTSUPP, ENOSYS), the pair is made without, and `with_sender`
-  /// sends classically.
+  /// Makes the operations above preferred, not required. If the device has no extended calls for
+  /// them (EOPNOTSUPP, ENOSYS), the queue pair is created without them, and `with_sender` sends
+  /// classically.
   bool fall_back_to_classic = false;
   queue_pair_flags flags{};
-  /// The longest header of segmented sends, in bytes (UD, raw packets).
+  /// Longest header of segmented sends, in bytes (UD, raw packets).
   std::uint16_t max_tso_header = 0;
-  /// Sends under the number of another queue pair (UD).
+  /// Number of another queue pair to send under (UD).
   std::optional<qp_number> source_queue_pair{};
 
-  /// True when only the extended call can make such a pair.
+  /// Returns true if only the extended call can create this queue pair.
   [[nodiscard]] bool needs_extended_creation() const noexcept {
     return !send_operations.empty() || !flags.empty() || max_tso_header != 0 || source_queue_pair;
   }
 
-  /// One of a transport without a receive queue asks for none: the provider might make room for it
-  /// (mlx5 does) where the kernel makes none.
+  /// Returns the attributes for ibv_create_qp. For a transport without a receive queue, they
+  /// request none: the provider might otherwise allocate one (mlx5 does) where the kernel does not.
   [[nodiscard]] ibv_qp_init_attr native(transport service) const noexcept {
     const bool receives = detail::receives(service);
     return {.qp_context = user_context,
@@ -123,7 +123,7 @@ struct queue_pair_options {
             .sq_sig_all = signal_all_sends ? 1 : 0};
   }
 
-  /// The same for ibv_create_qp_ex.
+  /// Returns the attributes for ibv_create_qp_ex.
   [[nodiscard]] ibv_qp_init_attr_ex native_extended(transport service,
                                                     ibv_pd* domain) const noexcept {
     const ibv_qp_init_attr plain = native(service);

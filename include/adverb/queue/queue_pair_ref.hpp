@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// References to queue pairs, with their transport and their state in the type.
+// References to queue pairs, with the transport and the state in the type.
 #pragma once
 
 #include <cerrno>
@@ -13,8 +13,8 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Refuses (EINVAL) a pair of the C API that is of another transport or in another state than a
-/// type says. True when it fits.
+/// Checks that a queue pair of the C API has the transport and state of a type. Returns true if so,
+/// fails with EINVAL if not.
 inline bool check_kind(on_failure policy, const ibv_qp* pair, transport service, qp_state state) {
   constexpr std::string_view verb = "queue pair adoption";
   if (!check_present(policy, verb, pair)) return false;
@@ -36,8 +36,8 @@ inline bool check_kind(on_failure policy, const ibv_qp* pair, transport service,
 template <transport Transport, qp_state State = qp_state::rts>
 class queue_pair;
 
-/// Refers to a queue pair that something else keeps alive, and that is of this transport and in
-/// this state: as cheap as the pointer, to be passed by value.
+/// Refers to a queue pair that another object keeps alive, of this transport and in this state. As
+/// cheap as a pointer; pass it by value.
 template <transport Transport, qp_state State = qp_state::rts>
 class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Transport, State>> {
   using operations = detail::reference_to<detail::queue_pair_base<Transport, State>>;
@@ -46,10 +46,10 @@ class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Trans
   queue_pair_ref() noexcept = default;
   queue_pair_ref(const queue_pair<Transport, State>& pair) noexcept
       : queue_pair_ref{pair.native_handle()} {}
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   queue_pair_ref(const queue_pair<Transport, State>&&) = delete;
 
-  /// Of a pair in whatever state it is: for functions that only name it.
+  /// Converts from a reference in any state, for functions that only identify the queue pair.
   template <qp_state Other>
     requires(State == qp_state::any && Other != qp_state::any)
   queue_pair_ref(const queue_pair<Transport, Other>& pair) noexcept
@@ -62,12 +62,11 @@ class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Trans
   queue_pair_ref(const queue_pair_ref<Transport, Other>& pair) noexcept
       : queue_pair_ref{pair.native_handle()} {}
 
-  /// Views a queue pair of the C API. Refuses (EINVAL) one of another transport or in another
-  /// state.
+  /// Refers to a queue pair of the C API. Fails with EINVAL if its transport or state differs.
   queue_pair_ref(adopt_t, ibv_qp* pair, on_failure policy = throwing{})
       : queue_pair_ref{detail::check_kind(policy, pair, Transport, State) ? pair : nullptr} {}
 
-  /// A reference to the pair in a state that the program knows it to be in. Unchecked.
+  /// Returns a reference to the queue pair in the state `Known`. The state is not checked.
   template <qp_state Known>
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
     static_assert(

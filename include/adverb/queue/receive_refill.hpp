@@ -17,10 +17,10 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How a receive_refill is made.
+/// The options of a receive_refill.
 struct receive_refill_options {
-  /// How many receives are posted with one doorbell: at least 1, and at most half of the blocks,
-  /// because the queue has to have the others meanwhile.
+  /// Number of receives posted with one doorbell: at least 1, and at most half of the blocks,
+  /// because the queue needs the others meanwhile.
   std::size_t batch = 16;
 };
 
@@ -32,7 +32,7 @@ class queue_pair_base;
 template <work_queue_state State>
 class work_queue_base;
 
-/// A completion, of either kind of queue.
+/// A completion of either engine.
 template <class T>
 concept identified = requires(const T& completion) {
   { completion.id() } -> std::same_as<std::uint64_t>;
@@ -40,7 +40,7 @@ concept identified = requires(const T& completion) {
 
 }  // namespace detail
 
-/// Posts the blocks of a region as receives, and posts each again when the program gives it back,
+/// Posts the blocks of a region as receives, and posts each again after the program returns it,
 /// several with one doorbell:
 ///
 ///     receive_refill receives{pair, region.blocks(4096), {.batch = 16}};
@@ -52,21 +52,20 @@ concept identified = requires(const T& completion) {
 ///     }
 ///     receives.fill().check();  // before a wait: the rest, which is not a whole batch
 ///
-/// The id of a receive is the number of its block; the program gives its other requests that
-/// complete on the same queue ids beyond these, if it has to tell failed ones apart. `Queue` is a
-/// reference: to a queue pair, from INIT on (the pair may change its state meanwhile, and keeps
-/// its receives, but for RESET), to a shared receive queue of any kind, or to a work queue. Queue
-/// and region have to outlive it; it owns only what it remembers, and allocates only when it is
-/// made (std::bad_alloc). One thread at a time.
+/// The id of a receive is the index of its block. Give other requests on the same completion queue
+/// higher ids to distinguish failed ones. `Queue` is a reference to a queue pair from INIT on, to a
+/// shared receive queue of any kind, or to a work queue. The queue pair may change its state, and
+/// keeps its receives except in RESET. The queue and the region must outlive this object. Only
+/// construction allocates (std::bad_alloc). Not thread safe.
 ///
-/// Every block is in the queue, with the program, or waits here. Of what a failed post did not take
-/// nothing is lost: it waits, and `fill` posts it. But when the provider does not say how many it
-/// took (`accepted()`), these count as posted, because a block that is posted twice could receive
-/// two messages. After RESET, which takes all receives out of the queue, make a new one.
+/// Every block is in the queue, with the program, or waiting here. Blocks that a failed post did
+/// not accept wait here until `fill` posts them. If the provider does not report how many it
+/// accepted (`accepted()`), all of that post count as posted, because a block that is posted twice
+/// could receive two messages. RESET removes all receives from the queue: create a new object then.
 ///
-/// What is checked when a block is given back: that there is a block of that number. What is not,
-/// because it would take a memory of every block: that the program had it. One that is given back
-/// twice is posted twice. One that was moved from can only be assigned to, or end.
+/// `give_back` checks that a block with that index exists. It does not check that the program had
+/// the block, which would need a record of every block. A block that is returned twice is posted
+/// twice. A moved-from object can only be assigned to or destroyed.
 template <class Queue>
 class receive_refill {
   static_assert(std::is_trivially_copyable_v<Queue>,
@@ -75,7 +74,7 @@ class receive_refill {
   using request = decltype(receive(mutable_buffer{}));
 
  public:
-  /// Posts nothing yet.
+  /// Creates the object without posting anything.
   receive_refill(std::type_identity_t<Queue> queue, const buffer_blocks<mutable_buffer>& blocks,
                  const receive_refill_options& options = {})
       : queue_{queue},
@@ -90,14 +89,14 @@ class receive_refill {
   receive_refill& operator=(receive_refill&&) noexcept = default;
 
   [[nodiscard]] const buffer_blocks<mutable_buffer>& blocks() const noexcept { return blocks_; }
-  /// How many receives are posted with one doorbell.
+  /// Returns the number of receives posted with one doorbell.
   [[nodiscard]] std::size_t batch() const noexcept { return batch_; }
-  /// How many blocks wait to be posted: those of an incomplete batch, and what was refused.
+  /// Returns the number of blocks that wait to be posted: an incomplete batch, and refused blocks.
   [[nodiscard]] std::size_t waiting() const noexcept { return gathered_ + waiting_.size(); }
 
-  /// Posts every block that waits: all of them at first; later an incomplete batch, and what an
-  /// earlier post did not take. It fails (most providers say ENOMEM) when there are more than the
-  /// queue has room for; the result counts what it accepted.
+  /// Posts every waiting block: all blocks at first, later an incomplete batch and blocks that an
+  /// earlier post did not accept. Fails (with ENOMEM on most providers) if the queue has too little
+  /// room; the result counts the accepted blocks.
   post_result fill() noexcept {
     std::uint32_t accepted = 0;
     for (;;) {
@@ -112,17 +111,17 @@ class receive_refill {
     }
   }
 
-  /// The block that a completion is about, or the block of that number. A number that is none of a
-  /// block is reported (ERANGE) as by every operation without a policy.
+  /// Returns the block of a completion, or the block with an index. Fails with ERANGE, like
+  /// operations without a policy, if there is no such block.
   template <detail::identified Completion>
   [[nodiscard]] mutable_buffer block(const Completion& completion) const {
     return blocks_[completion.id()];
   }
   [[nodiscard]] mutable_buffer block(std::size_t index) const { return blocks_[index]; }
 
-  /// Takes back a block: of a completion, which may be a failed one, or the block of that number.
-  /// Posts when a batch is complete, and says what became of that; the block is taken back in any
-  /// case. A number of no block ends the program (ADVERB_HARDENING_FAST).
+  /// Takes back the block of a completion (which may be a failed one), or the block with an index.
+  /// Posts once a batch is complete, and returns the result; the block is taken back in any case.
+  /// Terminates the program if there is no such block (ADVERB_HARDENING_FAST).
   template <detail::identified Completion>
   post_result give_back(const Completion& completion) {
     return give_back(completion.id());
@@ -143,7 +142,7 @@ class receive_refill {
     return most > 0 ? most : 1;
   }
 
-  // The blocks have the same length and key, which the receives have from their model.
+  // All blocks have the same length and key, which the receives copy from their model.
   void gather(std::size_t index) {
     const std::uint64_t address = blocks_[index].address();
     list_[gathered_].id(index).move_buffer(address);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions that make work requests. A payload is any number of buffers, one std::span of
-// buffers, or (where data is sent) any number of inline_data, or one std::span of them.
+// The functions that create work requests. A payload is any number of buffers or one std::span of
+// buffers. Where data is sent, it may be any number of inline_data or one std::span of them.
 #pragma once
 
 #include <concepts>
@@ -26,11 +26,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 template <class T, access_rights Rights>
 void take_remote(const remote_buffer<T, Rights>&);
-/// Whether something is the memory of a peer.
+/// True if the type is the memory of a peer.
 template <class T>
 inline constexpr bool is_remote_memory = requires(const T& memory) { take_remote(memory); };
 
-/// Whether something is local memory that a request can have.
+/// True if the type is local memory that a request can use.
 template <class T>
 inline constexpr bool is_local_memory =
     std::convertible_to<const T&, const_buffer> || std::same_as<T, inline_data>;
@@ -38,7 +38,7 @@ template <class T, std::size_t Extent>
 inline constexpr bool is_local_memory<std::span<T, Extent>> =
     is_local_memory<std::remove_const_t<T>>;
 
-/// Whether these are meant for a one-sided operation, and the first is not the memory of the peer.
+/// The arguments suit a one-sided operation, except that the first is not the memory of the peer.
 template <class First, class... Rest>
 concept lacks_remote_first =
     !is_remote_memory<First> && (is_local_memory<First> || (is_remote_memory<Rest> || ...));
@@ -214,7 +214,7 @@ struct plain_fetch_and_add : atomic_fields, addend_field {
   }
 };
 
-/// Eight bytes that arrive as one. Only the extended sender has it.
+/// An atomic write of eight bytes. Only the extended sender supports it.
 struct eight_byte_write : remote_fields {
   static constexpr send_operation extended = send_operation::atomic_write;
   static constexpr bool completes_receive = false;
@@ -262,8 +262,7 @@ template <class Fields = remote_fields, class T, access_rights Rights>
   return {remote.address(), static_cast<std::uint32_t>(remote.key())};
 }
 
-/// Ends a program that moves more than the peer's memory holds, where that is checked; returns the
-/// payload.
+/// Returns the payload. Terminates the program if it exceeds the peer's memory and that is checked.
 template <class T, access_rights Rights, class Payload>
 [[nodiscard, gnu::always_inline]] constexpr Payload that_fits(
     [[maybe_unused]] const remote_buffer<T, Rights>& remote, [[maybe_unused]] std::string_view call,
@@ -284,14 +283,14 @@ template <class T, access_rights Rights, class Payload>
 
 }  // namespace detail
 
-/// Sends the payload to a receive that the peer has posted.
+/// Creates a request that sends the payload to a receive posted by the peer.
 template <class... Payload>
   requires(std::is_class_v<Payload> && ...)  // so that send(2) of POSIX stays itself
 [[nodiscard]] constexpr auto send(const Payload&... payload) noexcept {
   return send_request{detail::plain_send{}, detail::gather(payload...)};
 }
 
-/// The same, with 32 bits that the peer finds in its completion.
+/// Creates a send with 32 bits of immediate data, which the peer finds in its completion.
 template <class... Payload>
 [[nodiscard]] constexpr auto send_with_immediate(immediate data,
                                                  const Payload&... payload) noexcept {
@@ -299,8 +298,9 @@ template <class... Payload>
                       detail::gather(payload...)};
 }
 
-/// Writes the payload to the start of the peer's memory; the peer's program is not told. More than
-/// that holds ends the program (ADVERB_HARDENING_DEBUG).
+/// Creates a request that writes the payload to the start of the peer's memory. The peer's program
+/// gets no notice. Terminates the program if the payload exceeds that memory
+/// (ADVERB_HARDENING_DEBUG).
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write(const remote_buffer<T, Rights>& remote,
                                    const Payload&... payload) noexcept {
@@ -309,7 +309,7 @@ template <class T, access_rights Rights, class... Payload>
                       detail::that_fits(remote, "write", detail::gather(payload...))};
 }
 
-/// The same, and completes a receive that the peer has posted with 32 bits.
+/// Creates a write that also completes a receive of the peer, with 32 bits of immediate data.
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto write_with_immediate(const remote_buffer<T, Rights>& remote,
                                                   immediate data,
@@ -320,8 +320,8 @@ template <class T, access_rights Rights, class... Payload>
       detail::that_fits(remote, "write_with_immediate", detail::gather(payload...))};
 }
 
-// Each of these operations has an overload that says which argument comes first. It is only for
-// what a one-sided operation is made of: write(2) and read(2) of POSIX stay themselves.
+// Each of these operations has an overload whose static_assert names the first argument. It accepts
+// only the arguments of one-sided operations, so that write(2) and read(2) of POSIX still work.
 template <class First, class... Rest>
   requires detail::lacks_remote_first<First, Rest...>
 [[nodiscard]] constexpr auto write(const First&, const Rest&...) noexcept {
@@ -338,8 +338,8 @@ template <class First, class... Rest>
   return send_request{detail::immediate_write{}, detail::no_payload{}};
 }
 
-/// Reads from the start of the peer's memory into local buffers, as much as they hold. More than
-/// the peer's memory holds ends the program (ADVERB_HARDENING_DEBUG).
+/// Creates a request that reads from the start of the peer's memory and fills the local buffers.
+/// Terminates the program if the buffers exceed the peer's memory (ADVERB_HARDENING_DEBUG).
 template <class T, access_rights Rights, class... Payload>
 [[nodiscard]] constexpr auto read(const remote_buffer<T, Rights>& remote,
                                   const Payload&... payload) noexcept {
@@ -362,8 +362,8 @@ struct compare_and_swap_values {
   std::uint64_t desired;
 };
 
-/// Replaces the first 64-bit number of the peer's memory if it is the expected one; what was there
-/// before arrives in `result`, 8 bytes, in host byte order.
+/// Creates a request that replaces the peer's first 64-bit number if it equals `expected`. The
+/// previous value arrives in `result`, 8 bytes, in host byte order.
 template <class T, access_rights Rights, class Result>
 [[nodiscard]] constexpr auto compare_and_swap(const remote_buffer<T, Rights>& remote,
                                               const compare_and_swap_values& values,
@@ -385,8 +385,8 @@ template <class First, class Last>
   return send_request{detail::plain_compare_and_swap{}, detail::no_payload{}};
 }
 
-/// Adds to the first 64-bit number of the peer's memory; what was there before arrives in
-/// `result`, 8 bytes, in host byte order.
+/// Creates a request that adds to the first 64-bit number of the peer's memory. The previous value
+/// arrives in `result`, 8 bytes, in host byte order.
 template <class T, access_rights Rights, class Result>
 [[nodiscard]] constexpr auto fetch_and_add(const remote_buffer<T, Rights>& remote,
                                            std::uint64_t addend, const Result& result) noexcept {
@@ -405,8 +405,8 @@ template <class First, class Last>
   return send_request{detail::plain_fetch_and_add{}, detail::no_payload{}};
 }
 
-/// Writes the first 64-bit number of the peer's memory, so that nobody sees a part of it. Only
-/// through the extended sender of a queue pair.
+/// Creates a request that writes the first 64-bit number of the peer's memory atomically. Requires
+/// the extended sender of a queue pair.
 template <class T, access_rights Rights>
 [[nodiscard]] constexpr auto atomic_write(const remote_buffer<T, Rights>& remote,
                                           std::uint64_t value) noexcept {
@@ -417,13 +417,13 @@ template <class T, access_rights Rights>
                       detail::no_payload{}};
 }
 
-/// Sends the payload cut into segments of `segment_size` bytes, each with the same headers before
-/// it (TCP segmentation offload: datagrams and raw packets). The header bytes are read when the
-/// request is posted: at most `max_tso_header` of the queue pair.
+/// Creates a request that sends the payload in segments of `segment_size` bytes, each with the same
+/// headers in front (TCP segmentation offload: datagrams and raw packets). The post reads the
+/// header bytes: at most `max_tso_header` of the queue pair.
 template <class... Payload>
 [[nodiscard]] auto send_segmented(std::span<const std::byte> header, std::uint16_t segment_size,
                                   const Payload&... payload) noexcept {
-  // What does not fit into 16 bits is beyond every device, and has to be refused as such.
+  // A size beyond 16 bits exceeds every device; the request must fail for that reason.
   return send_request{
       detail::segmented_send{
           const_cast<std::byte*>(header.data()),
@@ -431,7 +431,7 @@ template <class... Payload>
       detail::gather(payload...)};
 }
 
-/// Takes one message of a peer into local buffers.
+/// Creates a request that receives one message of a peer into local buffers.
 template <class... Payload>
 [[nodiscard]] constexpr auto receive(const Payload&... payload) noexcept {
   return receive_request{detail::scatter(payload...)};

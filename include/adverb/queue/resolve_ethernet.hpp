@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where packets to an address go on Ethernet.
+// The Ethernet destination of an address.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The Ethernet side of an address.
+/// The Ethernet destination of an address.
 struct ethernet_destination {
   /// The MAC address of the peer, or of the router on the way to it.
   std::array<std::uint8_t, 6> mac{};
-  /// The VLAN that the packets are tagged with, if any.
+  /// The VLAN tag of the packets, if any.
   std::optional<std::uint16_t> vlan{};
 
   friend constexpr bool operator==(const ethernet_destination&,
                                    const ethernet_destination&) noexcept = default;
 };
 
-/// "52:54:00:12:34:56", "52:54:00:12:34:56 vlan 7".
+/// Formats a destination: "52:54:00:12:34:56", "52:54:00:12:34:56 vlan 7".
 [[nodiscard]] constexpr static_string<48> to_text(
     const ethernet_destination& destination) noexcept {
   return static_string<48>{[&](text_writer& writer) {
@@ -38,9 +38,9 @@ struct ethernet_destination {
   }};
 }
 
-/// Finds out the MAC address and VLAN of an address on a RoCE port, as a queue pair that is
-/// connected to it does: by the routes and neighbours of the kernel, so it may wait for an answer
-/// from the network. The address needs a route. Wraps: ibv_resolve_eth_l2_from_gid(3).
+/// Resolves an address on a RoCE port to its MAC address and VLAN, as a connected queue pair does.
+/// Uses the routes and neighbours of the kernel, and may block until the network answers. The
+/// address needs a route. Wraps: ibv_resolve_eth_l2_from_gid(3).
 [[nodiscard]] inline ethernet_destination resolve_ethernet(context_ref context, const address& way,
                                                            on_failure policy = throwing{}) {
   constexpr std::uint16_t untagged = 0xffff;
@@ -52,7 +52,7 @@ struct ethernet_destination {
   errno = 0;
   int result =
       ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
-  // Where a query fails on the way, rdma-core returns -1, and not an errno.
+  // If an inner query fails, rdma-core returns -1 instead of an errno.
   if (result == -1 && errno != 0) result = errno;
   const bool resolved =
       detail::check_returned(policy, verb, result, [&](failure_description& description) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The operations that a queue pair can be made for, when they are to be posted through its extended
-// sender.
+// The operations for which a queue pair with an extended sender can be created.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +53,7 @@ using send_operations = flags<send_operation>;
 
 namespace detail {
 
-/// What an operation needs of the transport.
+/// Returns the service class that an operation needs.
 [[nodiscard]] constexpr service_class service_of(send_operation operation) noexcept {
   switch (operation) {
     case send_operation::send: return service_class::message;
@@ -74,7 +73,7 @@ namespace detail {
   return service_class::reliable_connection;
 }
 
-/// All operations that a transport carries, whether or not a device has them.
+/// Returns all operations that a transport carries, whether or not a device supports them.
 [[nodiscard]] constexpr send_operations operations_carried_by(transport service) noexcept {
   send_operations carried;
   for (auto operation = send_operation::write; !flag_name(operation).empty();
@@ -85,7 +84,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// The operations of a transport that every device with the transport has.
+/// Returns the operations of a transport that every device with the transport supports.
 [[nodiscard]] constexpr send_operations basic_operations(transport service) noexcept {
   using enum send_operation;
   switch (service) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A send window: counts the requests in progress, signals every n-th, and says when it is full.
+// A send window: counts the requests in progress, signals every n-th, and limits their number.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Which requests of a linked chain are signaled.
+/// Iterates over a linked chain; each element is true if its request is signaled.
 class signaled_in_chain {
  public:
   class iterator {
@@ -51,7 +51,7 @@ class signaled_in_chain {
   const ibv_send_wr* first_;
 };
 
-/// What was prepared, as an engine takes it: `post_linked` has the say of how it is posted.
+/// Adapts prepared requests to an engine, which then posts them through `post_linked`.
 template <class Prepared, class PostLinked>
 struct prepared_for_window {
   using prepared_requests = typename Prepared::prepared_requests;
@@ -71,18 +71,17 @@ struct prepared_for_window {
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How a send window is made.
+/// Options of a send window.
 struct send_window_options {
-  /// How many requests may be in progress; as many as the send queue holds unless it is said.
+  /// Maximum number of requests in progress; by default the size of the send queue.
   std::optional<std::uint32_t> size{};
-  /// How many requests follow each other before one is signaled; a quarter of the size unless it is
-  /// said.
+  /// Signal one request in this many; by default a quarter of the size.
   std::optional<std::uint32_t> signal_every{};
 };
 
 namespace detail {
 
-/// The pair that an engine posts to.
+/// Returns the queue pair that an engine posts to.
 template <transport Transport, qp_state State>
 [[nodiscard]] ibv_qp* posting_pair(const queue_pair_ref<Transport, State>& pair) noexcept {
   return pair.native_handle();
@@ -93,7 +92,7 @@ template <transport Transport, send_operations Operations>
   return native == nullptr ? nullptr : &native->qp_base;
 }
 
-/// Says in a sentence over what no window can be made.
+/// Rejects at compile time an engine that cannot have a send window.
 template <class Engine>
 consteval void check_window_engine() noexcept {
   if constexpr (requires { Engine::state_of; })
@@ -105,8 +104,8 @@ consteval void check_window_engine() noexcept {
 
 }  // namespace detail
 
-/// Posts sends to a queue pair so that neither its send queue nor the completion queue overflows,
-/// although few of them are signaled:
+/// Posts sends so that neither the send queue nor the completion queue overflows, although few
+/// sends are signaled:
 ///
 ///     send_window window{pair};
 ///     while (…) {
@@ -117,25 +116,26 @@ consteval void check_window_engine() noexcept {
 ///         posted.check();
 ///     }
 ///
-/// It counts credits, one a request; signals every n-th request and the one that takes the last
-/// credit, besides those that ask for it; and takes the credits back when it is told of a
-/// completion. Of the completion queue it reserves an entry for each request, because one that is
-/// not signaled completes too when it fails.
+/// The window counts one credit per request. It signals every n-th request, the request that takes
+/// the last credit, and those that ask for it. `completed` returns the credits. The window reserves
+/// one entry of the completion queue per request, because an unsignaled request also completes when
+/// it fails.
 ///
-/// All sends of the pair go through its one window, and all their completions come back to it. Over
-/// the classic engine (`send_window{pair}`) or the extended one (`send_window{pair.extended()}`).
-/// Allocates when it is made, and never again. The pair has to outlive it. By one thread at a time.
+/// Post all sends of the queue pair through its one window, and pass all their completions to
+/// `completed`. The window posts through the classic engine (`send_window{pair}`) or the extended
+/// one (`send_window{pair.extended()}`). Only construction allocates. The queue pair must outlive
+/// the window. Not thread safe.
 template <class Engine>
 class [[nodiscard]] send_window {
  public:
   using engine_type = Engine;
 
-  /// Empty: for nothing, not even one request.
+  /// Constructs an empty window, which has no credits.
   send_window() noexcept = default;
 
-  /// Reports EINVAL for a size that is zero or more than the send queue holds, and for every zeroth
-  /// request; ENOBUFS when the completion queue has not that many entries left to reserve; and what
-  /// keeps the pair from being queried. Wraps: ibv_query_qp(3).
+  /// Creates a window over an engine. Fails with EINVAL if the size is zero or exceeds the send
+  /// queue, or if `signal_every` is zero. Fails with ENOBUFS if the completion queue has too few
+  /// unreserved entries. Fails if the queue pair cannot be queried. Wraps: ibv_query_qp(3).
   explicit send_window(const Engine& engine, const send_window_options& options = {},
                        on_failure policy = throwing{}) {
     detail::check_window_engine<Engine>();
@@ -174,33 +174,33 @@ class [[nodiscard]] send_window {
 
   [[nodiscard]] explicit operator bool() const noexcept { return size() != 0; }
 
-  /// How many requests may be in progress.
+  /// Returns the maximum number of requests in progress.
   [[nodiscard]] std::uint32_t size() const noexcept { return credits_.size(); }
-  /// Every n-th request is signaled, or an earlier one; 1 for a pair that signals all sends.
+  /// Returns n if at least every n-th request is signaled; 1 if the queue pair signals all sends.
   [[nodiscard]] std::uint32_t signal_every() const noexcept { return credits_.signal_every(); }
-  /// How many requests are in progress, as far as the completions that were handed in tell.
+  /// Returns the number of requests in progress, by the completions passed to `completed`.
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return credits_.outstanding(); }
-  /// How many requests may be posted now.
+  /// Returns the number of requests that may be posted now.
   [[nodiscard]] std::uint32_t available() const noexcept { return credits_.available(); }
-  /// How many of the last requests have no completion to come: they are done, as far as the window
-  /// can tell, when a later one is. To wait for all, see that the last request is signaled, by
-  /// itself (`window.post(request.signaled())`) or by an empty one behind it.
+  /// Returns how many of the last requests have no completion of their own; 0 once broken. The
+  /// completion of a later request returns their credits. To wait for all requests, signal the last
+  /// one (`window.post(request.signaled())`), or post an empty signaled request after it.
   [[nodiscard]] std::uint32_t unsignaled() const noexcept { return credits_.unsignaled(); }
-  /// True from the first failed completion on, and after a post of which it is unknown what was
-  /// accepted. The pair is then in ERR, or has to be brought to RESET; `outstanding()` is an upper
-  /// bound from then on, because it cannot be told which requests before the failed one succeeded
-  /// without a completion. What is posted is flushed, and its completion comes last of all: post
-  /// one signaled request to know when everything before it has come back. See `restart`.
+  /// Returns true after a failed completion, or after a post that accepted an unknown number of
+  /// requests. The queue pair is then in ERR, or has to be brought to RESET. From then on
+  /// `outstanding()` is an upper bound, because earlier unsignaled requests may have succeeded
+  /// without a completion. Requests posted then are flushed, and complete after all others: post
+  /// one signaled request, whose completion marks the end of all earlier requests. See `restart`.
   [[nodiscard]] bool broken() const noexcept { return credits_.broken(); }
 
-  /// Posts requests in their order and with one doorbell, or none when there are fewer credits
-  /// left. The last one is signaled when one is due. A chain of at most size() - signal_every() + 1
-  /// requests finds room in the end, unless a post before it was accepted in part, which may have
-  /// left more unsignaled. One that does not fit is refused (EINVAL) when no request that completes
-  /// is in progress, so that there is nothing to wait for. What a failed post has accepted is
-  /// counted: there is room for the rest. Allocates nothing. Wraps: ibv_post_send(3),
-  /// ibv_wr_complete(3).
-  // Always inline: a call would take the requests through memory.
+  /// Posts requests in order with one doorbell, or posts none if there are too few credits. Signals
+  /// the last request if a signal is due. A chain of at most size() - signal_every() + 1 requests
+  /// eventually finds room, unless an earlier post was accepted in part, which may have left more
+  /// requests unsignaled. Fails with EINVAL if the chain does not fit and no request that completes
+  /// is in progress, because no completion could make room. After a failed post the window counts
+  /// the accepted requests only, so there is room for the rest. Does not allocate.
+  /// Wraps: ibv_post_send(3), ibv_wr_complete(3).
+  // Always inline: a call would pass the requests through memory.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
     constexpr std::size_t count = sizeof...(Requests);
@@ -212,7 +212,7 @@ class [[nodiscard]] send_window {
     (detail::check_not_linked<Requests>(), ...);
     constexpr bool single = !(detail::is_linked<Requests> || ...);
     constexpr bool all_sends = (detail::requests_of<Requests>::all_send && ...);
-    // Of what is not to be posted by itself it is not asked what it is.
+    // Skip this check for linked requests: check_not_linked already rejects them.
     check_all_send<all_sends || !single>();
     if constexpr (count > 0 && plain && all_sends && single) {
       if ((requests.is_signaled() || ...) || !credits_.stays_in_stretch(count)) [[unlikely]]
@@ -227,8 +227,8 @@ class [[nodiscard]] send_window {
     }
   }
 
-  /// The same for what was prepared: a request, a batch, a list or a part of one. Where its last
-  /// request has to be signaled, it is so for this post alone.
+  /// Posts a prepared request, batch, list or part of a list. If its last request must be signaled,
+  /// it is signaled for this post only.
   template <class Prepared>
     requires(detail::is_prepared<std::remove_reference_t<Prepared>> &&
              !std::is_const_v<std::remove_reference_t<Prepared>>)
@@ -245,13 +245,13 @@ class [[nodiscard]] send_window {
     }
   }
 
-  /// Takes back the credits of a request that has completed, and of all before it. To be told of
-  /// every completion of the pair's sends, failed ones too, in the order in which they were polled,
-  /// and of no other.
+  /// Returns the credits of a completed request and of all requests before it. Pass every
+  /// completion of the queue pair's sends, failed ones too, in the order in which they were polled,
+  /// and no other completion.
   ///
-  /// Reports EINVAL for one of another pair, one of a receive that succeeded, and one when no
-  /// request that completes is in progress. A receive that failed looks like a send that failed:
-  /// the program tells them apart by their ids.
+  /// Fails with EINVAL if the completion belongs to another queue pair or to a successful receive,
+  /// or if no request that completes is in progress. A failed receive looks like a failed send: the
+  /// program distinguishes them by their ids.
   void completed(const completion& each, on_failure policy = throwing{}) {
     const bool is_success = each.status() == completion_status::success;
     const bool is_other = each.queue_pair() != number_;
@@ -260,24 +260,24 @@ class [[nodiscard]] send_window {
       return report_foreign(policy, each.queue_pair(), is_other);
     retire(is_success, policy);
   }
-  /// The same for the extended engine, where it is not checked whose completion it is: to read that
-  /// would be two calls of the provider.
+  /// Returns credits for a completion of the extended engine. Does not check the queue pair of the
+  /// completion, which would need two calls of the provider.
   template <completion_fields Fields>
   void completed(const extended_completion<Fields>& each, on_failure policy = throwing{}) {
     retire(each.status() == completion_status::success, policy);
   }
 
-  /// Starts anew, with all credits. For a pair that was brought to RESET, which forgets what is in
-  /// progress, after which the completion queue was polled until it was empty: a completion of
-  /// before that must not be handed in later.
+  /// Restores all credits. Call it after bringing the queue pair to RESET, which discards the
+  /// requests in progress, and then polling the completion queue until it is empty. Do not pass
+  /// earlier completions to `completed` afterwards.
   void restart() noexcept { credits_.restart(); }
 
  private:
   static constexpr std::string_view verb = "send_window";
-  /// In place of how many requests were accepted.
+  /// Replaces the number of accepted requests if that is unknown.
   static constexpr std::size_t unknown = static_cast<std::size_t>(-1);
 
-  /// A window without a pair has no credits, so there is nothing to check again.
+  /// Lets the compiler drop a check for null: a window without an engine has no credits.
   [[gnu::always_inline]] void assume_engine() const noexcept {
     if (!engine_) __builtin_unreachable();
   }
@@ -288,8 +288,8 @@ class [[nodiscard]] send_window {
                   "only requests that send go through a send window: post receives to the pair");
   }
 
-  /// Posts requests of which one may have to be signaled: copies, so that what they were made from
-  /// need not be in memory. A single one is signaled already.
+  /// Posts requests of which one may have to be signaled. Works on copies, so that the originals
+  /// need not be in memory. A single request is signaled already.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post_signaled(const Requests&... requests) noexcept {
     constexpr std::size_t count = sizeof...(Requests);
@@ -311,7 +311,7 @@ class [[nodiscard]] send_window {
     return engine_.post(requests.signaled(signaled[Index])...);
   }
 
-  /// Posts a chain that was prepared.
+  /// Posts a prepared chain.
   template <bool JustOne, class Post>
   [[gnu::always_inline]] post_result post_linked(ibv_send_wr* first, std::uint32_t count,
                                                  const Post& post) noexcept {
@@ -339,8 +339,8 @@ class [[nodiscard]] send_window {
       count_refused(signaled, posted.accepted().value_or(unknown));
   }
 
-  /// Counts those requests of a chain that were accepted. When it is unknown which these are, all
-  /// are counted: they may be in the queue.
+  /// Counts the accepted requests of a chain. Counts all of them if their number is unknown,
+  /// because they may be in the queue.
   template <class Flags>
   [[gnu::cold, gnu::noinline]] void count_refused(Flags signaled, std::size_t accepted) noexcept {
     if (accepted == unknown) credits_.set_broken();
@@ -350,7 +350,7 @@ class [[nodiscard]] send_window {
     }
   }
 
-  /// Where no completion can make room, it is an error: to wait would be for ever.
+  /// Returns a full window, or EINVAL if no completion can make room and a wait would never end.
   [[nodiscard, gnu::cold, gnu::noinline]] post_result no_room(std::size_t count) const noexcept {
     const ibv_qp* const pair = detail::posting_pair(engine_);
     if (count > size() || !credits_.makes_room())
@@ -384,7 +384,7 @@ class [[nodiscard]] send_window {
     });
   }
 
-  /// Reports a window that cannot be.
+  /// Fails if the options are invalid.
   static bool check_numbers(on_failure policy, const ibv_qp* pair, std::uint32_t size,
                             std::uint32_t every, std::uint32_t room) {
     const bool possible = size != 0 && size <= room && every != 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What became of a post through a send window.
+// The result of a post through a send window.
 #pragma once
 
 #include <cerrno>
@@ -15,32 +15,32 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What became of a post through a send window: everything was accepted, or the window had no room
-/// for it and nothing was posted, or the post failed.
+/// The result of a post through a send window: all requests were accepted, or the window was full
+/// and nothing was posted, or the post failed.
 class [[nodiscard("a post can be refused, or the window full: look at it")]] send_window_result {
  public:
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 
-  /// True when all requests were accepted.
+  /// Returns true if all requests were accepted.
   [[nodiscard]] constexpr explicit operator bool() const noexcept {
     return static_cast<bool>(posted_);
   }
-  /// True when nothing was posted because too few credits are left: some come back with the
-  /// completions that are handed to `completed`.
+  /// Returns true if nothing was posted because there were too few credits. Completions passed to
+  /// `completed` return credits.
   [[nodiscard]] constexpr bool full() const noexcept {
     return posted_.queue() == detail::posted_to::full_send_window;
   }
-  /// EAGAIN when the window was full.
+  /// Returns the error; EAGAIN if the window was full.
   [[nodiscard]] std::error_code code() const noexcept {
     return full() ? detail::errno_code(EAGAIN) : posted_.code();
   }
-  /// The same as that of `post_result`; 0 when the window was full.
+  /// Returns the number of accepted requests like `post_result`; 0 if the window was full.
   [[nodiscard]] constexpr std::optional<std::size_t> accepted() const noexcept {
     if (full()) return 0;
     return posted_.accepted();
   }
 
-  /// Reports a post that was not accepted whole; a full window as EAGAIN.
+  /// Fails if not all requests were accepted; with EAGAIN if the window was full.
   void check(on_failure policy = throwing{}) const {
     if (posted_) [[likely]]
       return policy.clear();
@@ -51,13 +51,13 @@ class [[nodiscard("a post can be refused, or the window full: look at it")]] sen
   template <class Engine>
   friend class send_window;
 
-  /// Of a window of `size` requests, so many of which are in progress.
+  /// Returns the result for a full window of `size` requests, `outstanding` of them in progress.
   [[nodiscard]] static constexpr post_result of_full(const ibv_qp* pair, std::uint32_t outstanding,
                                                      std::uint32_t size) noexcept {
     return {pair, static_cast<int>(outstanding), size, detail::posted_to::full_send_window};
   }
 
-  // By value: so that the result never has to be in memory.
+  // Takes the result by value, so that it never has to be in memory.
   [[gnu::cold, gnu::noinline]] static void report(send_window_result result, on_failure policy) {
     if (!result.full()) return result.posted_.check(policy);
     policy.report(EAGAIN, detail::verb_of(result.posted_.queue()),

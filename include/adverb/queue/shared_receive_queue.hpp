@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared receive queues: receives that many queue pairs take from.
+// Shared receive queues: receives for several queue pairs.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What posting needs to know of it.
+/// The traits that posting needs for a shared receive queue.
 struct posted_shared_receive_queue {
   using object_type = ibv_srq;
   using native_request = ibv_recv_wr;
   static constexpr posted_to kind = posted_to::shared_receive_queue;
   static constexpr bool may_leave_bad_request = true;  // cxgb4, where the queue is full.
-  // Where its receives complete is the matter of each pair.
+  // Each queue pair determines where its receives complete.
   static void* completes_on(ibv_srq* queue) noexcept { return queue; }
   static int post(ibv_srq* queue, ibv_recv_wr* first, ibv_recv_wr** bad) noexcept {
     return ibv_post_srq_recv(queue, first, bad);
@@ -34,7 +34,7 @@ struct posted_shared_receive_queue {
 
 namespace detail {
 
-/// What a shared receive queue can do, whether it is owned or referred to.
+/// Operations on a shared receive queue, owned or referenced.
 class shared_receive_queue_base : public handle_base<ibv_srq> {
  public:
   using handle_base::handle_base;
@@ -43,20 +43,20 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
-  /// The pointer that it was made with.
+  /// Returns the pointer that was passed at creation.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->srq_context; }
 
-  /// Posts receives, in their order and with one doorbell. Whichever pair a message arrives at
-  /// takes the next one; the completion says which it was. Allocates nothing and takes no lock of
-  /// its own; posts from several threads are serialised by the provider. A queue that is empty
-  /// (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_recv(3).
+  /// Posts receives in order with one doorbell. A message takes the next receive at whichever queue
+  /// pair it arrives; the completion names that queue pair. Does not allocate and takes no lock of
+  /// its own; the provider serialises posts from several threads. Terminates the program if the
+  /// queue is empty (moved from) (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post_receives_to<detail::posted_shared_receive_queue>(native_handle(),
                                                                          requests...);
   }
 
-  /// How large it is, and at how many receives it warns. Wraps: ibv_query_srq(3).
+  /// Returns the size of the queue and its limit. Wraps: ibv_query_srq(3).
   [[nodiscard]] shared_receive_queue_attributes query(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_query_srq")) return {};
     ibv_srq_attr attributes{};
@@ -68,15 +68,16 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
     return shared_receive_queue_attributes{attributes};
   }
 
-  /// Makes room for at least `max_wr` receives, which must be no less than the limit. What is
-  /// posted stays. Not every device can (device_capability::resize_shared_receive_queue).
-  /// Wraps: ibv_modify_srq(3).
+  /// Resizes the queue to hold at least `max_wr` receives, which must not be less than the limit.
+  /// Posted receives stay. Not every device supports it
+  /// (device_capability::resize_shared_receive_queue). Wraps: ibv_modify_srq(3).
   void resize(std::uint32_t max_wr, on_failure policy = throwing{}) const {
     modify({.max_wr = max_wr, .max_sge = 0, .srq_limit = 0}, IBV_SRQ_MAX_WR, policy);
   }
 
-  /// Asks for one asynchronous event (IBV_EVENT_SRQ_LIMIT_REACHED) when fewer than `limit` receives
-  /// are posted: post more, and set the limit again. 0 asks for none. Wraps: ibv_modify_srq(3).
+  /// Requests one asynchronous event (IBV_EVENT_SRQ_LIMIT_REACHED) when fewer than `limit` receives
+  /// are posted. After the event post more, and set the limit again. 0 requests none.
+  /// Wraps: ibv_modify_srq(3).
   void set_limit(std::uint32_t limit, on_failure policy = throwing{}) const {
     modify({.max_wr = 0, .max_sge = 0, .srq_limit = limit}, IBV_SRQ_LIMIT, policy);
   }
@@ -99,21 +100,21 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
 
 }  // namespace detail
 
-/// Refers to a shared receive queue that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// Refers to a shared receive queue that another object keeps alive. As cheap as a pointer; pass it
+/// by value.
 class shared_receive_queue_ref : public detail::reference_to<detail::shared_receive_queue_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A shared receive queue, for queue pairs of its protection domain that were made with it
-/// (`queue_pair_options::srq`). It has to outlive them. Posting is thread safe.
+/// Owns a shared receive queue, for queue pairs of its protection domain that are created with it
+/// (`queue_pair_options::srq`). It must outlive them. Posting is thread safe.
 class [[nodiscard]] shared_receive_queue
     : public detail::owner<detail::shared_receive_queue_base, detail::shared_receive_queue_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_create_srq(3).
+  /// Creates a shared receive queue. Wraps: ibv_create_srq(3).
   shared_receive_queue(protection_domain_ref domain, const shared_receive_queue_options& options,
                        on_failure policy = throwing{})
       : owner{adverb::adopt, detail::make_object(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What shared receive queues are made with, and what they say of themselves.
+// The options and attributes of shared receive queues.
 #pragma once
 
 #include <cstdint>
@@ -10,33 +10,33 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a shared receive queue is made with.
+/// The options for creating a shared receive queue.
 struct shared_receive_queue_options {
-  /// How many receives it holds, at least.
+  /// Minimum number of receives that it holds.
   std::uint32_t max_wr = 1;
-  /// How many elements each receive may have, at least.
+  /// Minimum number of scatter/gather elements per receive.
   std::uint32_t max_sge = 1;
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
 
-  /// The limit is not part of it: creating ignores it, and it means nothing before receives are
-  /// posted. There is `set_limit`.
+  /// Returns the attributes for creation, without a limit: creation ignores it, and it has no
+  /// meaning before receives are posted. See `set_limit`.
   [[nodiscard]] ibv_srq_attr native() const noexcept {
     return {.max_wr = max_wr, .max_sge = max_sge, .srq_limit = 0};
   }
 };
 
-/// The size and the limit of a shared receive queue: made by `queue.query()`.
+/// The size and the limit of a shared receive queue, returned by `queue.query()`.
 class shared_receive_queue_attributes {
  public:
   shared_receive_queue_attributes() noexcept = default;
   explicit shared_receive_queue_attributes(const ibv_srq_attr& native) noexcept : native_{native} {}
 
-  /// How many receives it holds.
+  /// Returns the number of receives that it holds.
   [[nodiscard]] std::uint32_t max_wr() const noexcept { return native_.max_wr; }
-  /// How many elements each receive may have.
+  /// Returns the maximum number of scatter/gather elements per receive.
   [[nodiscard]] std::uint32_t max_sge() const noexcept { return native_.max_sge; }
-  /// Fewer receives than this give an event; 0 when none was asked for, or it was given.
+  /// Returns the limit below which an event occurs; 0 if none is requested, or after the event.
   [[nodiscard]] std::uint32_t limit() const noexcept { return native_.srq_limit; }
 
   [[nodiscard]] const ibv_srq_attr& native() const noexcept { return native_; }

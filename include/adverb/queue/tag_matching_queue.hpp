@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tag matching: a shared receive queue with a list of receives for messages with certain tags, in
-// which the device itself looks the messages up.
+// Tag matching: a shared receive queue with a list of tags that the device searches.
 #pragma once
 
 #include <cerrno>
@@ -18,17 +17,17 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a tag matching queue is made with.
+/// The options for creating a tag matching queue.
 struct tag_matching_queue_options {
-  /// How many receives it holds for messages whose tag is not in the list, at least.
+  /// Minimum number of receives that it holds for messages whose tag is not in the list.
   std::uint32_t max_wr = 1;
-  /// How many elements each of these may have, at least.
+  /// Minimum number of scatter/gather elements per such receive.
   std::uint32_t max_sge = 1;
-  /// How many entries the list has, at most.
+  /// Maximum number of entries in the list.
   std::uint32_t max_tags = 1;
-  /// How many operations on the list may be in progress at once.
+  /// Maximum number of operations on the list in progress.
   std::uint32_t max_operations = 1;
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
 
   [[nodiscard]] shared_receive_queue_options unexpected() const noexcept {
@@ -38,7 +37,7 @@ struct tag_matching_queue_options {
 
 namespace detail {
 
-/// Adds why a tag matching queue could not be made.
+/// Explains why a tag matching queue could not be created.
 inline void explain_creation(problem_list& problems, context_ref context,
                              const tag_matching_queue_options& options) {
   std::error_code unknown;
@@ -58,7 +57,7 @@ inline void explain_creation(problem_list& problems, context_ref context,
                     "max_operations", options.max_operations)});
 }
 
-/// What posting operations on the list needs to know of it.
+/// The traits for posting operations on the list.
 struct posted_tag_list {
   using object_type = ibv_srq;
   using native_request = ibv_ops_wr;
@@ -71,14 +70,14 @@ struct posted_tag_list {
   }
 };
 
-/// What a tag matching queue can do, whether it is owned or referred to.
+/// Operations on a tag matching queue, owned or referenced.
 class tag_matching_queue_base : public shared_receive_queue_base {
  public:
   using shared_receive_queue_base::shared_receive_queue_base;
 
-  /// Posts operations on the list, in their order: `add_tag`, `delete_tag`, `synchronize_tags`.
-  /// Allocates nothing; posts from several threads are serialised by the provider. A queue that is
-  /// empty (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_ops(3).
+  /// Posts operations on the list, in order: `add_tag`, `delete_tag`, `synchronize_tags`. Does not
+  /// allocate; the provider serialises posts from several threads. Terminates the program if the
+  /// queue is empty (moved from) (ADVERB_HARDENING_FAST). Wraps: ibv_post_srq_ops(3).
   template <class... Operations>
   [[gnu::always_inline]] post_result post_operations(
       const Operations&... operations) const noexcept {
@@ -97,22 +96,23 @@ class tag_matching_queue_base : public shared_receive_queue_base {
 
 }  // namespace detail
 
-/// Refers to a tag matching queue that something else keeps alive. As cheap as the pointer, to be
-/// passed by value.
+/// Refers to a tag matching queue that another object keeps alive. As cheap as a pointer; pass it
+/// by value.
 class tag_matching_queue_ref : public detail::reference_to<detail::tag_matching_queue_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A shared receive queue with a list of tags. A message whose tag is in the list goes to the
-/// receive there; any other, an unexpected one, to one that was posted with `post`. Queue pairs
-/// (RC) are made with it as with any shared receive queue. Posting is thread safe.
+/// Owns a shared receive queue with a list of tags. A message whose tag is in the list goes to the
+/// receive of that entry. Any other message is unexpected and goes to a receive posted with `post`.
+/// Create queue pairs (RC) with it as with any shared receive queue. Posting is thread safe.
 class [[nodiscard]] tag_matching_queue
     : public detail::owner<detail::tag_matching_queue_base, detail::srq_with_cq_traits> {
  public:
   using owner::owner;
 
-  /// Makes one whose receives and operations complete on `queue`. Wraps: ibv_create_srq_ex(3).
+  /// Creates a queue whose receives and operations complete on `queue`.
+  /// Wraps: ibv_create_srq_ex(3).
   tag_matching_queue(protection_domain_ref domain, completion_queue_ref queue,
                      const tag_matching_queue_options& options, on_failure policy = throwing{})
       : owner{detail::make_completing<tag_matching_queue>(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be done to the list of a tag matching queue: small values, made by functions, posted by
-// the queue.
+// Operations on the list of a tag matching queue: small values that are posted to the queue.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,18 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Names an entry of the list of a tag matching queue, for as long as it is there.
+/// Identifies an entry in the list of a tag matching queue, for the lifetime of the entry.
 enum class tag_handle : std::uint32_t {};
 
 namespace detail {
 
-/// What every operation on the list has. The modifiers of `Operation` return a changed copy.
+/// The common part of all list operations. The modifiers of `Operation` return a changed copy.
 template <class Operation>
 class tag_operation {
  public:
   constexpr tag_operation() noexcept = default;
 
-  /// Asks for a completion, on the queue's completion queue, that carries this as `id()`.
+  /// Requests a completion on the queue's completion queue, with this `id()`.
   template <request_id_type Id>
   [[nodiscard]] constexpr Operation signaled(Id id) const noexcept {
     return changed([&](tag_operation& copy) {
@@ -33,8 +32,8 @@ class tag_operation {
       copy.flags_ |= IBV_OPS_SIGNALED;
     });
   }
-  /// Tells the device how many unexpected messages the program has handled so far, all told. Until
-  /// it knows them all it matches no new entry.
+  /// Sets the total number of unexpected messages that the program has handled so far. The device
+  /// matches no new entry until the number covers all of them.
   [[nodiscard]] constexpr Operation handled_unexpected(std::uint32_t count) const noexcept {
     return changed([&](tag_operation& copy) {
       copy.unexpected_ = count;
@@ -67,28 +66,28 @@ class tag_operation {
 
 }  // namespace detail
 
-/// Puts a receive into the list, for the messages with a tag.
+/// An operation that adds a receive for the messages with a tag.
 template <class Payload>
 class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
  public:
   constexpr tag_addition(std::uint64_t tag, const Payload& payload) noexcept
       : tag_{tag}, payload_{payload} {}
 
-  /// What the completion of the receive carries as `id()` or `pointer<T>()`.
+  /// Sets the `id()` or `pointer<T>()` of the completion of the receive.
   template <detail::request_id_type Id>
   [[nodiscard]] constexpr tag_addition id(Id value) const noexcept {
     return this->changed([&](tag_addition& copy) { copy.receive_id_ = detail::request_id(value); });
   }
-  /// Which bits of a message's tag are compared: all without this.
+  /// Sets the bits of a message's tag that are compared; all by default.
   [[nodiscard]] constexpr tag_addition mask(std::uint64_t bits) const noexcept {
     return this->changed([&](tag_addition& copy) { copy.mask_ = bits; });
   }
-  /// Where posting puts the handle of the entry, once it is accepted.
+  /// Sets where the post stores the handle of the entry once it is accepted.
   [[nodiscard]] constexpr tag_addition handle_to(tag_handle& handle) const noexcept {
     return this->changed([&](tag_addition& copy) { copy.handle_ = &handle; });
   }
 
-  /// What it needs beside the C struct while it is posted.
+  /// Additional memory that a post of it needs beside the C struct.
   using memory = typename Payload::memory;
 
   /// Writes the fields that the device reads.
@@ -100,7 +99,7 @@ class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
     operation.tm.add.tag = tag_;
     operation.tm.add.mask = mask_;
   }
-  /// Told when the queue has taken it.
+  /// Called when the queue has accepted the operation.
   void accepted(const ibv_ops_wr& operation) const noexcept {
     if (handle_ != nullptr) *handle_ = static_cast<tag_handle>(operation.tm.handle);
   }
@@ -113,13 +112,13 @@ class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
   [[no_unique_address]] Payload payload_;
 };
 
-/// Takes an entry off the list.
+/// An operation that removes an entry from the list.
 class tag_deletion : public detail::tag_operation<tag_deletion> {
  public:
   constexpr explicit tag_deletion(tag_handle handle) noexcept : handle_{handle} {}
 
   using memory = detail::no_memory;
-  /// The same as that of tag_addition.
+  /// Writes the fields that the device reads.
   void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {
     tag_operation::fill(operation, next, IBV_WR_TAG_DEL);
     operation.tm.handle = static_cast<std::uint32_t>(handle_);
@@ -129,29 +128,28 @@ class tag_deletion : public detail::tag_operation<tag_deletion> {
   tag_handle handle_;
 };
 
-/// Changes nothing in the list.
+/// An operation that leaves the list unchanged.
 class tag_synchronization : public detail::tag_operation<tag_synchronization> {
  public:
   using memory = detail::no_memory;
-  /// The same as that of tag_addition.
+  /// Writes the fields that the device reads.
   void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {
     tag_operation::fill(operation, next, IBV_WR_TAG_SYNC);
   }
 };
 
-/// Puts a receive into the list: a message that carries this tag is scattered into the payload,
-/// mutable buffers or one std::span of them.
+/// Creates an operation that adds a receive to the list. Messages with this tag are scattered into
+/// the payload: mutable buffers or one std::span of them.
 template <class... Payload>
 [[nodiscard]] constexpr auto add_tag(std::uint64_t tag, const Payload&... payload) noexcept {
   return tag_addition{tag, detail::scatter(payload...)};
 }
-/// Takes an entry off the list. When a message has taken it already, a signaled deletion completes
-/// with completion_status::tag_matching_error.
+/// Creates an operation that removes an entry from the list. If a message has already used the
+/// entry, a signaled deletion completes with completion_status::tag_matching_error.
 [[nodiscard]] constexpr tag_deletion delete_tag(tag_handle handle) noexcept {
   return tag_deletion{handle};
 }
-/// Tells the device how many unexpected messages the program has handled so far, all told, and
-/// nothing else.
+/// Creates an operation that only reports the total number of unexpected messages handled so far.
 [[nodiscard]] constexpr tag_synchronization synchronize_tags(
     std::uint32_t handled_unexpected) noexcept {
   return tag_synchronization{}.handled_unexpected(handled_unexpected);

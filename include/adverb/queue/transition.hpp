@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The builders of transitions: which attributes are set is in their type.
+// The builders of queue pair transitions, with the attributes that are set in the type.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Of what one setter gives, which belongs to one of these groups.
+/// Rejects at compile time a setter whose attributes do not fit the transition.
 template <qp_attributes Given>
 constexpr void refuse_attribute() noexcept {
   using enum qp_attribute;
@@ -63,25 +63,25 @@ namespace adverb::inline ADVERB_ABI {
 template <transport Transport, qp_state State>
 class queue_pair;
 
-/// A transition that is being put together: `fresh.init()`, `waiting.rtr()`, `receiving.rts()`,
+/// Builds a transition of a queue pair: `fresh.init()`, `waiting.rtr()`, `receiving.rts()`,
 /// `ready.drain()`; or a change of attributes within a state: `pair.change()`. Each setter returns
-/// a builder whose type knows that it was called; `apply()` compiles when nothing is missing that
-/// this transport needs and that has no default. What has one:
+/// a builder that records the call in its type. `apply()` compiles once every attribute is set that
+/// this transport requires and that has no default. The defaults:
 ///
 ///     pkey_index                      0
 ///     allow                           no remote access
-///     psn                 random
+///     psn                             random
 ///     gid                             chosen by rule, see choose_gid
 ///     path_mtu                        the lower of both ports' active MTUs
-///     max_destination_read_atomic     what this device can and the peer may use
-///     max_initiator_read_atomic       what this device may use and the peer can
-///     rnr_timer        0.64 ms
+///     max_destination_read_atomic     lower of the device's limit and the peer's as initiator
+///     max_initiator_read_atomic       lower of the device's limit and the peer's as destination
+///     rnr_timer                       0.64 ms
 ///     acknowledge_timeout             67 ms
 ///     retry_count                     6
-///     rnr_retry_count  7, which means: for ever (Soft-RoCE gives up all the same
+///     rnr_retry_count                 7, which means no limit (Soft-RoCE gives up all the same
 ///                                     after about retry_count times acknowledge_timeout)
 ///
-/// The builder refers to the queue pair, which has to outlive it: do not keep one of a temporary.
+/// The queue pair must outlive the builder: do not keep the builder of a temporary.
 template <transport Transport, qp_state From, qp_state To, qp_attributes Given = qp_attributes{}>
 class [[nodiscard("nothing is changed before .apply()")]] transition {
   static constexpr detail::transition_step step{Transport, From, To};
@@ -92,39 +92,39 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
       : pair_{&pair}, plan_{plan} {}
 
-  /// The port of the device to use. In INIT, required.
+  /// Sets the port of the device. Required in INIT.
   auto port(port_number number) const noexcept {
     return with<qp_attribute::port>([&](detail::transition_plan& plan) { plan.set_port(number); });
   }
-  /// What the peer may do through this pair, to memory whose region allows it too (RC, UC).
+  /// Sets the remote access that the queue pair grants; the region must grant it too (RC, UC).
   auto allow(access_rights rights) const noexcept {
     return with<qp_attribute::access>(
         [&](detail::transition_plan& plan) { plan.set_access(rights); });
   }
-  /// The partition, as an index into the P_Key table of the port.
+  /// Sets the partition, as an index into the P_Key table of the port.
   auto pkey_index(adverb::pkey_index index) const noexcept {
     return with<qp_attribute::pkey_index>(
         [&](detail::transition_plan& plan) { plan.set_pkey_index(index); });
   }
-  /// The key that datagrams to this pair have to carry (UD). In INIT, required.
+  /// Sets the key that datagrams to this queue pair must carry (UD). Required in INIT.
   auto queue_key(adverb::queue_key key) const noexcept {
     return with<qp_attribute::queue_key>(
         [&](detail::transition_plan& plan) { plan.set_queue_key(key); });
   }
-  /// The number of the first packet that this pair sends. In INIT, where it is announced.
+  /// Sets the packet sequence number of the first packet sent. In INIT, where it is announced.
   auto psn(adverb::psn number) const noexcept {
     static_assert(announces || Transport == transport::driver,
                   "the first sequence number is announced to the peer: give it to init()");
     return with<qp_attribute::sq_psn, announces>(
         [&](detail::transition_plan& plan) { plan.set_psn(number); });
   }
-  /// The own GID to announce and to send from; nothing for the one chosen by rule. In INIT.
+  /// Sets the local GID to announce and to send from; nullopt chooses one by rule. In INIT.
   auto gid(std::optional<gid_index> index) const noexcept {
     return with<qp_attribute::source_gid, announces>(
         [&](detail::transition_plan& plan) { plan.set_source_gid(index); });
   }
 
-  /// The peer, as it announced itself. In RTR of RC and UC, required, unless its parts are given.
+  /// Sets the peer from its endpoint. Required in RTR of RC and UC, unless its parts are set.
   auto remote(const endpoint& peer, const path_options& path = {}) const noexcept {
     constexpr qp_attributes parts =
         qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::rq_psn;
@@ -133,87 +133,87 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
                   ".address(...) and so on");
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
-  /// The way to the peer.
+  /// Sets the address of the peer.
   auto address(const adverb::address& way) const noexcept {
     return with<qp_attribute::address>(
         [&](detail::transition_plan& plan) { plan.set_address(way); });
   }
-  /// The number of the peer's queue pair.
+  /// Sets the number of the peer's queue pair.
   auto remote_queue_pair(qp_number number) const noexcept {
     return with<qp_attribute::remote_queue_pair>(
         [&](detail::transition_plan& plan) { plan.set_remote_queue_pair(number); });
   }
-  /// The number of the first packet that the peer sends.
+  /// Sets the packet sequence number of the first packet that the peer sends.
   auto remote_psn(adverb::psn number) const noexcept {
     return with<qp_attribute::rq_psn>(
         [&](detail::transition_plan& plan) { plan.set_remote_psn(number); });
   }
-  /// The largest packet on the way.
+  /// Sets the largest packet on the path.
   auto path_mtu(mtu size) const noexcept {
     return with<qp_attribute::path_mtu>(
         [&](detail::transition_plan& plan) { plan.set_path_mtu(size); });
   }
-  /// How many reads and atomics of the peer may be in progress here (RC).
+  /// Sets how many reads and atomics of the peer may be in progress here (RC).
   auto max_destination_read_atomic(std::uint8_t count) const noexcept {
     return with<qp_attribute::max_destination_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_destination_read_atomic(count); });
   }
-  /// How long the peer is asked to wait when it finds no receive posted here (RC).
+  /// Sets how long the peer waits before a retry when no receive is posted here (RC).
   auto rnr_timer(adverb::rnr_timer time) const noexcept {
     return with<qp_attribute::rnr_timer>(
         [&](detail::transition_plan& plan) { plan.set_rnr_timer(time); });
   }
 
-  /// How long to wait for the peer's acknowledgement before sending again (RC).
+  /// Sets how long to wait for an acknowledgement before sending again (RC).
   auto acknowledge_timeout(adverb::acknowledge_timeout time) const noexcept {
     return with<qp_attribute::acknowledge_timeout>(
         [&](detail::transition_plan& plan) { plan.set_acknowledge_timeout(time); });
   }
-  /// How often to send again before giving up: 0 to 7 (RC).
+  /// Sets how often to send again before giving up: 0 to 7 (RC).
   auto retry_count(std::uint8_t count) const noexcept {
     return with<qp_attribute::retry_count>(
         [&](detail::transition_plan& plan) { plan.set_retry_count(count); });
   }
-  /// How often to send again to a peer that has no receive posted: 0 to 6, or 7 for ever (RC).
+  /// Sets how often to send again to a peer without a receive: 0 to 6, or 7 for no limit (RC).
   auto rnr_retry_count(std::uint8_t count) const noexcept {
     return with<qp_attribute::rnr_retry_count>(
         [&](detail::transition_plan& plan) { plan.set_rnr_retry_count(count); });
   }
-  /// How many own reads and atomics may be in progress at the peer (RC).
+  /// Sets how many reads and atomics of this side may be in progress at the peer (RC).
   auto max_initiator_read_atomic(std::uint8_t count) const noexcept {
     return with<qp_attribute::max_initiator_read_atomic>(
         [&](detail::transition_plan& plan) { plan.set_max_initiator_read_atomic(count); });
   }
 
-  /// Another way to the peer, for path migration (RC, UC, XRC).
+  /// Sets an alternate path to the peer, for path migration (RC, UC, XRC).
   auto alternate_path(const adverb::alternate_path& other) const noexcept {
     return with<qp_attribute::alternate_path>(
         [&](detail::transition_plan& plan) { plan.set_alternate_path(other); });
   }
-  /// Arms path migration, or changes over by hand (RC, UC, XRC).
+  /// Arms path migration, or migrates by hand (RC, UC, XRC).
   auto path_migration(path_migration_state state) const noexcept {
     return with<qp_attribute::path_migration_state>(
         [&](detail::transition_plan& plan) { plan.set_path_migration_state(state); });
   }
-  /// The state that the pair is believed to be in: the transition is refused when it is not.
+  /// Sets the state that the program expects; the transition fails in any other state.
   auto current_state(qp_state state) const noexcept {
     return with<qp_attribute::current_state>(
         [&](detail::transition_plan& plan) { plan.set_current_state(state); });
   }
-  /// Gives an asynchronous event (send queue drained) when the last send is done. In SQD.
+  /// Requests an asynchronous event (send queue drained) after the last send finishes. In SQD.
   auto notify_when_drained() const noexcept {
     return with<qp_attribute::drain_notification>(
         [](detail::transition_plan& plan) { plan.set_drain_notification(); });
   }
-  /// The most that the pair sends, in kbit/s; 0 for no limit (raw packets).
+  /// Sets the maximum send rate in kbit/s; 0 means no limit (raw packets).
   auto rate_limit(std::uint32_t kilobits_per_second) const noexcept {
     return with<qp_attribute::rate_limit>(
         [&](detail::transition_plan& plan) { plan.set_rate_limit(kilobits_per_second); });
   }
 
-  /// Puts the queue pair into the state, and returns it as what it is then. Moves from the pair
-  /// only on success: after a failure it is what it was, and the transition can be tried again.
-  /// Wraps: ibv_modify_qp(3).
+  /// Performs the transition and returns the queue pair in its new state. Moves from the old queue
+  /// pair only on success. After a failure the queue pair is unchanged, and the transition can be
+  /// tried again. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) const
     requires(From != To)
   {
@@ -223,8 +223,8 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     return pair_->template become<To>(plan.announced);
   }
 
-  /// Changes the attributes, and nothing when it fails. What the pair announces changes with them:
-  /// a new port also chooses the GID anew, unless that is given. Wraps: ibv_modify_qp(3).
+  /// Changes the attributes; on failure none changes. The announced attributes change with them: a
+  /// new port also chooses a new GID, unless one is set. Wraps: ibv_modify_qp(3).
   void apply(on_failure policy = throwing{}) const
     requires(From == To)
   {
@@ -238,13 +238,13 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   template <transport, qp_state, qp_state, qp_attributes>
   friend class transition;
 
-  // `Announced`: not of ibv_modify_qp here, but kept for a later transition.
+  // `Announced`: not passed to ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
   auto with(const Set& set) const noexcept {
     if constexpr (!Announced && !(table.required | table.optional).contains(Attributes))
       detail::refuse_attribute<Attributes>();
     static_assert(!Given.intersects(Attributes), "this attribute is set already");
-    // Copied once, into what is returned.
+    // Copied once, into the return value.
     transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};
     set(next.plan_);
     return next;

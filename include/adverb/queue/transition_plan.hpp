@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A transition as values: what the caller gave, and the defaults that complete it.
+// The values of a transition: those that the caller set, and the defaults that complete them.
 #pragma once
 
 #include <cerrno>
@@ -22,13 +22,13 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Whether a pair of this transport tells its peer of itself.
+/// Returns true if a queue pair of this transport announces itself to a peer.
 [[nodiscard]] constexpr bool announces(transport service) noexcept {
   return service != transport::raw_packet && service != transport::driver;
 }
 
-/// Whether a pair carries what it announced: for RTR and RTS; a datagram pair (UD) for its
-/// addresses.
+/// Returns true if a queue pair carries its announced attributes: for RTR and RTS, and as a
+/// datagram queue pair (UD) for its addresses.
 [[nodiscard]] constexpr bool carries_announcement(transport service, qp_state state) noexcept {
   switch (state) {
     case qp_state::init:
@@ -43,20 +43,20 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a queue pair announced in INIT and has to use again later.
+/// The attributes that a queue pair announced in INIT and needs again later.
 struct announced_attributes {
-  /// That of its first packet.
+  /// Packet sequence number of its first packet.
   adverb::psn psn{};
   gid_index source_gid{};
   port_number port{};
-  /// The reads and atomics that the peer takes at once, known from RTR on.
+  /// Number of reads and atomics that the peer accepts at once; known from RTR on.
   std::uint8_t peer_read_atomic = 255;
 
   friend constexpr bool operator==(const announced_attributes&,
                                    const announced_attributes&) noexcept = default;
 };
 
-/// The quality of the way to a peer.
+/// Options of the path to a peer.
 struct path_options {
   adverb::service_level service_level{};
   std::uint8_t traffic_class = 0;
@@ -64,22 +64,22 @@ struct path_options {
   /// 20 bits.
   std::uint32_t flow_label = 0;
   std::uint8_t source_path_bits = 0;
-  /// The rate to keep to.
+  /// Maximum static rate.
   rate static_rate = rate::unlimited;
 };
 
 namespace detail {
 
-/// Everything that a transition was given so far. `given` says which values those are.
+/// The values set so far for a transition. `given` names the attributes that are set.
 struct transition_plan {
   qp_attributes given{};
   ibv_qp_attr values{};
   announced_attributes announced{};
-  /// The peer, when it was given as an endpoint: its address is worked out from it.
+  /// The peer is set as an endpoint, from which its address is computed.
   bool has_peer = false;
   endpoint peer{};
   path_options path{};
-  /// The GID is to be chosen by rule, although there is one.
+  /// The GID is to be chosen by rule, although one is set.
   bool chooses_gid = false;
 
   [[nodiscard]] bool has(qp_attribute attribute) const noexcept {
@@ -187,14 +187,14 @@ struct transition_plan {
   }
 };
 
-/// The defaults of what the specification requires and the caller may leave out.
+/// The defaults of attributes that the specification requires and the caller may omit.
 struct transition_defaults {
   /// About 67 ms.
   static constexpr std::uint8_t acknowledge_timeout_code = 14;
-  /// 7 would be natural, but some providers (Soft-RoCE) take it as endless.
+  /// Not 7, the obvious choice, because some providers (Soft-RoCE) retry without limit at 7.
   // See docs/decisions.md, "Default retry counts".
   static constexpr std::uint8_t retry_count = 6;
-  /// Endless: a receiver that is slow is no error.
+  /// No limit: a slow receiver is no error.
   static constexpr std::uint8_t rnr_retry_count = 7;
   /// 0.64 ms.
   static constexpr std::uint8_t rnr_timer_code = 12;
@@ -202,7 +202,7 @@ struct transition_defaults {
 
 [[nodiscard]] inline psn random_psn() noexcept {
   std::uint32_t number = 0;
-  // Fails only where the system call is missing; any number serves, 0 too.
+  // Fails only if the system call is missing; then any number serves, even 0.
   [[maybe_unused]] const ssize_t size = ::getrandom(&number, sizeof number, 0);
   return psn{number};
 }
@@ -216,7 +216,7 @@ template <class T>
   return left < right ? left : right;
 }
 
-// Each of these fills in what the caller left out. False when the device could not be asked.
+// Each of these fills in the omitted attributes. Returns false if a query of the device fails.
 inline bool complete_init(transition_plan& plan, qp_state from, context_ref context,
                           on_failure policy) {
   const bool fresh = from == qp_state::reset;
@@ -226,12 +226,12 @@ inline bool complete_init(transition_plan& plan, qp_state from, context_ref cont
 
   const std::optional<gid_entry> chosen = choose_gid(context, plan.announced.port, policy);
   if (policy.failed()) return false;
-  // Without any GID a peer in the same InfiniBand subnet can still be reached by its LID.
+  // Without a GID, a peer in the same InfiniBand subnet is still reachable by its LID.
   if (chosen) plan.announced.source_gid = chosen->index();
   return true;
 }
 
-/// The address of a peer that was given as an endpoint, from the port and GID announced to it.
+/// Returns the address of a peer's endpoint, from the port and GID announced to it.
 inline address address_of_peer(const endpoint& peer, const path_options& path,
                                const announced_attributes& announced, context_ref context,
                                const port_attributes& port, on_failure policy) {
@@ -259,7 +259,7 @@ inline bool complete_rtr(transition_plan& plan, qp_attributes needed, context_re
                          on_failure policy) {
   const bool chooses_mtu =
       needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu);
-  // Nothing is asked of the device that was given: programs set up pairs by the thousand.
+  // The device is queried only for missing attributes: programs set up thousands of queue pairs.
   port_attributes port;
   if (plan.has_peer || chooses_mtu) {
     port = context.query_port(plan.announced.port, policy);
@@ -273,7 +273,7 @@ inline bool complete_rtr(transition_plan& plan, qp_attributes needed, context_re
     plan.values.ah_attr = way.native();
     plan.announced.peer_read_atomic = plan.peer.max_destination_read_atomic;
   } else {
-    // The pair is on a port already, whatever the address says.
+    // The queue pair already uses this port, whatever the address contains.
     plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
   }
   if (chooses_mtu) {
@@ -313,8 +313,8 @@ inline bool complete_rts(transition_plan& plan, qp_attributes needed, context_re
   return true;
 }
 
-/// Fills in all that the caller left out and the transition needs. False when the device could not
-/// be asked.
+/// Fills in the omitted attributes that the transition needs. Returns false if a device query
+/// fails.
 inline bool complete(transition_plan& plan, const transition_step& step, context_ref context,
                      on_failure policy) {
   const qp_attributes needed = step.attributes.required;
@@ -326,8 +326,8 @@ inline bool complete(transition_plan& plan, const transition_step& step, context
   return true;
 }
 
-/// Completes a plan with defaults and carries it out; the values that were used stay in it. True
-/// on success. Wraps: ibv_modify_qp(3).
+/// Completes a plan with defaults and performs the transition. The values used stay in the plan.
+/// Returns true on success. Wraps: ibv_modify_qp(3).
 inline bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
                       on_failure policy) {
   if (!check_present(policy, "ibv_modify_qp", queue_pair)) return false;

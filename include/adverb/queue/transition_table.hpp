@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which attributes each transition of each transport needs and takes.
+// The attributes that each transition of each transport requires and accepts.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a transition needs, and what it takes besides (the state itself left out).
+/// The attributes that a transition requires, and those that are optional (without the state).
 struct transition_attributes {
   qp_attributes required;
   qp_attributes optional;
@@ -18,7 +18,7 @@ struct transition_attributes {
 
 namespace detail {
 
-/// One line of the table of the InfiniBand specification ("QP State Transition Properties").
+/// One row of the table in the InfiniBand specification ("QP State Transition Properties").
 struct transition_rule {
   transport service;
   qp_state from;
@@ -44,7 +44,7 @@ struct transition_rule {
   constexpr qp_attributes path = alternate_path | access | path_migration_state;
   constexpr qp_attributes live = current_state | path;
 
-  // While the send queue is drained nothing is on its way, so that nearly all can change.
+  // A drained send queue has nothing in flight, so that nearly all attributes can change.
   constexpr qp_attributes drained = address | path | pkey_index;
   constexpr qp_attributes drained_requester = port | drained | acknowledge_timeout | retry_count |
                                               rnr_retry_count | max_initiator_read_atomic;
@@ -109,7 +109,7 @@ struct transition_rule {
 
 inline constexpr auto transition_rules = make_transition_rules();
 
-/// The index of its rule; the number of all rules when there is none.
+/// Returns the index of the rule for a transition, or the number of all rules if there is none.
 [[nodiscard]] constexpr std::size_t find_transition(transport service, qp_state from,
                                                     qp_state to) noexcept {
   std::size_t index = 0;
@@ -120,22 +120,23 @@ inline constexpr auto transition_rules = make_transition_rules();
   return index;
 }
 
-/// Every state can be left for these.
+/// Returns true if every state has a transition to this one.
 [[nodiscard]] constexpr bool is_always_reached(qp_state state) noexcept {
   return state == qp_state::reset || state == qp_state::error;
 }
 
 }  // namespace detail
 
-/// Whether there is such a transition; from a state to itself when something can be changed in it.
+/// Returns true if the transition exists; from a state to itself if an attribute can change in it.
 [[nodiscard]] constexpr bool is_transition(transport service, qp_state from, qp_state to) noexcept {
   if (from == qp_state::any || to == qp_state::any) return detail::is_always_reached(to);
   return service == transport::driver || detail::is_always_reached(to) ||
          detail::find_transition(service, from, to) != detail::transition_rules.size();
 }
 
-/// What a transition needs and takes, by the InfiniBand specification; for raw packets what Linux
-/// takes; for pairs of the driver anything. RESET and ERR take nothing.
+/// Returns the attributes that a transition requires and accepts according to the InfiniBand
+/// specification; for raw packets those that Linux accepts, for the driver transport all. RESET and
+/// ERR accept none.
 [[nodiscard]] constexpr transition_attributes attributes_of(transport service, qp_state from,
                                                             qp_state to) noexcept {
   if (detail::is_always_reached(to)) return {};
@@ -148,8 +149,8 @@ inline constexpr auto transition_rules = make_transition_rules();
 
 namespace detail {
 
-/// A transition, with its line of the table: as a constant, so that the table is not searched when
-/// a queue pair is set up.
+/// A transition with its row of the table. As a constant, it avoids a search of the table when a
+/// queue pair is set up.
 struct transition_step {
   transport service;
   qp_state from;

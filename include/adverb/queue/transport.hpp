@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair is: its transport, and the state that it was last put in.
+// The transport and the state of a queue pair.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The state of a queue pair. In a type it is the state that the program last put the pair in; the
-/// device may have moved on to `error` by itself.
+/// The state of a queue pair. In a type, the state that the program last set; the device may have
+/// moved the queue pair to `error` by itself.
 enum class qp_state : std::uint32_t {
   reset = IBV_QPS_RESET,
   /// Receives can be posted.
@@ -28,7 +28,7 @@ enum class qp_state : std::uint32_t {
   sqe = IBV_QPS_SQE,
   error = IBV_QPS_ERR,
   unknown = IBV_QPS_UNKNOWN,
-  /// Of a type only: a pair that lives through several states.
+  /// In a type only: a queue pair that goes through several states.
   any = 255,
 };
 
@@ -42,24 +42,24 @@ enum class qp_state : std::uint32_t {
 
 namespace detail {
 
-/// Whether a transport has a receive queue.
+/// Returns true if a transport has a receive queue.
 [[nodiscard]] constexpr bool receives(transport service) noexcept {
   return service != transport::xrc_send && service != transport::xrc_recv;
 }
 
-/// What an operation needs of the transport.
+/// The service that an operation needs from the transport.
 enum class service_class : std::uint8_t {
-  /// A message as it is: every transport that sends.
+  /// A plain message: every transport that sends.
   message,
-  /// One with 32 bits beside it: not raw packets.
+  /// A message with 32 bits of immediate data: not raw packets.
   message_with_immediate,
-  /// The cutting of one message into packets: datagrams and raw packets.
+  /// Segmentation of one message into packets: datagrams and raw packets.
   segmentation,
   connection,
   reliable_connection,
 };
 
-/// Whether a transport carries an operation.
+/// Returns true if a transport carries an operation.
 [[nodiscard]] constexpr bool carries(transport service, service_class needed) noexcept {
   switch (service) {
     case transport::rc:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Binding and unbinding a memory window of type 1, which is a call.
+// The calls that bind and unbind a memory window of type 1.
 #pragma once
 
 #include <cerrno>
@@ -16,13 +16,13 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// How a call that binds or unbinds a window of type 1 is to complete.
+/// Completion options of a call that binds or unbinds a window of type 1.
 struct bind_options {
-  /// What its completion carries as `id()`.
+  /// The `id()` of the completion.
   std::uint64_t id = 0;
-  /// Asks for a completion.
+  /// Requests a completion.
   bool signaled = false;
-  /// Waits until all earlier reads and atomics of the queue pair are done (RC).
+  /// Waits until all earlier reads and atomics of the queue pair have completed (RC).
   bool fenced = false;
 
   [[nodiscard]] unsigned send_flags() const noexcept {
@@ -35,7 +35,7 @@ struct bind_options {
 
 namespace detail {
 
-/// Says in a sentence why a queue pair cannot bind or unbind a window.
+/// Rejects at compile time a queue pair that cannot bind or unbind a window.
 template <transport Transport, qp_state State>
 constexpr void check_can_bind() noexcept {
   if constexpr (check_known<State>())
@@ -48,7 +48,7 @@ constexpr void check_can_bind() noexcept {
 
 inline constexpr std::uint64_t largest_window_of_mlx5 = std::uint64_t{1} << 31;
 
-/// Has the queue pair bind the window so, of which zero bytes are unbinding. True on success.
+/// Binds the window on the queue pair; a length of zero unbinds it. Returns true on success.
 inline bool call_bind(on_failure policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
                       const bind_options& options) {
   const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
@@ -77,7 +77,7 @@ inline void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info&
                            const bind_options& options, on_failure policy) {
   if (!check_present(policy, "ibv_bind_mw", window)) return;
   // The region is named although nothing of it is bound: the provider of Soft-RoCE (rdma-core 44)
-  // looks at it in any case.
+  // examines it in any case.
   call_bind(policy, pair, window, {bound.mr, bound.addr, 0, 0}, options);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The functions that make the work requests of memory windows: binding a window of type 2, and
-// invalidating its key.
+// The functions that create requests to bind a window of type 2 and to invalidate its key.
 #pragma once
 
 #include <cstdint>
@@ -45,11 +44,11 @@ struct bind_window_operation {
     request.bind_mw.bind_info.mw_access_flags = rights;
   }
 
-  /// The provider takes the key that a window has from its struct, and most leave it to the program
-  /// to write the new one there.
+  /// The provider reads the window's key from its struct, and most leave it to the program to write
+  /// the new key there.
   void accepted() const noexcept { window->rkey = key; }
   void refused() const noexcept { window->rkey = previous_key; }
-  /// Here the provider has taken it when the call returns, although the post may be refused yet.
+  /// The provider has read the key when this call returns, although the post may still be refused.
   /// Wraps: ibv_wr_bind_mw(3).
   void build(ibv_qp_ex* sender) const noexcept {
     const ibv_mw_bind_info info{region, address, length, rights};
@@ -85,11 +84,12 @@ struct send_with_invalidate_operation : invalidate_fields {
 
 }  // namespace detail
 
-/// Binds a window of type 2 as was prepared. What is posted behind it to the same queue pair may
-/// already tell the peer of it. The window must not be bound: invalidate first what it was bound to
-/// before, in the same post if you like. One bind of a window in a post. `window.key()` is the new
-/// key once it is posted, or added to an extended batch; see `restore_key` for when it completes
-/// with an error, or its batch is dropped or refused.
+/// Creates a request that binds a window of type 2 according to a prepared binding. Later requests
+/// on the same queue pair may already announce the window to the peer. The window must not be
+/// bound: invalidate its previous binding first, if desired in the same post. Bind a window only
+/// once per post. `window.key()` returns the new key once the request is posted or added to an
+/// extended batch. See `restore_key` for a request that completes with an error, or whose batch is
+/// aborted or refused.
 template <window_type Type, class T, access_rights Rights>
 [[nodiscard]] constexpr auto bind_window(const window_binding<Type, T, Rights>& binding) noexcept {
   static_assert(Type == window_type::two,
@@ -102,7 +102,7 @@ template <window_type Type, class T, access_rights Rights>
       detail::no_payload{}};
 }
 
-/// A window alone says neither where nor what it grants.
+/// Rejected at compile time: a window alone specifies neither a region nor rights.
 template <window_type Type>
 void bind_window(const detail::memory_window_base<Type>&) noexcept {
   static_assert(Type != window_type::two,
@@ -111,9 +111,9 @@ void bind_window(const detail::memory_window_base<Type>&) noexcept {
                 "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
 }
 
-/// Ends the access through a key of this side: of a window of type 2, which is then free to be
-/// bound again. Only of a window that is bound, and that the peer does not invalidate too: on
-/// Soft-RoCE (Linux 6.1) the second invalidation crashes the kernel.
+/// Creates a request that invalidates a local key of a window of type 2, which can then be bound
+/// again. The window must be bound, and the peer must not invalidate the key too: on Soft-RoCE
+/// (Linux 6.1) the second invalidation crashes the kernel.
 [[nodiscard]] constexpr auto local_invalidate(rkey key) noexcept {
   return send_request{detail::local_invalidate_operation{{static_cast<std::uint32_t>(key)}},
                       detail::no_payload{}};
@@ -126,8 +126,8 @@ template <window_type Type, class T, access_rights Rights>
   return local_invalidate(binding.key());
 }
 
-/// Sends the payload to a receive that the peer has posted, and ends the own access through a key
-/// that the peer gave: of a window of type 2. The peer finds the key in its completion
+/// Creates a send that also invalidates a key granted by the peer, of a window of type 2. The
+/// payload goes to a receive posted by the peer. The peer finds the key in its completion
 /// (`invalidated_key`).
 template <class... Payload>
 [[nodiscard]] constexpr auto send_with_invalidate(rkey key, const Payload&... payload) noexcept {

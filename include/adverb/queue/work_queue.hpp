@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work queues: receive queues that belong to no queue pair, with their state in the type.
+// Work queues: receive queues without a queue pair, with the state in the type.
 #pragma once
 
 #include <cerrno>
@@ -16,7 +16,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What posting needs to know of a work queue.
+/// The traits that posting needs for a work queue.
 struct posted_work_queue {
   using object_type = ibv_wq;
   using native_request = ibv_recv_wr;
@@ -46,7 +46,7 @@ inline bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attr
              });
 }
 
-/// What can be done with a work queue in a state, whether it is owned or referred to.
+/// Operations on a work queue in one state, owned or referenced.
 template <work_queue_state State>
 class work_queue_base : public handle_base<ibv_wq> {
  public:
@@ -64,12 +64,12 @@ class work_queue_base : public handle_base<ibv_wq> {
   [[nodiscard]] completion_queue_ref completion_queue() const noexcept {
     return native_handle()->cq;
   }
-  /// The pointer that it was made with.
+  /// Returns the pointer that was passed at creation.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->wq_context; }
 
-  /// Posts receives, in their order and with one doorbell. Allocates nothing and takes no lock of
-  /// its own; posts from several threads are serialised by the provider. A queue that is empty
-  /// (moved from) ends the program (ADVERB_HARDENING_FAST). Wraps: ibv_post_wq_recv(3).
+  /// Posts receives in order with one doorbell. Does not allocate and takes no lock of its own; the
+  /// provider serialises posts from several threads. Terminates the program if the queue is empty
+  /// (moved from) (ADVERB_HARDENING_FAST). Wraps: ibv_post_wq_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(State != work_queue_state::reset,
@@ -81,8 +81,8 @@ class work_queue_base : public handle_base<ibv_wq> {
     return detail::post_receives_to<detail::posted_work_queue>(native_handle(), requests...);
   }
 
-  /// Turns flags on and off, in any state. One that would be both is refused (EINVAL); which of
-  /// them can be changed at all depends on the device. Wraps: ibv_modify_wq(3).
+  /// Turns flags on and off, in any state. Fails with EINVAL if a flag is in both sets. The flags
+  /// that can change depend on the device. Wraps: ibv_modify_wq(3).
   void change_flags(work_queue_flag_changes changes, on_failure policy = throwing{}) const {
     if (changes.enable.intersects(changes.disable)) {
       policy.report(EINVAL, "ibv_modify_wq", [&](failure_description& description) {
@@ -107,40 +107,41 @@ class work_queue_base : public handle_base<ibv_wq> {
 template <work_queue_state State = work_queue_state::ready>
 class work_queue;
 
-/// Refers to a work queue that something else keeps alive, and that is in this state: as cheap as
-/// the pointer, to be passed by value.
+/// Refers to a work queue that another object keeps alive, in this state. As cheap as a pointer;
+/// pass it by value.
 template <work_queue_state State = work_queue_state::ready>
 class work_queue_ref : public detail::reference_to<detail::work_queue_base<State>> {
   using operations = detail::reference_to<detail::work_queue_base<State>>;
 
  public:
   work_queue_ref() noexcept = default;
-  /// Views a queue of the C API. The state is what the program knows: the C struct may be behind.
+  /// Refers to a queue of the C API in the caller's state; that in the C struct may be stale.
   work_queue_ref(adopt_t, ibv_wq* queue) noexcept : operations{queue} {}
   work_queue_ref(const work_queue<State>& queue) noexcept
       : work_queue_ref{adopt, queue.native_handle()} {}
-  /// An owner that is about to die cannot be referred to.
+  /// Deleted: the reference would outlive a temporary owner.
   work_queue_ref(const work_queue<State>&&) = delete;
 };
 
-/// A work queue, owned: receives without a queue pair. `work_queue<>` is ready to receive. Several
-/// of them in an `indirection_table` share what arrives at one queue pair (receive-side scaling).
+/// Owns a work queue: receives without a queue pair. `work_queue<>` is ready to receive. An
+/// `indirection_table` spreads the packets of one queue pair over several work queues (receive-side
+/// scaling).
 ///
 ///     auto fresh = work_queue<>::create(domain, {.completion_queue = queue, .max_wr = 512});
 ///     auto ready = fresh.ready();
 ///     ready.post(receive(buffer)).check();
 ///
-/// Each change of state moves from the queue, and only when it succeeds.
+/// Each change of state moves from the queue, and only on success.
 template <work_queue_state State>
 class [[nodiscard]] work_queue
     : public detail::owner<detail::work_queue_base<State>, detail::work_queue_traits> {
   using operations = detail::owner<detail::work_queue_base<State>, detail::work_queue_traits>;
 
  public:
-  /// Empty.
+  /// Constructs an empty object.
   work_queue() noexcept = default;
 
-  /// Makes a work queue in RESET. Wraps: ibv_create_wq(3).
+  /// Creates a work queue in RESET. Wraps: ibv_create_wq(3).
   [[nodiscard]] static work_queue<work_queue_state::reset> create(protection_domain_ref domain,
                                                                   const work_queue_options& options,
                                                                   on_failure policy = throwing{}) {
@@ -161,16 +162,16 @@ class [[nodiscard]] work_queue
                    domain, options.completion_queue)};
   }
 
-  /// Takes over a queue of the C API. The state is what the program knows.
+  /// Takes ownership of a queue of the C API. The caller supplies the state.
   work_queue(adopt_t, ibv_wq* queue) noexcept : operations{adverb::adopt, queue} {}
 
-  /// A queue whose state is no longer in its type: for a member that lives through several.
+  /// Converts to a queue without a state in its type, for a member that has several states.
   template <work_queue_state From>
     requires(State == work_queue_state::any && From != work_queue_state::any)
   work_queue(work_queue<From>&& other) noexcept
       : work_queue{other.template become<work_queue_state::any>()} {}
 
-  /// A reference to the queue in a state that the program knows it to be in. Unchecked.
+  /// Returns a reference to the queue in the state `Known`. The state is not checked.
   template <work_queue_state Known>
   [[nodiscard]] work_queue_ref<Known> as() const& noexcept {
     static_assert(
@@ -182,7 +183,7 @@ class [[nodiscard]] work_queue
   template <work_queue_state Known>
   void as() const&& = delete;
 
-  /// The queue in a state that the program knows it to be in. Moves from it. Unchecked.
+  /// Returns the queue in the state `Known`. Moves from this one. The state is not checked.
   template <work_queue_state Known>
   [[nodiscard]] work_queue<Known> assume() noexcept {
     static_assert(
@@ -192,19 +193,19 @@ class [[nodiscard]] work_queue
     return become<Known>();
   }
 
-  /// Lets it receive. From RESET. Wraps: ibv_modify_wq(3).
+  /// Makes the queue ready to receive. From RESET. Wraps: ibv_modify_wq(3).
   [[nodiscard]] work_queue<work_queue_state::ready> ready(on_failure policy = throwing{}) {
     static_assert(State == work_queue_state::reset,
                   "ready() starts from RESET: a queue in ERR goes there with reset()");
     return move_to<work_queue_state::ready>(policy);
   }
-  /// Puts it into ERR: everything posted is flushed. Wraps: ibv_modify_wq(3).
+  /// Moves the queue to ERR and flushes all posted receives. Wraps: ibv_modify_wq(3).
   [[nodiscard]] work_queue<work_queue_state::error> error(on_failure policy = throwing{}) {
     static_assert(State != work_queue_state::reset,
                   "a work queue in RESET has nothing to flush: error() comes after ready()");
     return move_to<work_queue_state::error>(policy);
   }
-  /// Puts it back into RESET: everything posted is forgotten. Wraps: ibv_modify_wq(3).
+  /// Moves the queue to RESET and discards all posted receives. Wraps: ibv_modify_wq(3).
   [[nodiscard]] work_queue<work_queue_state::reset> reset(on_failure policy = throwing{}) {
     return move_to<work_queue_state::reset>(policy);
   }
@@ -217,7 +218,7 @@ class [[nodiscard]] work_queue
   explicit work_queue(detail::owner<Base, detail::work_queue_traits>&& queue) noexcept
       : operations{std::move(queue)} {}
 
-  /// The same queue as one in another state. Moves from this one.
+  /// Returns this queue with another state in its type. Moves from this one.
   template <work_queue_state To>
   [[nodiscard]] work_queue<To> become() noexcept {
     return work_queue<To>{static_cast<operations&&>(*this)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What work queues are made with, and the states that they go through.
+// The options and the states of work queues.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The state of a work queue. In a type it is the state that the program last put the queue in; the
-/// device may have moved on to `error` by itself.
+/// The state of a work queue. In a type, the state that the program last set; the device may have
+/// moved the queue to `error` by itself.
 enum class work_queue_state : std::uint32_t {
   reset = IBV_WQS_RESET,
   /// Receives can be posted.
   ready = IBV_WQS_RDY,
   error = IBV_WQS_ERR,
   unknown = IBV_WQS_UNKNOWN,
-  /// Of a type only: a queue that lives through several.
+  /// In a type only: a queue that goes through several states.
   any = 255,
 };
 
@@ -36,13 +36,13 @@ enum class work_queue_state : std::uint32_t {
   return detail::name_or_number(number < names.size() ? names[number] : "", number);
 }
 
-/// What a work queue does with what it receives.
+/// Flags for the receives of a work queue.
 enum class work_queue_flag : std::uint32_t {
-  /// Has the VLAN tag taken out of each packet.
+  /// Strips the VLAN tag from each packet.
   strip_vlan = IBV_WQ_FLAGS_CVLAN_STRIPPING,
   /// Receives the frame check sequence with each packet.
   scatter_frame_check_sequence = IBV_WQ_FLAGS_SCATTER_FCS,
-  /// Does not drop packets at once when no receive is posted.
+  /// Delays dropping packets when no receive is posted.
   delay_drop = IBV_WQ_FLAGS_DELAY_DROP,
   /// Writes whole cache lines over PCI.
   pci_write_end_padding = IBV_WQ_FLAGS_PCI_WRITE_END_PADDING,
@@ -61,24 +61,24 @@ using work_queue_flags = flags<work_queue_flag>;
   return {};
 }
 
-/// How many receives a work queue really holds, and how many elements each may have.
+/// The actual number of receives that a work queue holds, and of elements per receive.
 struct work_queue_capacity {
   std::uint32_t max_wr = 0;
   std::uint32_t max_sge = 0;
 };
 
-/// What a work queue is made with.
+/// The options for creating a work queue.
 struct work_queue_options {
-  /// Where its receives complete.
+  /// Completion queue of its receives.
   completion_queue_ref completion_queue{};
-  /// How many receives it holds, at least.
+  /// Minimum number of receives that it holds.
   std::uint32_t max_wr = 1;
-  /// How many elements each receive may have, at least.
+  /// Minimum number of scatter/gather elements per receive.
   std::uint32_t max_sge = 1;
   work_queue_flags flags{};
-  /// Where to put what the device granted, which can be asked at no other time.
+  /// Receives the capacity that the device granted, which cannot be queried later.
   work_queue_capacity* granted = nullptr;
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
 
   [[nodiscard]] ibv_wq_init_attr native(ibv_pd* domain) const noexcept {
@@ -93,7 +93,7 @@ struct work_queue_options {
   }
 };
 
-/// Which flags of a work queue to turn on and off; the others stay as they are.
+/// The flags of a work queue to turn on and off; the others stay unchanged.
 struct work_queue_flag_changes {
   work_queue_flags enable{};
   work_queue_flags disable{};
@@ -101,7 +101,7 @@ struct work_queue_flag_changes {
 
 namespace detail {
 
-/// The flags that a device says it has.
+/// Returns the flags that a device reports as supported.
 [[nodiscard]] inline work_queue_flags supported_work_queue_flags(
     const device_attributes& device) noexcept {
   work_queue_flags known;
@@ -122,13 +122,13 @@ inline void add_missing_flags(problem_list& problems, work_queue_flags asked,
   problems.add([&](text_writer& writer) { writer.put("the device has no ").put(missing); });
 }
 
-/// Says why a work queue could not be made.
+/// Explains why a work queue could not be created.
 inline void explain_work_queue(failure_description& description, context_ref context,
                                const work_queue_options& options) {
   description.explain([&](text_writer& writer) {
     std::error_code unknown;
     const device_attributes device = context.query_device(unknown);
-    // A device without work queues has no limits worth reporting; that is explained elsewhere.
+    // A device without work queues has no limits to report; another explanation covers it.
     if (unknown || device.max_work_queues() == 0) return;
     problem_list problems{writer};
     add_exceeded(problems, device,

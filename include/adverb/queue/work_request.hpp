@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work requests: small values that say what is to be done. They are made by the functions in
+// Work requests: small values that describe an operation, created by the functions in
 // <adverb/queue/requests.hpp> and posted by a queue pair.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a work request can be identified by: an integer, or a pointer to what is not const (it is
-/// given back as it was).
+/// A type for the id of a work request: an integer, or a pointer to a non-const object, which is
+/// returned unchanged.
 template <class Id>
 concept request_id_type =
     std::integral<Id> || (std::is_pointer_v<Id> && !std::is_const_v<std::remove_pointer_t<Id>>);
@@ -31,15 +31,15 @@ template <request_id_type Id>
     return static_cast<std::uint64_t>(value);
 }
 
-/// An operation that waits for all earlier reads and atomics, which only RC has.
+/// An operation that waits for all earlier reads and atomics. Only RC has it.
 template <class Operation>
 struct fenced_operation : Operation {
   static constexpr bool is_fenced = true;
 };
 
-/// Writes three fields that follow each other. Where all are known when it is compiled, it zeroes
-/// the one behind them as well, before the operations that have it write it: four fields are one
-/// store, and three take more. GCC joins stores of one type only, hence the unsigned.
+/// Writes three consecutive fields. If all are known at compile time, it also zeroes the next
+/// field, which the operations that use it write later: four fields are one store, and three take
+/// more. GCC joins only stores of the same type, hence the unsigned.
 [[gnu::always_inline]] inline void fill_kind(ibv_send_wr& request, int count, ibv_wr_opcode opcode,
                                              unsigned flags) noexcept {
   reinterpret_cast<unsigned&>(request.num_sge) = static_cast<unsigned>(count);
@@ -50,13 +50,13 @@ struct fenced_operation : Operation {
 
 }  // namespace detail
 
-/// A request for the send queue. `Operation` says what it does and fills in its own fields;
-/// `Payload` is its local memory. The modifiers return a changed copy, so that they chain:
+/// A request for the send queue. `Operation` specifies the operation and fills in its own fields;
+/// `Payload` is its local memory. The modifiers return a changed copy, so that they can be chained:
 ///
 ///     queue_pair.post(send(buffer).id(&job).signaled());
 ///
-/// It refers to the lists of buffers and the inline bytes that it was made from: these have to
-/// live until it is posted.
+/// The request refers to the lists of buffers and the inline bytes that it was created from. They
+/// must live until it is posted.
 template <class Operation, class Payload, class Destination = detail::no_destination>
 class send_request {
  public:
@@ -70,12 +70,12 @@ class send_request {
                          unsigned flags = Payload::send_flags) noexcept
       : id_{id}, flags_{flags}, payload_{payload}, operation_{operation}, destination_{there} {}
 
-  /// What its completion carries as `id()` or `pointer<T>()`.
+  /// Sets the `id()` or `pointer<T>()` of the completion.
   template <detail::request_id_type Id>
   [[nodiscard]] constexpr send_request id(Id value) const noexcept {
     return {operation_, payload_, destination_, detail::request_id(value), flags_};
   }
-  /// Asks for a completion, or for none. Requests without one leave the queue only when a later
+  /// Requests a completion, or none. An unsignaled request leaves the queue only when a later
   /// signaled one has completed.
   [[nodiscard]] constexpr send_request signaled(bool wanted = true) const noexcept {
     constexpr unsigned signal = IBV_SEND_SIGNALED;
@@ -84,7 +84,7 @@ class send_request {
   [[nodiscard]] constexpr bool is_signaled() const noexcept {
     return (flags_ & IBV_SEND_SIGNALED) != 0;
   }
-  /// Waits until all earlier reads and atomics of this queue pair are done (RC).
+  /// Waits until all earlier reads and atomics of this queue pair have completed (RC).
   [[nodiscard]] constexpr auto fenced() const noexcept {
     return send_request<detail::fenced_operation<Operation>, Payload, Destination>{
         {operation_}, payload_, destination_, id_, flags_ | IBV_SEND_FENCE};
@@ -95,25 +95,25 @@ class send_request {
                   "only requests that complete a receive of the peer can be solicited");
     return with(IBV_SEND_SOLICITED);
   }
-  /// Has the device fill in the checksums of IPv4 and of TCP or UDP, where it can (datagrams and
-  /// raw packets; see the device capabilities).
+  /// Offloads the checksums of IPv4 and of TCP or UDP to the device, if it supports this (datagrams
+  /// and raw packets; see the device capabilities).
   [[nodiscard]] constexpr send_request ip_checksum() const noexcept {
     return with(IBV_SEND_IP_CSUM);
   }
-  /// Sends it there: for datagrams (UD).
+  /// Sets the destination of a datagram (UD).
   [[nodiscard]] auto to(const datagram_destination& there) const noexcept {
     return towards(detail::destination_fields(there));
   }
-  /// Sends it to a shared receive queue of the peer (XRC).
+  /// Sets a shared receive queue of the peer as the destination (XRC).
   [[nodiscard]] constexpr auto to(shared_receive_queue_number there) const noexcept {
     return towards(detail::destination_fields(there));
   }
 
-  /// What it needs beside the C struct while it is posted.
+  /// Additional memory that a post of it needs beside the C struct.
   using memory = typename Payload::memory;
 
-  /// Writes the fields that the device reads, in the order of the C struct, and no others (but see
-  /// detail::fill_kind).
+  /// Writes the fields that the device reads, in the order of the C struct, and no others (except
+  /// in detail::fill_kind).
   [[gnu::always_inline]] void fill(ibv_send_wr& request, ibv_send_wr* next,
                                    memory& elements) const noexcept {
     request.wr_id = id_;
@@ -124,8 +124,9 @@ class send_request {
     destination_.fill(request);
   }
 
-  /// The same through the extended calls, between ibv_wr_start and ibv_wr_complete. The call for
-  /// inline data says that it is inline, but librxe sends nothing of it without the flag.
+  /// Builds the request through the extended calls, between ibv_wr_start and ibv_wr_complete. The
+  /// call for inline data implies the inline flag, but librxe sends none of the data without the
+  /// flag.
   [[gnu::always_inline]] void build(ibv_qp_ex* sender) const noexcept {
     sender->wr_id = id_;
     // See docs/decisions.md, "Extended calls keep the inline flag".
@@ -135,13 +136,13 @@ class send_request {
     payload_.build(sender);
   }
 
-  /// Told when the queue pair has taken it, to operations that want to know.
+  /// Called when the queue pair has accepted the request, if the operation needs it.
   void accepted(const ibv_send_wr&) const noexcept
     requires requires(const Operation& operation) { operation.accepted(); }
   {
     operation_.accepted();
   }
-  /// The same when it was built through the extended calls and then refused.
+  /// Called when the extended engine refuses the built request, if the operation needs it.
   void refused() const noexcept
     requires requires(const Operation& operation) { operation.refused(); }
   {
@@ -168,7 +169,7 @@ class send_request {
 
 namespace detail {
 
-/// What a receive does.
+/// The operation of a receive.
 struct receive_operation {
   static constexpr bool brings_data = true;
 };
@@ -191,7 +192,7 @@ class receive_request {
     return receive_request{payload_, detail::request_id(value)};
   }
 
-  // The same as those of send_request.
+  // The same members as in send_request.
   using memory = typename Payload::memory;
   [[gnu::always_inline]] void fill(ibv_recv_wr& request, ibv_recv_wr* next,
                                    memory& elements) const noexcept {
@@ -218,7 +219,7 @@ inline constexpr bool is_receive_request = false;
 template <class Payload>
 inline constexpr bool is_receive_request<receive_request<Payload>> = true;
 
-/// Whether only the extended calls have what a request does.
+/// Returns true if only the extended calls support the operation of a request.
 template <class Request>
 [[nodiscard]] consteval bool needs_extended_sender() noexcept {
   return requires { Request::operation_type::only_extended; };
@@ -231,7 +232,7 @@ struct request_list {
   static constexpr bool all_receive = (is_receive_request<Requests> && ...);
 };
 
-/// The requests that one argument of a post stands for: itself, or what was prepared.
+/// The requests in one argument of a post: the request itself, or the prepared ones.
 template <class T>
 struct requests_in {
   using type = request_list<T>;
@@ -244,11 +245,11 @@ struct requests_in<T> {
 template <class T>
 using requests_of = typename requests_in<T>::type;
 
-/// Whether something holds requests that are built already, to be posted again and again.
+/// True if a type holds built requests, to be posted repeatedly.
 template <class T>
 inline constexpr bool is_prepared = requires { typename T::prepared_requests; };
 
-/// Whether something is one of several requests that were prepared to be posted together.
+/// True if a type is one of several prepared requests that are posted together.
 template <class T>
 inline constexpr bool is_linked = requires { typename T::linked_request_type; };
 

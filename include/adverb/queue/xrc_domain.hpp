@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// XRC domains: what the shared receive queues and the targets of extended reliable connections
-// have in common, within one process or, through a file, in several.
+// XRC domains: shared by the shared receive queues and the targets of extended reliable
+// connections, within one process or, through a file, across several.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What an XRC domain can do, whether it is owned or referred to.
+/// Operations on an XRC domain, owned or referenced.
 class xrc_domain_base : public handle_base<ibv_xrcd> {
  public:
   using handle_base::handle_base;
@@ -27,20 +27,20 @@ class xrc_domain_base : public handle_base<ibv_xrcd> {
 
 }  // namespace detail
 
-/// Refers to a xrc domain that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// Refers to an XRC domain that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class xrc_domain_ref : public detail::reference_to<detail::xrc_domain_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// Which XRC domain of a file to open.
+/// Selects the XRC domain of a file to open.
 enum class xrc_domain_opening : int {
-  /// The one that is there.
+  /// The existing domain only.
   existing = 0,
-  /// The one that is there, or else a new one.
+  /// The existing domain, or else a new one.
   existing_or_new = O_CREAT,
-  /// A new one: there must be none.
+  /// A new domain; fails if one exists.
   only_new = O_CREAT | O_EXCL,
 };
 
@@ -59,7 +59,7 @@ struct xrc_domain_traits {
   }
 };
 
-/// Says why an XRC domain could not be opened: the kernel's answers for a file.
+/// Explains why an XRC domain could not be opened: the errors of the kernel for a file.
 inline void explain_opening(failure_description& description, xrc_domain_opening opening) {
   description.explain([&](text_writer& writer) {
     const std::error_code code = description.code();
@@ -75,19 +75,19 @@ inline void explain_opening(failure_description& description, xrc_domain_opening
 
 }  // namespace detail
 
-/// An XRC domain. It has to outlive the shared receive queues and targets that are made in it.
-/// Thread safe.
+/// Owns an XRC domain. It must outlive the shared receive queues and targets created in it. Thread
+/// safe.
 class [[nodiscard]] xrc_domain
     : public detail::owner<detail::xrc_domain_base, detail::xrc_domain_traits> {
  public:
   using owner::owner;
 
-  /// One of this process alone. Wraps: ibv_open_xrcd(3).
+  /// Opens a domain for this process alone. Wraps: ibv_open_xrcd(3).
   explicit xrc_domain(context_ref context, on_failure policy = throwing{})
       : owner{open(context, std::nullopt, xrc_domain_opening::existing_or_new, policy)} {}
 
-  /// The one that belongs to an open file: processes that open the same file share it, as long as
-  /// one of them has it open. The file descriptor may be closed afterwards.
+  /// Opens the domain of an open file. Processes that open the same file share the domain, as long
+  /// as one of them has it open. The file descriptor may be closed afterwards.
   /// Wraps: ibv_open_xrcd(3).
   xrc_domain(context_ref context, int file_descriptor, xrc_domain_opening opening,
              on_failure policy = throwing{})
@@ -99,7 +99,7 @@ class [[nodiscard]] xrc_domain
     return detail::make_handle<xrc_domain>(
         policy, "ibv_open_xrcd",
         [&]() -> ibv_xrcd* {
-          // To the C call -1 means no file, and to the caller one that could not be opened.
+          // For the C call -1 means no file; for the caller, a file that could not be opened.
           if (file_descriptor && *file_descriptor < 0) {
             errno = EBADF;
             return nullptr;

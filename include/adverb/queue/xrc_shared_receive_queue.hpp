@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The shared receive queues of extended reliable connections (XRC): a request names the one that
-// it goes to by number.
+// The shared receive queues of extended reliable connections (XRC), which requests name by number.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +15,12 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a shared receive queue of XRC can do, whether it is owned or referred to.
+/// Operations on an XRC shared receive queue, owned or referenced.
 class xrc_shared_receive_queue_base : public shared_receive_queue_base {
  public:
   using shared_receive_queue_base::shared_receive_queue_base;
 
-  /// What the peer has to know, to name this queue in its requests. Wraps: ibv_get_srq_num(3).
+  /// Returns the number by which the peer's requests name this queue. Wraps: ibv_get_srq_num(3).
   [[nodiscard]] shared_receive_queue_number number(on_failure policy = throwing{}) const {
     if (!present(policy, "ibv_get_srq_num")) return {};
     std::uint32_t number = 0;
@@ -36,23 +35,23 @@ class xrc_shared_receive_queue_base : public shared_receive_queue_base {
 
 }  // namespace detail
 
-/// Refers to a shared receive queue of XRC that something else keeps alive. As cheap as the
-/// pointer, to be passed by value.
+/// Refers to an XRC shared receive queue that another object keeps alive. As cheap as a pointer;
+/// pass it by value.
 class xrc_shared_receive_queue_ref
     : public detail::reference_to<detail::xrc_shared_receive_queue_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A shared receive queue of XRC, which belongs to no queue pair: whatever target of its XRC domain
-/// a message arrives at, it takes a receive from the queue whose number the message carries.
-/// Posting is thread safe.
+/// Owns an XRC shared receive queue, which belongs to no queue pair. A message that arrives at any
+/// target of its XRC domain takes a receive from the queue whose number it carries. Posting is
+/// thread safe.
 class [[nodiscard]] xrc_shared_receive_queue
     : public detail::owner<detail::xrc_shared_receive_queue_base, detail::srq_with_cq_traits> {
  public:
   using owner::owner;
 
-  /// Makes one whose receives complete on `queue`. Wraps: ibv_create_srq_ex(3).
+  /// Creates a queue whose receives complete on `queue`. Wraps: ibv_create_srq_ex(3).
   xrc_shared_receive_queue(protection_domain_ref domain, xrc_domain_ref xrc_domain,
                            completion_queue_ref queue, const shared_receive_queue_options& options,
                            on_failure policy = throwing{})

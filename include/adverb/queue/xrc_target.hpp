@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the targets of extended reliable connections (XRC) are made, and opened by other processes.
+// Creates the targets of extended reliable connections (XRC), and opens those of other processes.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What the target of an extended reliable connection is made or opened with.
+/// The options for creating or opening the target of an extended reliable connection.
 struct xrc_target_options {
-  /// Handed back by `user_context()`.
+  /// Returned by `user_context()`.
   void* user_context = nullptr;
 };
 
 namespace detail {
 
-/// Makes a target with a C call, and notes its XRC domain. `explain` says why it could not.
+/// Creates a target with a C call and records its XRC domain. `explain` explains a failure.
 template <std::invocable Make, class Explain>
 [[nodiscard]] owned_queue_pair make_xrc_target(on_failure policy, std::string_view verb,
                                                xrc_domain_ref domain, const Make& make,

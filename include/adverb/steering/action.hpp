@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a flow rule does with the packets that it matches, beside handing them to its queue pair.
+// The actions of a flow rule on matching packets, besides delivery to its queue pair.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Gives the packet's completion a number, which extended completion queues show as its flow tag.
-/// Devices keep 24 bits of it.
+/// Tags the completion of the packet; extended completion queues return it as the flow tag. Devices
+/// keep 24 bits of it.
 struct action_tag {
   std::uint32_t tag;
 };
@@ -17,13 +17,13 @@ struct action_tag {
 /// Drops the packet.
 struct action_drop {};
 
-/// Carries out a flow action, which has to outlive the flow.
+/// Applies a flow action, which must outlive the flow.
 struct action_handle {
   reference<ibv_flow_action> action;
 };
 
-/// Counts the packet. The counters have to outlive the flow, and what they count has to be attached
-/// before.
+/// Counts the packet. Call `counters::attach` before creating the flow. The counters must outlive
+/// the flow.
 struct action_count {
   reference<ibv_counters> counters;
 };

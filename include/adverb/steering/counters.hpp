@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counters of what passes through flows.
+// Counters for the packets of flows.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// What a counter counts.
+/// The quantity that a counter counts.
 enum class counted : std::uint32_t {
   packets = IBV_COUNTER_PACKETS,
   bytes = IBV_COUNTER_BYTES,
@@ -48,33 +48,33 @@ struct counters_traits {
 
 namespace detail {
 
-/// What a set of counters can do, whether it is owned or referred to.
+/// The operations on a set of counters, owned or referenced.
 class counters_base : public handle_base<ibv_counters> {
  public:
   using handle_base::handle_base;
 
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
-  /// Counts something at an index, in the flows that will name these counters in an `action_count`.
-  /// Counters that share an index are added up. Refused (EBUSY) once a flow uses the counters.
-  /// Wraps: ibv_attach_counters_point_flow(3).
+  /// Counts a quantity at an index, in flows that later name these counters in an `action_count`.
+  /// Quantities that share an index are added up. Fails with EBUSY if a flow already uses the
+  /// counters. Wraps: ibv_attach_counters_point_flow(3).
   void attach(counted what, std::uint32_t index, on_failure policy = throwing{}) const {
     attach_to(nullptr, what, index, policy);
   }
-  /// Counts something at an index in a flow that is in force; not every device that counts can.
-  /// Wraps: ibv_attach_counters_point_flow(3).
+  /// Counts a quantity at an index in a flow that is in force. Some devices with counters do not
+  /// support this. Wraps: ibv_attach_counters_point_flow(3).
   void attach(counted what, std::uint32_t index, flow_ref flow,
               on_failure policy = throwing{}) const {
     if (detail::check_present(policy, attach_verb, flow.native_handle()))
       attach_to(flow.native_handle(), what, index, policy);
   }
 
-  /// Reads the counters from index 0 on; there has to be room up to the highest index in use.
+  /// Reads the counters from index 0. `values` must reach the highest index in use.
   /// Wraps: ibv_read_counters(3).
   void read(std::span<std::uint64_t> values, on_failure policy = throwing{}) const {
     read_with(0, values, policy);
   }
-  /// The same, from what the driver last read, if it did, instead of from the device.
+  /// Reads the values that the driver last read, if any, instead of querying the device.
   /// Wraps: ibv_read_counters(3).
   void read_cached(std::span<std::uint64_t> values, on_failure policy = throwing{}) const {
     read_with(IBV_READ_COUNTERS_ATTR_PREFER_CACHED, values, policy);
@@ -123,14 +123,14 @@ class counters_base : public handle_base<ibv_counters> {
 
 }  // namespace detail
 
-/// Refers to a counters that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A reference to counters that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class counters_ref : public detail::reference_to<detail::counters_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A set of counters, each at an index of its own. Give it to flows with `action_count`.
+/// A set of counters, each at its own index. `action_count` attaches it to flows.
 ///
 ///     counters traffic{device};
 ///     traffic.attach(counted::packets, 0);
@@ -140,13 +140,13 @@ class counters_ref : public detail::reference_to<detail::counters_base> {
 ///     std::array<std::uint64_t, 2> values{};
 ///     traffic.read(values);
 ///
-/// They start at zero and only grow. They have to outlive the flows that use them.
+/// Counters start at zero and only increase. They must outlive the flows that use them.
 class [[nodiscard]] counters
     : public detail::owner<detail::counters_base, detail::counters_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_create_counters(3).
+  /// Creates a set of counters. Wraps: ibv_create_counters(3).
   explicit counters(context_ref context, on_failure policy = throwing{})
       : owner{adverb::adopt, detail::make_object(
                                  policy, "ibv_create_counters",

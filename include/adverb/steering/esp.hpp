@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the device does to the packets of an IPsec security association (ESP, RFC 4303).
+// IPsec offload options for the packets of a security association (ESP, RFC 4303).
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The key of AES-GCM for ESP (RFC 4106): of 16, 24 or 32 bytes, with a salt of four.
+/// An AES-GCM key for ESP (RFC 4106): 16, 24 or 32 bytes, with a salt of four.
 class aes_gcm_key {
  public:
   template <std::size_t Size>
@@ -52,56 +52,56 @@ enum class esp_direction : std::uint32_t {
 enum class esp_mode : std::uint32_t {
   /// ESP carries whole IP packets.
   tunnel = IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL,
-  /// ESP carries what IP packets carry.
+  /// ESP carries the payload of IP packets.
   transport = IBV_FLOW_ACTION_ESP_FLAGS_TRANSPORT,
 };
 
-/// What the device needs to know to put on and take off the ESP header and trailer by itself.
+/// The attributes for adding and removing the ESP header and trailer in the device.
 struct esp_full_offload {
   std::uint32_t security_parameters_index = 0;
   /// The low half of the first sequence number.
   std::uint32_t sequence_number = 0;
-  /// The initialization vector of the first packet. Never the same twice with one key, with which
-  /// it is given: a change of attributes alone leaves it.
+  /// The initialization vector of the first packet. Must never repeat with the same key. It is set
+  /// together with the key; changing only the attributes keeps it.
   std::array<std::byte, 8> initialization_vector{};
   /// Padding against traffic analysis, in bytes.
   std::uint32_t traffic_flow_padding = 0;
-  /// After how many packets the association is dead; 0 for no limit.
+  /// The number of packets after which the association expires; 0 for no limit.
   std::uint64_t hard_limit_packets = 0;
-  /// How many sequence numbers back a packet may be late (bits of the replay bitmap); without it
-  /// nothing guards against replay.
+  /// The number of sequence numbers by which a packet may be late (bits of the replay bitmap).
+  /// Without it there is no replay protection.
   std::optional<std::uint32_t> replay_window{};
-  /// The headers around ESP in tunnel mode, in their order: matches, of which the values count.
-  /// Read during the call only.
+  /// The headers around ESP in tunnel mode, in order: matches, of which only the values count. Read
+  /// during the call only.
   std::span<const flow_specification> tunnel_headers{};
 };
 
 struct esp_attributes {
   esp_direction direction = esp_direction::decrypt;
   esp_mode mode = esp_mode::tunnel;
-  /// Whether the bottom of the replay window lies in the upper half of the sequence numbers, for
+  /// True if the bottom of the replay window is in the upper half of the sequence numbers. For
   /// extended sequence numbers without full offload.
   bool new_sequence_window = false;
-  /// Without it the program writes and reads the ESP header, and the device only en- or decrypts
-  /// (inline crypto).
+  /// Without it the program writes and reads the ESP header, and the device only encrypts or
+  /// decrypts (inline crypto).
   std::optional<esp_full_offload> full_offload{};
 };
 
-/// What an ESP flow action is made with.
+/// Options for creating an ESP flow action.
 struct esp_options {
   aes_gcm_key key;
   /// The length of the integrity check value, in bytes: 8, 12 or 16 (RFC 4106).
   std::uint32_t integrity_check_length = 16;
   esp_attributes attributes{};
-  /// The high half of 64-bit sequence numbers. Of inline crypto it has to be kept up with `modify`
-  /// every 2^31 packets.
+  /// The high half of 64-bit sequence numbers. With inline crypto, update it with `modify` every
+  /// 2^31 packets.
   std::optional<std::uint32_t> extended_sequence_number{};
 };
 
-/// What is changed of an ESP flow action: what is not given stays.
+/// Changes to an ESP flow action. Omitted members keep their values.
 struct esp_changes {
   std::optional<aes_gcm_key> key{};
-  /// Goes with the key.
+  /// Applies together with the key.
   std::uint32_t integrity_check_length = 16;
   std::optional<esp_attributes> attributes{};
   std::optional<std::uint32_t> extended_sequence_number{};
@@ -109,7 +109,7 @@ struct esp_changes {
 
 namespace detail {
 
-/// The structs of the C API for an ESP action, which point at each other: not to be moved.
+/// The C API structs of an ESP action. They point at each other and must not move.
 class native_esp {
  public:
   explicit native_esp(const esp_changes& changes)
@@ -163,7 +163,7 @@ class native_esp {
     }
     for (std::size_t index = 0; index < headers_.size(); ++index) {
       const std::span<const std::byte> values = from.tunnel_headers[index].values();
-      // The C functions only read it.
+      // The C functions do not modify it.
       headers_[index].val_ptr = const_cast<std::byte*>(values.data());
       headers_[index].len = static_cast<std::uint16_t>(values.size());
       headers_[index].type = static_cast<std::uint16_t>(from.tunnel_headers[index].type());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Flows: rules in force, which steer packets to queue pairs.
+// Flows: active rules that steer packets to queue pairs.
 #pragma once
 
 #include <cerrno>
@@ -21,7 +21,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What a flow can do, whether it is owned or referred to.
+/// The operations on a flow, owned or referenced.
 class flow_base : public handle_base<ibv_flow> {
  public:
   using handle_base::handle_base;
@@ -31,8 +31,7 @@ class flow_base : public handle_base<ibv_flow> {
 
 }  // namespace detail
 
-/// Refers to a flow that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A reference to a flow that another object keeps alive. As cheap as a pointer; pass it by value.
 class flow_ref : public detail::reference_to<detail::flow_base> {
  public:
   using reference_to::reference_to;
@@ -55,7 +54,7 @@ struct flow_traits {
   }
 };
 
-/// What has to outlive a flow: its pair, and what its actions use.
+/// Returns the objects that must outlive a flow: its queue pair, and those that its actions use.
 [[nodiscard]] inline std::vector<const void*> parents_of_flow(const ibv_qp* pair,
                                                               const ibv_flow_attr* rule) {
   std::vector<const void*> parents{pair};
@@ -75,8 +74,8 @@ struct flow_traits {
 
 }  // namespace detail
 
-/// Where a flow leads: a queue pair of datagrams or raw packets, in any state. Made from an owner,
-/// a reference, or the pointer of the C API.
+/// The destination of a flow: a UD or raw packet queue pair, in any state. Converts from an owner,
+/// a reference, or the C API pointer.
 class flow_destination : public reference<ibv_qp> {
  public:
   flow_destination(ibv_qp* pair) noexcept : reference_to{pair} {}
@@ -88,15 +87,15 @@ class flow_destination : public reference<ibv_qp> {
         Pair::transport_of == transport::ud || Pair::transport_of == transport::raw_packet,
         "packets are steered to UD and raw packet queue pairs");
   }
-  /// An owner that is about to die cannot be referred to.
+  /// A temporary owner cannot be referenced.
   template <std::derived_from<detail::handle_base<ibv_qp>> Pair>
     requires detail::owning<Pair>
   flow_destination(const Pair&&) = delete;
 };
 
-/// A flow: a rule in force until the flow is destroyed. The pair, the counters and the flow actions
-/// that the rule names have to outlive it; the lifetime checker counts it with each of them. Needs
-/// the capability CAP_NET_RAW.
+/// A flow: a rule in force until the flow is destroyed. The queue pair, the counters and the flow
+/// actions of the rule must outlive it; the lifetime checker enforces this. Requires the capability
+/// CAP_NET_RAW.
 class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_traits> {
  public:
   using owner::owner;
@@ -107,8 +106,8 @@ class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_
        on_failure policy = throwing{})
       : flow{make(policy, pair, rule.native(), rule.notes())} {}
 
-  /// The same from specifications that are known at run time only. Their order is the program's
-  /// affair: providers take most orders. Wraps: ibv_create_flow(3).
+  /// Puts a rule in force whose specifications are known only at run time. The program is
+  /// responsible for their order; providers accept most orders. Wraps: ibv_create_flow(3).
   flow(flow_destination pair, const flow_options& options,
        std::span<const flow_specification> specifications, on_failure policy = throwing{})
       : flow{make_from_list(policy, pair, options, specifications)} {}
@@ -136,7 +135,7 @@ class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_
     return detail::make_handle<flow>(
         policy, verb,
         [&] {
-          // The C function only reads it.
+          // The C function does not modify it.
           return detail::with_parents_of(
               ibv_create_flow(pair.native_handle(), const_cast<ibv_flow_attr*>(rule)), parents);
         },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Flow actions: what a device does to the packets of flows, beyond steering them.
+// Flow actions: operations of a device on the packets of flows, besides steering.
 #pragma once
 
 #include <cerrno>
@@ -31,8 +31,8 @@ struct flow_action_traits {
   }
 };
 
-/// Refuses (EINVAL) headers around ESP that are none, or that have values out of range. True when
-/// all is well.
+/// Checks the headers around ESP. Fails with EINVAL if one is not a header or has a value out of
+/// range. Returns true on success.
 inline bool check_tunnel_headers(on_failure policy, std::string_view verb,
                                  const esp_changes& asked) {
   if (!asked.attributes || !asked.attributes->full_offload) return true;
@@ -49,7 +49,7 @@ inline bool check_tunnel_headers(on_failure policy, std::string_view verb,
   return true;
 }
 
-/// Says why an ESP action was refused, where that can be seen.
+/// Explains why an ESP action was refused, if the cause is visible.
 inline void explain_esp(failure_description& description, const esp_changes& asked) {
   if (description.code() != std::errc::invalid_argument) return;
   description.explain([&](text_writer& writer) {
@@ -78,14 +78,14 @@ inline void explain_esp(failure_description& description, const esp_changes& ask
 
 namespace detail {
 
-/// What a flow action can do, whether it is owned or referred to.
+/// The operations on a flow action, owned or referenced.
 class flow_action_base : public handle_base<ibv_flow_action> {
  public:
   using handle_base::handle_base;
 
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
-  /// Changes it, for all flows that use it at once. When that fails, it is as before.
+  /// Modifies the action for all flows that use it. On failure it is unchanged.
   /// Wraps: ibv_modify_flow_action_esp(3).
   void modify(const esp_changes& changes, on_failure policy = throwing{}) const {
     constexpr std::string_view verb = "ibv_modify_flow_action_esp";
@@ -103,21 +103,21 @@ class flow_action_base : public handle_base<ibv_flow_action> {
 
 }  // namespace detail
 
-/// Refers to a flow action that something else keeps alive. As cheap as the pointer, to be passed
-/// by value.
+/// A reference to a flow action that another object keeps alive. As cheap as a pointer; pass it by
+/// value.
 class flow_action_ref : public detail::reference_to<detail::flow_action_base> {
  public:
   using reference_to::reference_to;
 };
 
-/// A flow action: the encryption or decryption of ESP packets, carried out by flows whose rules
-/// name it in an `action_handle`; it has to outlive them. One thread at a time modifies it.
+/// A flow action: encrypts or decrypts ESP packets for flows that name it in an `action_handle`. It
+/// must outlive these flows. Only one thread at a time may modify it.
 class [[nodiscard]] flow_action
     : public detail::owner<detail::flow_action_base, detail::flow_action_traits> {
  public:
   using owner::owner;
 
-  /// Wraps: ibv_create_flow_action_esp(3).
+  /// Creates an ESP action. Wraps: ibv_create_flow_action_esp(3).
   flow_action(context_ref context, const esp_options& options, on_failure policy = throwing{})
       : flow_action{make(context,
                          {.key = options.key,

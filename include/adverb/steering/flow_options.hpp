@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a flow rule says beside what it matches.
+// Options of a flow rule besides its matches.
 #pragma once
 
 #include <array>
@@ -13,15 +13,15 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Which packets a rule is about.
+/// The packets to which a rule applies.
 enum class flow_type : std::uint32_t {
-  /// Those that its specifications match.
+  /// The packets that match its specifications.
   normal = IBV_FLOW_ATTR_NORMAL,
-  /// All that no other rule has taken.
+  /// All packets that no other rule has taken.
   all_default = IBV_FLOW_ATTR_ALL_DEFAULT,
   /// All multicast packets that no other rule has taken.
   multicast_default = IBV_FLOW_ATTR_MC_DEFAULT,
-  /// A copy of everything that arrives at the port.
+  /// A copy of every packet that arrives at the port.
   sniffer = IBV_FLOW_ATTR_SNIFFER,
 };
 
@@ -33,9 +33,9 @@ enum class flow_type : std::uint32_t {
 }
 
 enum class flow_flag : std::uint32_t {
-  /// Lets rules of lower priority match the packet as well (normal rules only).
+  /// Lets rules of lower priority also match the packet (normal rules only).
   do_not_trap = IBV_FLOW_ATTR_FLAGS_DONT_TRAP,
-  /// Is about packets that are sent, by whatever pair: the rule's pair only says on which device.
+  /// Applies to sent packets, from any queue pair; the rule's queue pair only selects the device.
   egress = IBV_FLOW_ATTR_FLAGS_EGRESS,
 };
 template <>

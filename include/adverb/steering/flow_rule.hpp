@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Flow rules: which packets, and what becomes of them, laid out as the C API takes them.
+// Flow rules: matches and actions, laid out for the C API.
 #pragma once
 
 #include <array>
@@ -28,10 +28,10 @@ namespace detail {
           .flags = options.flags.bits()};
 }
 
-/// Says in a sentence what is wrong with the order of specifications.
+/// Checks the order of specifications, with a message for each error.
 template <class... Specifications>
 consteval bool check_order() noexcept {
-  // One more, so that it is not empty.
+  // One more element, so that the array is not empty.
   constexpr std::array<unsigned, sizeof...(Specifications) + 1> types{
       lowering<Specifications>::type...};
   constexpr order_problem problem = order_problem_of(types.data(), sizeof...(Specifications));
@@ -47,12 +47,12 @@ consteval bool check_order() noexcept {
   return true;
 }
 
-/// Whether something is a match inside of a tunnel that itself is one.
+/// True for a match inside a tunnel that is itself a tunnel.
 template <class Specification>
 inline constexpr bool is_inner_tunnel = is_inner(lowering<Specification>::type) &&
                                         header_of(lowering<Specification>::type) == header::tunnel;
 
-/// How many bytes the C API takes a rule in.
+/// Returns the size of a rule in the C API, in bytes.
 template <class... Specifications>
 consteval std::size_t size_of_rule() noexcept {
   if constexpr ((flow_specification_type<Specifications> && ...))
@@ -63,8 +63,8 @@ consteval std::size_t size_of_rule() noexcept {
 
 }  // namespace detail
 
-/// A rule made of specifications by value, laid out in place, without padding between them, which
-/// is how libibverbs reads it. It can be given to any number of flows.
+/// A rule composed of specifications by value, laid out in place without padding, as libibverbs
+/// reads it. Any number of flows can use it.
 ///
 ///     const flow_rule rule{{.priority = 1, .port = port},
 ///                          match_ethernet{.destination = mac},
@@ -94,7 +94,7 @@ class flow_rule {
     }
   }
 
-  /// As the C API takes it.
+  /// Returns the C API rule.
   [[nodiscard]] const ibv_flow_attr* native() const noexcept {
     return reinterpret_cast<const ibv_flow_attr*>(bytes_.data());
   }

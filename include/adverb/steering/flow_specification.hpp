@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A specification of a flow rule whose kind is known at run time only.
+// A flow rule specification whose type is known only at run time.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// Any one match or action, for rules that are put together at run time. Made from each of them:
+/// Any match or action, for rules composed at run time. Converts from each of them:
 ///
 ///     std::vector<flow_specification> list{match_ethernet{}, match_ipv4{.source = address}};
 class flow_specification {
@@ -30,9 +30,9 @@ class flow_specification {
     }
   }
 
-  /// As the C API takes it.
+  /// Returns the C API struct as bytes.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.data(), size_}; }
-  /// Of a match: the values alone, without a mask. Empty for an action.
+  /// Returns the values of a match, without the mask. Empty for an action.
   [[nodiscard]] std::span<const std::byte> values() const noexcept {
     return {bytes_.data() + value_offset_, value_size_};
   }

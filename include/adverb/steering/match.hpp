@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The headers that a flow rule matches packets by. Numbers are in host byte order here, and in
-// network byte order on the wire.
+// The headers that a flow rule matches. Numbers are in host byte order here, and in network byte
+// order on the wire.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace adverb::inline ADVERB_ABI {
 struct match_ethernet {
   match_field<mac_address> destination{};
   match_field<mac_address> source{};
-  /// What follows the last VLAN tag, for instance 0x0800 (IPv4).
+  /// The type after the last VLAN tag, for example 0x0800 (IPv4).
   match_field<std::uint16_t> ether_type{};
-  /// The parts of the VLAN tag.
+  /// The fields of the VLAN tag.
   match_field<std::uint16_t, 12> vlan_id{};
   match_field<std::uint8_t, 3> vlan_priority{};
   match_field<bool> vlan_drop_eligible{};
@@ -27,11 +27,11 @@ struct match_ipv4 {
   match_field<ipv4_address> destination{};
 };
 
-/// An IPv4 header, with more than its addresses, which fewer devices can do than `match_ipv4`.
+/// An IPv4 header with more fields than `match_ipv4`. Fewer devices support it.
 struct match_ipv4_extended {
   match_field<ipv4_address> source{};
   match_field<ipv4_address> destination{};
-  /// For instance 6 (TCP) or 17 (UDP).
+  /// For example 6 (TCP) or 17 (UDP).
   match_field<std::uint8_t> protocol{};
   match_field<std::uint8_t> type_of_service{};
   match_field<std::uint8_t> time_to_live{};
@@ -44,7 +44,7 @@ struct match_ipv6 {
   match_field<ipv6_address> source{};
   match_field<ipv6_address> destination{};
   match_field<std::uint32_t, 20> flow_label{};
-  /// For instance 6 (TCP) or 17 (UDP).
+  /// For example 6 (TCP) or 17 (UDP).
   match_field<std::uint8_t> next_header{};
   match_field<std::uint8_t> traffic_class{};
   match_field<std::uint8_t> hop_limit{};
@@ -79,12 +79,12 @@ struct match_gre {
   match_field<bool> key_present{};
   match_field<bool> sequence_number_present{};
   match_field<std::uint8_t, 3> version{};
-  /// The ether type of what it carries.
+  /// The ether type of the payload.
   match_field<std::uint16_t> protocol{};
   match_field<std::uint32_t> key{};
 };
 
-/// One entry of an MPLS label stack. It stands where it is in the packet.
+/// One entry of an MPLS label stack, at its position in the packet.
 struct match_mpls {
   match_field<std::uint32_t, 20> label{};
   match_field<std::uint8_t, 3> traffic_class{};
@@ -92,7 +92,7 @@ struct match_mpls {
   match_field<std::uint8_t> time_to_live{};
 };
 
-/// A header inside of a tunnel: match_inner{match_ipv4{.source = …}}.
+/// A header inside a tunnel: match_inner{match_ipv4{.source = …}}.
 template <class Match>
 struct match_inner {
   Match match;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fields that a packet is matched by: a field that is given has to be equal in all of its bits,
-// and one that is not given is not looked at. So no mask can be forgotten, and zero is a value.
+// Packet fields to match. A field that is set must equal the packet in all bits; a field that is
+// not set is ignored. No mask can be forgotten, and zero is a value.
 #pragma once
 
 #include <concepts>
@@ -12,8 +12,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// A value of which only the bits of the mask are compared. Most devices compare whole fields or
-/// nothing, and refuse other masks.
+/// A value with a mask: only the bits of the mask are compared. Most devices compare whole fields
+/// or nothing, and refuse other masks.
 template <class T>
 struct masked {
   T value{};
@@ -24,7 +24,7 @@ masked(T, T) -> masked<T>;
 
 namespace detail {
 
-/// An address as a number of bytes.
+/// An address stored as bytes.
 template <class T>
 concept byte_address = requires(const T& address) {
   { address.bytes()[0] } -> std::convertible_to<std::uint8_t>;
@@ -40,8 +40,8 @@ template <byte_address Address>
 
 }  // namespace detail
 
-/// All addresses that share the first `prefix_length` bits with this one, as in 10.0.0.0/8. A
-/// length beyond the address stands for the whole of it.
+/// Returns a match for all addresses that share the first `prefix_length` bits, as in 10.0.0.0/8. A
+/// length that exceeds the address stands for the whole address.
 [[nodiscard]] constexpr masked<ipv4_address> subnet(const ipv4_address& address,
                                                     unsigned prefix_length) noexcept {
   return {address, detail::prefix_mask<ipv4_address>(prefix_length)};
@@ -51,28 +51,28 @@ template <byte_address Address>
   return {address, detail::prefix_mask<ipv6_address>(prefix_length)};
 }
 
-/// A number of `Bits` bits, in host byte order, that is matched or not looked at.
+/// A number of `Bits` bits, in host byte order, to match or ignore.
 template <class T, unsigned Bits = std::numeric_limits<T>::digits>
 class match_field {
   static_assert(std::unsigned_integral<T> && Bits <= std::numeric_limits<T>::digits);
 
  public:
-  /// Not looked at.
+  /// Ignores the field.
   constexpr match_field() noexcept = default;
-  /// Equal to this.
+  /// Matches packets that equal the value.
   constexpr match_field(T value) noexcept : value_{value}, mask_{all_ones} {}
-  /// Equal to this in the bits of the mask.
+  /// Matches packets that equal the value in the bits of the mask.
   constexpr match_field(masked<T> pattern) noexcept : value_{pattern.value}, mask_{pattern.mask} {}
 
   [[nodiscard]] constexpr T value() const noexcept { return static_cast<T>(value_ & mask_); }
   [[nodiscard]] constexpr T mask() const noexcept { return mask_; }
 
-  /// As it was given, in the field or over its edge.
+  /// Returns the given value, even if it exceeds the field.
   [[nodiscard]] constexpr T given() const noexcept { return value_; }
-  /// Whether the value is over the edge of the field.
+  /// Returns true if the value exceeds the field.
   [[nodiscard]] constexpr bool value_too_large() const noexcept { return value_ > all_ones; }
   [[nodiscard]] constexpr bool mask_too_large() const noexcept { return mask_ > all_ones; }
-  /// Whether only some of the bits are compared.
+  /// Returns true if only some of the bits are compared.
   [[nodiscard]] constexpr bool is_partial() const noexcept {
     return mask_ != 0 && mask_ != all_ones;
   }
@@ -85,7 +85,7 @@ class match_field {
   T mask_ = 0;
 };
 
-/// An address that is matched or not looked at.
+/// An address to match or ignore.
 template <detail::byte_address Address, unsigned Bits>
 class match_field<Address, Bits> {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The hash of arriving packets by which receive-side scaling spreads them.
+// The packet hash of receive-side scaling.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The fields that usually tell connections apart.
+/// The fields that usually distinguish connections.
 inline constexpr hash_fields ipv4_fields = hash_field::source_ipv4 | hash_field::destination_ipv4;
 inline constexpr hash_fields ipv6_fields = hash_field::source_ipv6 | hash_field::destination_ipv6;
 inline constexpr hash_fields tcp_fields =
@@ -36,7 +36,7 @@ inline constexpr std::string_view mixed_transports =
 inline constexpr std::string_view only_inner =
     "inner says whose fields are hashed: name the fields too";
 
-/// What is wrong with the fields; nothing when all is well.
+/// Returns the problem with the fields, or an empty string.
 [[nodiscard]] constexpr std::string_view hash_problem(hash_fields fields) noexcept {
   if (mixes_networks(fields)) return mixed_networks;
   if (mixes_transports(fields)) return mixed_transports;
@@ -45,18 +45,18 @@ inline constexpr std::string_view only_inner =
 
 }  // namespace detail
 
-/// The secret of the Toeplitz hash: 40 bytes, best random, so that nobody can aim at one queue.
+/// The secret key of the Toeplitz hash: 40 bytes, preferably random, so that an attacker cannot
+/// target one queue.
 using toeplitz_key = std::array<std::byte, 40>;
 
-/// A hash over fields of a packet, with its key.
+/// A hash over packet fields, with its key.
 ///
 ///     constexpr auto hash = receive_hash::over<ipv4_fields | tcp_fields>(key);
 ///
-/// The fields of IPv4 and IPv6, or of TCP and UDP, cannot be mixed.
+/// IPv4 and IPv6 fields cannot be mixed, nor can TCP and UDP fields.
 class receive_hash {
  public:
-  /// Over fields that are known when the program is compiled. No fields at all are for a table with
-  /// one entry.
+  /// Hashes fields known at compile time. An empty set is for a table with one entry.
   template <hash_fields Fields>
   [[nodiscard]] static constexpr receive_hash over(const toeplitz_key& key) noexcept {
     static_assert(!detail::mixes_networks(Fields),
@@ -68,8 +68,8 @@ class receive_hash {
     return {Fields, key};
   }
 
-  /// Over fields that are known at run time: refuses (EINVAL) those that cannot be mixed, and is
-  /// then over none.
+  /// Hashes fields known at run time. Fails with EINVAL if the fields cannot be mixed; the hash
+  /// then has no fields.
   [[nodiscard]] static receive_hash over(hash_fields fields, const toeplitz_key& key,
                                          on_failure policy = throwing{}) {
     const std::string_view problem = detail::hash_problem(fields);

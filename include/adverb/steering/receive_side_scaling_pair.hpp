@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Receive-side scaling: queue pairs whose packets are spread over work queues.
+// Receive-side scaling: queue pairs that spread packets over work queues.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Says why a pair of receive-side scaling could not be made.
+/// Explains why a receive-side scaling queue pair could not be created.
 inline void explain_scaling(failure_description& description, context_ref context,
                             transport service, const receive_hash& hash,
                             indirection_table_ref table) {
@@ -52,10 +52,10 @@ inline void explain_scaling(failure_description& description, context_ref contex
 
 }  // namespace detail
 
-/// Makes a queue pair that spreads what is steered to it over the work queues of a table, by the
-/// hash of each packet. It has no queues of its own: nothing can be sent through it, receives are
-/// posted to the work queues. It is in RESET; some devices (mlx4) take packets once it is brought
-/// to RTR, others (mlx5) as it is, and refuse to change it. The table has to outlive it.
+/// Creates a queue pair that spreads its packets over the work queues of a table, by the hash of
+/// each packet. It has no queues of its own: nothing can be sent through it, and receives are
+/// posted to the work queues. It is in RESET. Some devices (mlx4) accept packets once it is moved
+/// to RTR; others (mlx5) accept them at once, and refuse to modify it. The table must outlive it.
 /// Wraps: ibv_create_qp_ex(3).
 template <transport Transport = transport::raw_packet>
 [[nodiscard]] queue_pair<Transport, qp_state::reset> create_receive_side_scaling_pair(
@@ -87,7 +87,7 @@ template <transport Transport = transport::raw_packet>
   if (!made || !detail::check_kind(policy, made.native_handle(), Transport, qp_state::reset))
     return {};
   const detail::noted_parents parents{table.native_handle()};
-  // Noted now, because a handle that is released forgets its parents.
+  // Recorded now, because releasing a handle removes its parents.
   return {adopt, detail::with_parents_of(made.release(), parents), policy};
 }
 

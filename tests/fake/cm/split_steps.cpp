@@ -23,8 +23,6 @@ using namespace std::chrono_literals;
 using adverb::timeout;
 using adverb::detail::is_readable;
 
-constexpr auto rc = adverb::transport::rc;
-
 struct split : cm_bench {
   ~split() { CHECK(manager.live_objects() == 0); }
 };
@@ -257,6 +255,26 @@ TEST_CASE_METHOD(shared, "what would wait on a shared channel is refused") {
   refused([&](auto&&... policy) {
     (void)endpoint.join(*cm::socket_address::parse("239.7.7.1", 0), {}, policy...);
   });
+}
+
+TEST_CASE_METHOD(shared, "an empty channel is shared by nothing") {
+  const cm::event_channel none;
+  const auto refused = [](const auto& operation) {
+    CHECK(reported(operation).code() == std::errc::invalid_argument);
+  };
+  refused([&](auto&&... policy) { (void)connector::create(none, policy...); });
+  refused([&](auto&&... policy) { (void)cm::listener<>::create(none, here, {}, policy...); });
+  refused([&](auto&&... policy) {
+    (void)cm::datagram_endpoint::create(none, here, {}, {}, policy...);
+  });
+  auto connection = connected();
+  refused([&](auto&&... policy) { connection.migrate(none, policy...); });
+  CHECK(connection.next_event() == std::nullopt);
+  const auto at = cm::listener<>::create(channel, here);
+  manager.request(at.identifier().native_handle(), "hello");
+  auto asked = next();
+  refused([&](auto&&... policy) { (void)cm::connection_request<>::take(asked, none, policy...); });
+  CHECK(at.take_request(asked));
 }
 
 TEST_CASE_METHOD(shared, "a connection moves to a shared channel, with the events that nobody took",

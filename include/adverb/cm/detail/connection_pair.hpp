@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The queue pair of a connection, made by librdmacm or by the program.
+// The queue pair of a connection, created by librdmacm or by the program.
 #pragma once
 
 #include <utility>
@@ -10,16 +10,16 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The state of a queue pair that librdmacm has just made.
+/// Returns the state of a queue pair that librdmacm has just created.
 [[nodiscard]] constexpr qp_state created_state(transport service) noexcept {
   return service == transport::ud ? qp_state::rts : qp_state::init;
 }
 
-/// How the pair of a connection is connected, for each owner of it.
+/// Connects the queue pair of a connection, for each owner of it.
 template <transport Transport, cm::pair_owner Owner>
 class connection_pair;
 
-/// librdmacm's: the identifier has it, and brings it up.
+/// librdmacm's queue pair, which the identifier owns and connects.
 template <transport Transport>
 class connection_pair<Transport, cm::pair_owner::librdmacm> {
  public:
@@ -43,7 +43,7 @@ class connection_pair<Transport, cm::pair_owner::librdmacm> {
   static void close(on_failure policy) { policy.clear(); }
 };
 
-/// The program's: it is set to what the identifier says.
+/// The program's queue pair, which takes its attributes from the identifier.
 template <transport Transport>
 class connection_pair<Transport, cm::pair_owner::program> {
  public:
@@ -54,7 +54,7 @@ class connection_pair<Transport, cm::pair_owner::program> {
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> pair(cm::identifier_ref) const noexcept {
     return pair_;
   }
-  /// On iWARP the kernel connects the pair: there is nothing to establish.
+  /// On iWARP the kernel connects the queue pair, so there is nothing to establish.
   [[nodiscard]] cm::event_type answer() const noexcept {
     return is_iwarp(pair_.context()) ? cm::event_type::established
                                      : cm::event_type::connect_response;
@@ -68,7 +68,8 @@ class connection_pair<Transport, cm::pair_owner::program> {
                on_failure policy) const {
     id.connect(options_for_own_pair(options, pair_.native_handle()), policy);
   }
-  /// After the answer. Goes on from the call that failed when it is called again.
+  /// Connects the queue pair after the peer's answer. A repeated call resumes at the call that
+  /// failed.
   void establish(cm::identifier_ref id, on_failure policy) {
     policy.clear();
     if (is_iwarp(pair_.context())) return;
@@ -89,7 +90,7 @@ class connection_pair<Transport, cm::pair_owner::program> {
       id.accept(options_for_own_pair(options, pair_.native_handle()), policy);
   }
 
-  /// To ERR. On iWARP the kernel does it.
+  /// Moves the queue pair to ERR. On iWARP the kernel does it.
   void flush(on_failure policy) {
     if (!check_present(policy, "ibv_modify_qp", pair_.native_handle())) return;
     policy.clear();
@@ -104,7 +105,7 @@ class connection_pair<Transport, cm::pair_owner::program> {
 
  private:
   adverb::queue_pair<Transport, qp_state::any> pair_;
-  /// How far the pair has been driven.
+  /// The state that the queue pair has reached.
   qp_state reached_ = qp_state::init;
   bool offers_ece_ = false;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Identifiers of transports that rdma_create_id knows nothing of: UC and XRC.
+// Identifiers for transports that rdma_create_id does not support: UC and XRC.
 #pragma once
 
 #include <cerrno>
@@ -12,17 +12,17 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Whether an identifier of a transport is made by rdma_create_ep. Its ports are in the space of
-/// InfiniBand's own services, where requests name their transport.
+/// Returns true if rdma_create_ep must create the identifier of a transport. Its ports are in the
+/// space of InfiniBand's own services, where requests name their transport.
 [[nodiscard]] constexpr bool needs_endpoint(transport service) noexcept {
   return service == transport::uc || service == transport::xrc_send ||
          service == transport::xrc_recv;
 }
 
-/// Says why no endpoint was made of these addresses, as of the steps that rdma_create_ep takes.
+/// Explains why rdma_create_ep failed for these addresses, in terms of its steps.
 inline void explain_endpoint(text_writer& writer, const std::error_code& code,
                              const cm::socket_address& from, const cm::socket_address& to) {
-  // There is no identifier that could tell more.
+  // No identifier exists that could provide details.
   const rdma_cm_id none{};
   const bool passive = to.is_empty();
   if (code == std::errc::timed_out)
@@ -34,8 +34,8 @@ inline void explain_endpoint(text_writer& writer, const std::error_code& code,
                           passive ? from : to, passive ? cm::socket_address{} : from});
 }
 
-/// Makes an identifier of addresses: one to listen on, bound, or one to connect to, with its
-/// address and its route resolved, for which librdmacm waits (two seconds for each). It is
+/// Creates an identifier from addresses: bound for listening, or with its address and route
+/// resolved for connecting. librdmacm waits two seconds for each resolution. The identifier is
 /// synchronous until it is migrated to a channel. Wraps: rdma_create_ep(3).
 [[nodiscard]] inline cm::identifier create_endpoint(on_failure policy, transport service,
                                                     const cm::socket_address& from,
@@ -62,7 +62,7 @@ inline void explain_endpoint(text_writer& writer, const std::error_code& code,
   return done ? cm::identifier{adopt, made} : cm::identifier{};
 }
 
-/// Reports that an address cannot be shared which librdmacm binds as it makes the identifier.
+/// Reports that an address cannot be reused, because librdmacm binds it during creation.
 inline void refuse_to_reuse(on_failure policy, const cm::socket_address& address) {
   policy.report(EOPNOTSUPP, "rdma_create_ep", [&](failure_description& description) {
     description.detail(to_text(address));

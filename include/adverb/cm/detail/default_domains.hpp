@@ -11,20 +11,20 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The identifiers that keep librdmacm's domains: on each device one, bound and never connected,
-/// for as long as the program runs. Without it the domain goes with the last identifier on the
-/// device, or is leaked when there are regions in it then, and the next identifier has another.
+/// The identifiers that keep librdmacm's protection domains: one per device, bound, never
+/// connected, and alive until the program ends. Without them, the domain disappears with the last
+/// identifier on the device, or leaks if it still has memory regions, and the next identifier gets
+/// another domain.
 ///
-/// Of a device that was removed librdmacm keeps the context as long as there are identifiers on it,
-/// so what is left in the domain can be destroyed then too.
+/// librdmacm keeps the context of a removed device while identifiers on it exist, so the objects in
+/// the domain can still be destroyed.
 ///
-/// Thread safe, and without locks: a child process that is forked finds them as they are.
+/// Thread safe and lock-free: a forked child process finds the list intact.
 // See docs/decisions.md, "librdmacm's default domain is kept".
 class [[gnu::visibility("default")]] default_domains {
  public:
-  /// Has the domain that this identifier was given with its device kept from now on. Without a
-  /// device it does nothing, and when there can be no more identifiers the domain stays one that
-  /// goes. The errno is left as it is.
+  /// Keeps the protection domain of this identifier from now on. Does nothing without a device. If
+  /// no more identifiers can be created, the domain is not kept. Preserves errno.
   static void keep(const rdma_cm_id* id) noexcept {
     if (id->verbs == nullptr || is_kept(first_.load(std::memory_order_acquire), id->verbs)) return;
     const int reason = errno;
@@ -32,7 +32,7 @@ class [[gnu::visibility("default")]] default_domains {
     errno = reason;
   }
 
-  /// Gives all of them up: for tests, whose devices come and go. No other thread may be here.
+  /// Releases all domains, for tests whose devices come and go. No other thread may use this class.
   static void release_all() noexcept {
     rdma_cm_id* keeper = first_.exchange(nullptr, std::memory_order_acq_rel);
     while (keeper != nullptr) {
@@ -43,18 +43,18 @@ class [[gnu::visibility("default")]] default_domains {
   }
 
  private:
-  /// A keeper has no use for its user context: it refers to the next one.
+  /// Returns the next keeper, which the unused user context stores.
   [[nodiscard]] static rdma_cm_id* next_of(const rdma_cm_id* keeper) noexcept {
     return static_cast<rdma_cm_id*>(keeper->context);
   }
-  // A context that is kept is never closed, so that no other can have its address.
+  // A kept context is never closed, so no other context can have its address.
   [[nodiscard]] static bool is_kept(const rdma_cm_id* keeper, const ibv_context* device) noexcept {
     while (keeper != nullptr && keeper->verbs != device) keeper = next_of(keeper);
     return keeper != nullptr;
   }
 
-  /// Another identifier at the same local address, with a channel of its own; null where there can
-  /// be none, or where the address belongs to another device by now.
+  /// Returns another identifier at the same local address, with its own channel. Returns null if
+  /// none can be created or the address now belongs to another device.
   [[nodiscard]] static rdma_cm_id* bound_beside(const rdma_cm_id* id) noexcept {
     const cm::socket_address address = address_in(&id->route.addr.src_addr).with_port(0);
     rdma_cm_id* made = nullptr;
@@ -64,7 +64,7 @@ class [[gnu::visibility("default")]] default_domains {
     return nullptr;
   }
 
-  /// Unless another thread was faster.
+  /// Adds a keeper unless another thread was faster.
   static void add(rdma_cm_id* keeper) noexcept {
     rdma_cm_id* first = first_.load(std::memory_order_acquire);
     do {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a queue pair that librdmacm did not make is connected: as librdmacm does it with its own.
+// Connects a queue pair of the program in the same way as librdmacm connects its own.
 #pragma once
 
 #include <cerrno>
@@ -15,15 +15,14 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The reads and atomics that a side has in progress at the most, where librdmacm does not know it
-/// better.
+/// The maximum outstanding reads and atomics of a side, if librdmacm has no better value.
 struct read_atomic_limits {
   std::optional<std::uint8_t> as_destination{};
   std::optional<std::uint8_t> as_initiator{};
 };
 
-/// What the acceptance of a request grants: what the program says, or else what the peer asks for
-/// and the device has.
+/// Returns the limits that the acceptance grants: the program's, or the lower of the peer's request
+/// and the device's maximum.
 [[nodiscard]] inline read_atomic_limits granted_limits(const cm::connection_parameters& options,
                                                        const cm::peer_parameters& asked,
                                                        context_ref context, on_failure policy) {
@@ -36,9 +35,9 @@ struct read_atomic_limits {
           asked.max_initiator_read_atomic, limit_to_byte(device.max_initiator_read_atomic())))};
 }
 
-/// What a transition is set to, as the identifier says. Older kernels name among the attributes of
-/// RTR, on InfiniBand too, what RoCE alone has (bits 21 to 23, from IB_QP_SMAC to IB_QP_VID), and
-/// then refuse it. librdmacm leaves these out there for the pairs that it makes.
+/// Returns the attributes of a transition, from the identifier. Older kernels include RoCE
+/// attributes for RTR on InfiniBand too (bits 21 to 23, from IB_QP_SMAC to IB_QP_VID), and then
+/// refuse the transition. librdmacm omits these for its own queue pairs.
 [[nodiscard]] inline cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
                                                                   const ibv_qp* pair, qp_state to,
                                                                   on_failure policy) {
@@ -51,8 +50,8 @@ struct read_atomic_limits {
   return settings;
 }
 
-/// One transition, set as the identifier says. On iWARP there may be nothing to set, for the kernel
-/// connects the pair. True on success. Wraps: ibv_modify_qp(3).
+/// Performs one transition with the identifier's attributes. On iWARP there may be nothing to set,
+/// because the kernel connects the queue pair. Returns true on success. Wraps: ibv_modify_qp(3).
 inline bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
                            const read_atomic_limits& limits, on_failure policy) {
   cm::queue_pair_settings settings = settings_of_own_pair(id, pair, to, policy);
@@ -70,12 +69,12 @@ inline bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, q
   });
 }
 
-/// On iWARP the kernel connects and disconnects the pair.
+/// Returns true for iWARP, where the kernel connects and disconnects the queue pair.
 [[nodiscard]] inline bool is_iwarp(context_ref context) noexcept {
   return context.native_handle()->device->transport_type == IBV_TRANSPORT_IWARP;
 }
 
-/// To RTS from the state that the pair has reached, INIT or RTR. True on success.
+/// Moves the queue pair to RTS from the reached state, INIT or RTR. Returns true on success.
 inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
                              const read_atomic_limits& limits, on_failure policy) {
   const auto drive_to = [&](qp_state next) {
@@ -83,14 +82,15 @@ inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reac
     reached = next;
     return true;
   };
-  // What the peer may do to this side's memory is known only now: INIT was set to nothing.
+  // The peer's access to this side's memory is known only now; the first transition to INIT granted
+  // none.
   // See docs/decisions.md, "The program's queue pair enters INIT twice".
   if (reached == qp_state::init && !(drive_to(qp_state::init) && drive_to(qp_state::rtr)))
     return false;
   return reached == qp_state::rts || drive_to(qp_state::rts);
 }
 
-/// What goes over the wire for a pair that the identifier does not know.
+/// Returns the parameters to send for a queue pair that the identifier does not own.
 [[nodiscard]] inline cm::connection_parameters options_for_own_pair(
     cm::connection_parameters options, const ibv_qp* pair) noexcept {
   options.queue_pair_number = static_cast<qp_number>(pair->qp_num);
@@ -98,8 +98,8 @@ inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reac
   return options;
 }
 
-/// Reports a pair of another device than the connection. Of the same, the program may have opened
-/// a context of its own. True when it fits.
+/// Reports a queue pair on another device than the connection's. Another context of the same device
+/// is valid. Returns true if the queue pair fits.
 inline bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
                            const ibv_qp* pair) {
   if (!check_present(policy, verb, id.native_handle()) || !check_present(policy, verb, pair))
@@ -116,7 +116,7 @@ inline bool check_own_pair(on_failure policy, std::string_view verb, cm::identif
                         });
 }
 
-/// Checks a pair and puts it into INIT. True on success.
+/// Checks a queue pair and moves it to INIT. Returns true on success.
 inline bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair) {
   return check_own_pair(policy, "rdma_init_qp_attr", id, pair) &&
          drive_own_pair(id, pair, qp_state::reset, qp_state::init, {}, policy);

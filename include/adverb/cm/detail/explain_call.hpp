@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a call of librdmacm failed, as far as this side can see.
+// Explains failed librdmacm calls, as far as this side can see the cause.
 #pragma once
 
 #include <cerrno>
@@ -20,14 +20,14 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Whether it is an IP address that is none of a group.
+/// Returns true for an IP address that is no multicast group.
 [[nodiscard]] inline bool is_single_address(const cm::socket_address& group) noexcept {
   return (group.ipv4() || group.ipv6()) && !group.is_multicast();
 }
 
 inline void explain_group(failure_description& description, const rdma_cm_id* id,
                           const cm::socket_address& group) {
-  // The kernel's ENOTSUPP, which is not the ENOTSUP of POSIX.
+  // The kernel's ENOTSUPP, which differs from the ENOTSUP of POSIX.
   constexpr int not_supported = 524;
   description.explain([&](text_writer& writer) {
     problem_list problems{writer};
@@ -49,8 +49,8 @@ struct private_data_limit {
   std::string_view link;
 };
 
-/// How much a message of an identifier carries. InfiniBand and RoCE have fixed messages, of which
-/// IP addresses take 36 bytes in a request; those of UD are others.
+/// Returns the maximum private data of a message. InfiniBand and RoCE have fixed message sizes, and
+/// IP addresses take 36 bytes of a request; UD messages have other sizes.
 [[nodiscard]] inline private_data_limit limit_of(const rdma_cm_id* id,
                                                  cm_message message) noexcept {
   constexpr std::size_t ip_addresses = 36;
@@ -80,7 +80,7 @@ inline void explain_private_data(text_writer& writer, std::size_t size, cm_messa
   writer.put(" carries ").decimal(limit.bytes).put(" at most over ").put(limit.link);
 }
 
-/// A call that failed on an identifier, with the addresses that it was given.
+/// A failed call on an identifier, with its addresses.
 struct failed_call {
   std::string_view verb;
   std::error_code code;
@@ -97,7 +97,7 @@ struct failed_call {
 };
 
 inline void explain_event_channel(text_writer& writer, const std::error_code& code) {
-  // librdmacm looks on after it was refused, and ends with ENOENT.
+  // librdmacm continues to search after a refusal, and ends with ENOENT.
   const char* const device = "/dev/infiniband/rdma_cm";
   if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
     writer.put("this program has no right to open ").put(std::string_view{device});
@@ -115,13 +115,13 @@ inline void explain_no_device(text_writer& writer, const cm::socket_address& add
   writer.put("; ");
   put_rdma_addresses(writer, address.family());
 }
-/// The same of an address elsewhere.
+/// Explains that no RDMA device leads to a remote address.
 inline void explain_no_device_towards(text_writer& writer, const cm::socket_address& address) {
   writer.put("the way to ").put(address.with_port(0)).put(" leads over no RDMA device; ");
   put_rdma_addresses(writer, address.family());
 }
 
-/// A link-local address that does not say on which link.
+/// Returns true for a link-local address without a scope.
 inline bool lacks_scope(const cm::socket_address& address) noexcept {
   return address.is_link_local() && address.scope() == 0;
 }
@@ -130,10 +130,10 @@ inline void explain_lack_of_scope(text_writer& writer, const cm::socket_address&
   writer.put(*address.ipv6()).put("%eth0, say");
 }
 
-/// Why an identifier cannot have a local address.
+/// Explains why an identifier cannot have a local address.
 inline void explain_local_address(text_writer& writer, const std::error_code& code,
                                   const cm::socket_address& address) {
-  // Linux has said either of a port that is taken.
+  // Linux reports a port in use with either error.
   const bool unavailable =
       code == std::errc::address_in_use || code == std::errc::address_not_available;
   if (code == std::errc::permission_denied) {
@@ -206,8 +206,8 @@ inline void explain_connect(text_writer& writer, const failed_call& call) {
 
 inline constexpr std::string_view peer_gave_up = "the peer has given the connection up";
 
-/// Whether the peer of a request is gone: the kernel has nothing to set a queue pair to then, and
-/// refuses everything with EINVAL.
+/// Returns true if the peer of a request is gone. The kernel then has no attributes for a queue
+/// pair and fails every call with EINVAL.
 [[nodiscard]] inline bool is_given_up(const rdma_cm_id* id) noexcept {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
@@ -239,7 +239,7 @@ inline void explain_step(text_writer& writer, const failed_call& call) {
     writer.put("no peer has accepted, or the connection is established already");
 }
 
-/// Says in words why a call on an identifier failed; nothing where there is no more to say.
+/// Explains why a call on an identifier failed; writes nothing if no details are known.
 inline void explain_call(text_writer& writer, const failed_call& call) {
   if (call.verb == "rdma_bind_addr")
     explain_bind(writer, call);
@@ -255,11 +255,11 @@ inline void explain_call(text_writer& writer, const failed_call& call) {
     explain_step(writer, call);
 }
 
-/// Why a peer does not answer, as far as can be known from here.
+/// The possible reasons for a silent peer, as far as this side can see.
 inline constexpr std::string_view why_no_answer =
     "it is off, what is sent is lost on the way, or the program there does not answer";
 
-/// What it means that nothing came in time.
+/// Explains an expired time limit.
 inline void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
                             timeout limit) {
   const cm::socket_address peer = address_in(&id->route.addr.dst_addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a step of a connection's life failed, from the event that told so.
+// Explains why a connection step failed, from its event.
 #pragma once
 
 #include <cerrno>
@@ -13,12 +13,12 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The status of an event that is none of the kernel's, and no errno: what librdmacm had to do
-/// itself failed, and it does not tell why.
+/// An event status that is neither the kernel's nor an errno: an operation of librdmacm itself
+/// failed, without a reason.
 inline constexpr int failed_in_librdmacm = -1;
 
-/// The errno that stands for an event which ends what was under way. None is ETIMEDOUT, which says
-/// that the time of the program is up, and what it waits for may still come.
+/// Returns the errno for an event that ends the operation in progress. Never ETIMEDOUT, which means
+/// that the program's own time limit expired and the event may still arrive.
 // See docs/decisions.md, "ETIMEDOUT is the program's own limit".
 [[nodiscard]] inline int errno_of(const cm::event& event) noexcept {
   if (event.status() == failed_in_librdmacm) return EIO;
@@ -43,7 +43,7 @@ inline void explain_address_error(text_writer& writer, const cm::event& event) {
     writer.put("no neighbour answers for ").put(peer.with_port(0));
 }
 
-/// Quotes what the peer's program said with a rejection, if these are words.
+/// Quotes the private data of a rejection if it is printable text.
 inline void put_words(text_writer& writer, const cm::private_data& said) {
   const std::optional<std::string_view> words = said.text();
   if (!words) return;
@@ -52,7 +52,7 @@ inline void put_words(text_writer& writer, const cm::private_data& said) {
   writer.put(": \"").put(*words).put("\"");
 }
 
-/// Says in words what an event means for whoever waited for another one.
+/// Explains an event to a caller that waited for another one.
 inline void explain_event(text_writer& writer, const cm::event& event) {
   if (event.is_rejection()) {
     writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a host or a service was not found.
+// Explains why a host or service was not found.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What was looked for.
+/// The target of a lookup.
 struct lookup {
   std::string_view host{};
   std::string_view service{};
@@ -19,7 +19,7 @@ struct lookup {
   bool numeric_host = false;
 };
 
-/// Whether something was meant as an IP address: such names are none of hosts.
+/// Returns true if the text was meant as an IP address. No host has such a name.
 [[nodiscard]] constexpr bool looks_like_address(std::string_view host) noexcept {
   return host.find(':') != std::string_view::npos ||
          (!host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos);
@@ -52,7 +52,7 @@ inline void explain_host_not_found(text_writer& writer, const lookup& wanted) {
   }
 }
 
-/// Where an address is written wrongly it is looked up as a name.
+/// A malformed address is looked up as a name.
 inline void explain_no_name_server(text_writer& writer, const lookup& wanted) {
   if (looks_like_address(wanted.host)) {
     explain_no_address(writer, wanted);
@@ -61,7 +61,7 @@ inline void explain_no_name_server(text_writer& writer, const lookup& wanted) {
   writer.put("no name server answered");
 }
 
-/// Says in words why a lookup failed.
+/// Explains why a lookup failed.
 inline void explain_lookup(failure_description& description, const lookup& wanted) {
   const std::error_code& code = description.code();
   description.explain([&](text_writer& writer) {
@@ -76,9 +76,9 @@ inline void explain_lookup(failure_description& description, const lookup& wante
   });
 }
 
-/// The same, with the host and the service named as what the call was on.
+/// Explains a failed lookup, with the host and the service as its object.
 inline void describe_lookup(failure_description& description, const lookup& wanted) {
-  // Leaves room for what is to be said of them.
+  // Leaves room for the explanation.
   const static_string<128> host{[&](text_writer& writer) { writer.put(wanted.host); }};
   const static_string<64> service{[&](text_writer& writer) { writer.put(wanted.service); }};
   description.object(

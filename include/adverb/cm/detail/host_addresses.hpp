@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All addresses of a host: to try one after the other.
+// All addresses of a host, to be tried in turn.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The IP addresses of a host, as the name service has them; of one family, or of both. Where
-/// librdmacm's own lookup tells the first alone, these are all.
+/// All IP addresses of a host from the name service, of one family or both. librdmacm's own lookup
+/// returns only the first.
 class host_addresses {
  public:
   host_addresses(std::string_view host, std::uint16_t port, cm::address_family family,
@@ -25,9 +25,9 @@ class host_addresses {
     addrinfo hints{};
     hints.ai_flags = AI_NUMERICSERV;
     hints.ai_family = static_cast<int>(family);
-    // One entry an address, instead of one for each type of socket.
+    // One entry per address instead of one per socket type.
     hints.ai_socktype = SOCK_STREAM;
-    // What is too long is cut so that it is no name.
+    // A name that is too long is cut so that it matches no host.
     const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
     const static_string<8> service{[&](text_writer& writer) { writer.decimal(port); }};
     check_looked_up(
@@ -47,7 +47,7 @@ class host_addresses {
     if (first_ != nullptr) ::freeaddrinfo(first_);
   }
 
-  /// Calls `function` with each, the best first, until it returns false.
+  /// Calls `function` with each address, best first, until it returns false.
   template <class Function>
   void for_each(const Function& function) const {
     for (const addrinfo* each = first_; each != nullptr; each = each->ai_next)
@@ -58,8 +58,8 @@ class host_addresses {
   addrinfo* first_ = nullptr;
 };
 
-/// Calls `function` with each address of a host until it returns false. Native addresses are asked
-/// of librdmacm, for no name service knows them.
+/// Calls `function` with each address of a host until it returns false. Native addresses come from
+/// librdmacm, because no name service has them.
 template <class Function>
 void for_each_address_of(std::string_view host, std::uint16_t port, cm::address_family family,
                          on_failure policy, const Function& function) {

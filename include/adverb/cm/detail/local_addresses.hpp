@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The addresses of this machine, and which of them an RDMA device serves: to say why another
-// address is of no use. Only looked at once something failed.
+// The addresses of this machine, and those that an RDMA device serves, to explain why another
+// address is unusable. Used only after a failure.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Calls `function` with each address of this machine, and the name of its interface, until it
-/// returns false.
+/// Calls `function` with each address of this machine and its interface entry, until it returns
+/// false.
 template <class Function>
 void for_each_local_address(const Function& function) {
   ifaddrs* first = nullptr;
@@ -29,7 +29,7 @@ void for_each_local_address(const Function& function) {
   ::freeifaddrs(first);
 }
 
-/// The name of the interface that has an address; empty when none has.
+/// Returns the name of the interface that has an address; empty if none has it.
 [[nodiscard]] inline static_string<IF_NAMESIZE> interface_of(const cm::socket_address& wanted) {
   return static_string<IF_NAMESIZE>{[&](text_writer& writer) {
     for_each_local_address([&](const cm::socket_address& address, const ifaddrs& entry) {
@@ -42,8 +42,8 @@ void for_each_local_address(const Function& function) {
   }};
 }
 
-/// Calls `function` with the device that serves an address of this machine, if one does: what
-/// rdma_cm itself finds.
+/// Calls `function` with the device that serves a local address, if there is one, as rdma_cm finds
+/// it.
 inline void with_device_of(const cm::socket_address& address,
                            callable_ref<const ibv_context*> function) {
   rdma_cm_id* id = nullptr;
@@ -52,10 +52,10 @@ inline void with_device_of(const cm::socket_address& address,
   rdma_destroy_id(id);
 }
 
-/// "the RDMA devices here have 10.1.0.1 (rxe0), 10.2.0.1 (rxe1)": those of a family, the first few.
+/// Writes "the RDMA devices here have 10.1.0.1 (rxe0), 10.2.0.1 (rxe1)": the first few of a family.
 inline void put_rdma_addresses(text_writer& writer, cm::address_family family) {
   constexpr int most_found = 8;
-  // Each costs some system calls, and a machine may have thousands.
+  // Each address costs several system calls, and a machine may have thousands.
   int left = 64;
   int found = 0;
   for_each_local_address([&](const cm::socket_address& address, const ifaddrs& entry) {

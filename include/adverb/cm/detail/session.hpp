@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An identifier with the channel on which its events come, and the steps of its life.
+// An identifier with its event channel, and the steps of its life.
 #pragma once
 
 #include <cerrno>
@@ -13,8 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A step that an event ends: the call that starts it, and the event, or either of two, that ends
-/// it well.
+/// A step that an event ends: the call that starts it, and the one or two events that mean success.
 struct cm_step {
   std::string_view verb;
   cm::event_type wanted;
@@ -25,7 +24,7 @@ struct cm_step {
   }
 };
 
-/// Reports how a wait ended without an event: ETIMEDOUT, EINTR or ECANCELED.
+/// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
 template <class Describe>
 void report_wait(wait_end end, on_failure policy, std::string_view verb, const Describe& describe,
                  rdma_cm_id* id, timeout limit) {
@@ -43,13 +42,13 @@ void report_wait(wait_end end, on_failure policy, std::string_view verb, const D
   });
 }
 
-/// What connectors, requests, listeners, connections and datagram endpoints consist of. The channel
-/// is destroyed after the identifier.
+/// The common parts of connectors, requests, listeners, connections and datagram endpoints. The
+/// channel is destroyed after the identifier.
 struct cm_session {
-  /// The channel of this identifier alone; empty when it shares one.
+  /// The channel of this identifier alone; empty if it shares one.
   cm::event_channel channel;
   cm::identifier id;
-  /// Whether a step was started whose event has not come yet.
+  /// True while a started step waits for its event.
   bool under_way = false;
 
   cm_session() noexcept = default;
@@ -62,7 +61,7 @@ struct cm_session {
   }
   ~cm_session() = default;
 
-  /// A new identifier, on the channel, or on one of its own when that is empty.
+  /// Creates an identifier on the shared channel, or on its own if that is empty.
   /// Wraps: rdma_create_id(3).
   [[nodiscard]] static cm_session create(cm::event_channel_ref shared, cm::port_space space,
                                          on_failure policy) {
@@ -73,8 +72,8 @@ struct cm_session {
     return session;
   }
 
-  /// An identifier that came with a request, or that was synchronous, on the channel, or on one of
-  /// its own when that is empty.
+  /// Takes the identifier of a request, or a synchronous one, and moves it to the shared channel,
+  /// or to its own if that is empty.
   [[nodiscard]] static cm_session of_identifier(cm::identifier&& id, cm::event_channel_ref shared,
                                                 on_failure policy) {
     cm_session session;
@@ -86,7 +85,7 @@ struct cm_session {
     return session;
   }
 
-  /// Has the events come on a channel that others share. Wraps: rdma_migrate_id(3).
+  /// Moves the events to a shared channel. Wraps: rdma_migrate_id(3).
   void migrate(cm::event_channel_ref shared, on_failure policy) {
     id.migrate(shared, policy);
     if (!policy.failed()) channel = {};
@@ -96,8 +95,8 @@ struct cm_session {
     return id ? id.channel().file_descriptor() : -1;
   }
 
-  /// Reports an empty identifier, and one on a shared channel, where a wait would take the events
-  /// of others. True when it can wait.
+  /// Reports an empty identifier, or one on a shared channel, where a wait would take the events of
+  /// others. Returns true if it can wait.
   [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const {
     if (!check_present(policy, verb, id.native_handle())) return false;
     if (channel) return true;
@@ -106,14 +105,14 @@ struct cm_session {
     return false;
   }
 
-  /// The next event on the channel of its own, or nothing when there is none.
+  /// Returns the next event on its own channel, or nothing if none is pending.
   [[nodiscard]] std::optional<cm::event> next_event(std::string_view verb,
                                                     on_failure policy) const {
     if (!can_wait(verb, policy)) return std::nullopt;
     return channel.next_event(policy);
   }
 
-  /// Starts a step: `start` makes the call. Refuses (EALREADY) while another one is under way.
+  /// Starts a step with the call `start`. Fails with EALREADY while another step is in progress.
   template <class Start>
   void start(std::string_view verb, on_failure policy, const Start& start) {
     if (under_way) {
@@ -124,7 +123,7 @@ struct cm_session {
     if (!policy.failed()) under_way = true;
   }
 
-  /// Reports an event of another identifier. True when it is about this one.
+  /// Reports an event of another identifier. Returns true if it is about this one.
   [[nodiscard]] bool is_about(const cm::event& happened, std::string_view verb,
                               on_failure policy) const {
     if (!check_present(policy, verb, id.native_handle())) return false;
@@ -133,8 +132,8 @@ struct cm_session {
     return false;
   }
 
-  /// Whether an event ends the step well. Another one that ends it is reported, after
-  /// `failed_event` has seen it; one that ends nothing changes nothing.
+  /// Returns true if an event ends the step successfully. An event that ends it otherwise is passed
+  /// to `failed_event` and reported. Other events are ignored.
   template <class OnFailure>
   [[nodiscard]] bool is_ended_by(const cm::event& happened, const cm_step& step, on_failure policy,
                                  const OnFailure& failed_event) {
@@ -165,7 +164,7 @@ struct cm_session {
     policy.report(errno_of(happened), verb, [&](failure_description& description) {
       on_object<identifier_traits>(id.native_handle())(description);
       description.explain([&](text_writer& writer) {
-        // Whoever asked for the connection does not reject it, but is gone.
+        // A peer that requested the connection does not reject it; it is gone.
         if (verb == "rdma_accept" && happened.is_rejection())
           writer.put(peer_gave_up).put(": ").put(happened.reason());
         else
@@ -174,9 +173,9 @@ struct cm_session {
     });
   }
 
-  /// Starts a step unless it is under way, and waits for its end. A step whose event did not come,
-  /// because the time was up or a signal handler ran, is under way: taken again it is not started
-  /// again, which the kernel would refuse, but waited for.
+  /// Starts a step unless it is in progress, and waits for its end. If the time limit expires or a
+  /// signal handler runs, the step stays in progress. Calling it again then only waits, because the
+  /// kernel would refuse a second start.
   template <class Start, class Finish>
   [[nodiscard]] auto take_step(timeout limit, std::string_view verb, on_failure policy,
                                const Start& start, const Finish& finish) -> decltype(finish()) {
@@ -188,8 +187,7 @@ struct cm_session {
     return wait(limit, verb, policy, finish);
   }
 
-  /// Takes events from the channel of its own until `take` makes something of one, fails, or none
-  /// is left.
+  /// Takes events from its own channel until `take` returns a result, fails, or none is left.
   template <class Take>
   [[nodiscard]] auto take_events(std::string_view verb, on_failure policy, const Take& take) const {
     using made_type = decltype(take(std::declval<cm::event&>()));
@@ -200,8 +198,8 @@ struct cm_session {
     return made_type{};
   }
 
-  /// Repeats `finish` whenever the channel of its own is readable, until it makes something, fails,
-  /// or the wait ends: every blocking call is this loop over its non-blocking form.
+  /// Repeats `finish` whenever its own channel is readable, until it returns a result, fails, or
+  /// the wait ends. Every blocking call is this loop over its non-blocking form.
   template <class Finish>
   [[nodiscard]] auto wait(timeout limit, std::string_view verb, on_failure policy,
                           const Finish& finish) const -> decltype(finish()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a completion that is no success is reported.
+// Reports a completion that is no success.
 #pragma once
 
 #include <adverb/completion/status.hpp>
@@ -27,8 +27,7 @@ template <class Completion, class PutPair>
   });
 }
 
-/// Reports a completion of either engine that is no success. `put_pair` names its queue pair, where
-/// that is known.
+/// Fails if a completion of either engine is no success. `put_pair` names its queue pair if known.
 template <class Completion, class PutPair>
 [[gnu::always_inline]] inline void check_completion(on_failure policy, const Completion& completion,
                                                     const PutPair& put_pair) {

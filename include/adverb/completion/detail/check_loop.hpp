@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Says in a sentence what the loops over completions have to be given.
+// Rejects at compile time wrong arguments of the loops over completions.
 #pragma once
 
 #include <concepts>
@@ -9,7 +9,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// True when `Consume` can be called with spans of completions.
+/// Returns true if `Consume` accepts spans of completions.
 template <class Consume>
 consteval bool takes_spans() noexcept {
   constexpr bool takes = std::invocable<Consume&, std::span<completion>>;
@@ -19,7 +19,7 @@ consteval bool takes_spans() noexcept {
   return takes;
 }
 
-/// True when `Consume` can be called with each completion.
+/// Returns true if `Consume` accepts a single completion.
 template <class Consume, class Completion>
 consteval bool takes_each() noexcept {
   constexpr bool takes = std::invocable<Consume&, const Completion&>;
@@ -29,7 +29,7 @@ consteval bool takes_each() noexcept {
   return takes;
 }
 
-/// True when `Stop` can be asked whether to stop.
+/// Returns true if `Stop` can be called without arguments and returns a condition.
 template <class Stop>
 consteval bool says_when_to_stop() noexcept {
   constexpr bool says = requires(Stop& stop) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a completion queue can do however it is polled: announce, be waited on, change its size.
+// The operations of a completion queue in either engine: events, waiting, resizing.
 #pragma once
 
 #include <cerrno>
@@ -21,8 +21,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Tells the processor that this loop waits for something: it saves power, lets the other thread of
-/// the core run, and leaves the loop without the penalty of a mispredicted order of loads. Does
+/// Hints to the processor that this loop waits. The hint saves power, lets the other thread of the
+/// core run, and avoids the penalty of a mispredicted order of loads at the end of the loop. Does
 /// nothing on processors whose hint is not known here.
 inline void pause_processor() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -61,8 +61,8 @@ struct completion_queue_traits {
   return ibv_cq_ex_to_cq(const_cast<ibv_cq_ex*>(queue));
 }
 
-/// A period as the C API has it, rounded up to whole microseconds; beyond 16 bits where it is too
-/// long or negative.
+/// Converts a period for the C API, rounded up to whole microseconds. The result exceeds 16 bits if
+/// the period is too long or negative.
 template <duration_like Duration>
 [[nodiscard]] constexpr std::uint32_t moderation_microseconds(const Duration& period) noexcept {
   const double wanted = in_nanoseconds(period) / 1000;
@@ -71,42 +71,41 @@ template <duration_like Duration>
   return static_cast<double>(whole) < wanted ? whole + 1 : whole;
 }
 
-/// What a completion queue can do whichever engine polls it, and whether it is owned or referred
-/// to.
+/// Operations on a completion queue of either engine, owned or referenced.
 template <class Native>
 class common_completion_queue_base : public handle_base<Native> {
  public:
   using handle_base<Native>::handle_base;
 
   [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
-  /// How many completions it holds: at least what was asked for.
+  /// Returns the number of completions that it holds: at least the requested number.
   [[nodiscard]] std::size_t capacity() const noexcept {
     return static_cast<std::size_t>(this->native_handle()->cqe);
   }
-  /// How many of these are reserved, by send windows and by `completion_reservation`s.
+  /// Returns how many of these are reserved, by send windows and by `completion_reservation`s.
   [[nodiscard]] std::size_t reserved() const noexcept {
     return detail::reserved_completions::instance().of(plain());
   }
-  /// The channel that it announces completions on; empty when it has none.
+  /// Returns the channel for its events, or an empty reference if it has none.
   [[nodiscard]] completion_channel_ref channel() const noexcept {
     return this->native_handle()->channel;
   }
-  /// The pointer that it was made with.
+  /// Returns the pointer that was passed at creation.
   [[nodiscard]] void* user_context() const noexcept { return this->native_handle()->cq_context; }
 
-  /// Asks for one event on the channel when the next completion arrives, or (`solicited_only`) the
-  /// next of a solicited message or error. A completion that is already there gives none: prefer
-  /// `wait` and `arm_and_poll`, which get this right. Wraps: ibv_req_notify_cq(3).
+  /// Requests one event on the channel for the next completion, or (`solicited_only`) for the next
+  /// solicited message or error. A completion that is already there generates no event: prefer
+  /// `wait` and `arm_and_poll`, which handle this. Wraps: ibv_req_notify_cq(3).
   void request_notification(bool solicited_only = false, on_failure policy = throwing{}) const {
     if (!detail::check_present(policy, "ibv_req_notify_cq", this->native_handle())) return;
     const int result = ibv_req_notify_cq(plain(), solicited_only ? 1 : 0);
     detail::check_returned(policy, "ibv_req_notify_cq", result, on_queue());
   }
 
-  /// Gives it room for at least `capacity` completions, more or fewer than before; `capacity()`
-  /// tells what it got. What is in it stays in it, so it cannot become smaller than that, and what
-  /// is reserved stays reserved: fewer are refused (EBUSY). Not while another thread polls.
-  /// Wraps: ibv_resize_cq(3).
+  /// Resizes the queue to hold at least `capacity` completions; `capacity()` returns the actual
+  /// number. Completions and reservations stay, so the queue cannot become smaller than either.
+  /// Fails with EBUSY if `capacity` is less than the reserved entries. Do not call it while another
+  /// thread polls. Wraps: ibv_resize_cq(3).
   void resize(std::size_t capacity, on_failure policy = throwing{}) const {
     if (!detail::check_present(policy, "ibv_resize_cq", this->native_handle())) return;
     const std::size_t needed = reserved();
@@ -122,9 +121,9 @@ class common_completion_queue_base : public handle_base<Native> {
     });
   }
 
-  /// Lets an event wait until there are this many completions, or until this long after the first
-  /// of them. The period is any duration, rounded up to microseconds. More than 65535 of either is
-  /// refused (EINVAL). Wraps: ibv_modify_cq(3).
+  /// Delays an event until this many completions arrive, or until this long after the first of
+  /// them. The period is any duration, rounded up to microseconds. Fails with EINVAL if either
+  /// exceeds 65535. Wraps: ibv_modify_cq(3).
   template <duration_like Duration>
   void moderate(std::uint32_t completions, const Duration& period,
                 on_failure policy = throwing{}) const {
@@ -147,10 +146,9 @@ class common_completion_queue_base : public handle_base<Native> {
   }
 
  protected:
-  // The loops of both engines. `poll` is called with the policy, takes completions off the queue,
-  // and returns how many.
+  // The loops of both engines. `poll(policy)` polls the queue and returns a number of completions.
 
-  /// Waits until `poll` takes something, or until the deadline.
+  /// Blocks until `poll` returns completions, or until the deadline.
   template <class Poll>
   std::size_t wait_with(const Poll& poll, const detail::deadline& deadline,
                         on_failure policy) const {
@@ -164,7 +162,7 @@ class common_completion_queue_base : public handle_base<Native> {
       if (policy.failed()) return 0;
       count = poll(policy);
       if (policy.failed()) return count;
-      // What came in between may have left an event, which must not pile up with later ones.
+      // A completion in between may have left an event, which must not pile up with later ones.
       // See docs/decisions.md, "wait() takes the event that it did not need".
       while (count != 0 && channel().has_event())
         if (!take_event(policy, verb)) return count;
@@ -174,9 +172,9 @@ class common_completion_queue_base : public handle_base<Native> {
     }
   }
 
-  /// Polls until `poll` takes something, for at most this long. `fits` tells (and reports) whether
-  /// anything can be taken at all. All that is done when nothing was there is apart, and there is
-  /// one call of `poll`, so that it can be inlined.
+  /// Polls until there are completions, for at most this long. `fits` checks whether there is room
+  /// for any, and reports if not. The empty path is out of line, and `poll` is called in one place
+  /// only, so that it can be inlined.
   template <class Poll, class Fits, class Timeout>
   std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout,
                              on_failure policy) const {
@@ -191,7 +189,7 @@ class common_completion_queue_base : public handle_base<Native> {
     return 0;
   }
 
-  /// Polls without sleeping until `stop` says so, and returns how many completions there were.
+  /// Polls without sleeping until `stop` returns true, and returns the number of completions.
   template <class Poll, class Stop>
   std::size_t poll_until_with(const Poll& poll, Stop& stop, on_failure policy) const {
     return repeat_until(
@@ -203,7 +201,7 @@ class common_completion_queue_base : public handle_base<Native> {
         stop, policy);
   }
 
-  /// The same asleep, for at most `interval` at a time.
+  /// Does the same, but sleeps while there are no completions, for at most `interval` at a time.
   template <class Poll, class Stop>
   std::size_t wait_until_with(const Poll& poll, Stop& stop, timeout interval,
                               on_failure policy) const {
@@ -228,7 +226,7 @@ class common_completion_queue_base : public handle_base<Native> {
     drain();
   }
 
-  /// Reports a queue that is empty (not there), or that there is no room for what it holds.
+  /// Fails if the queue object is empty, or if the caller has no room for completions.
   bool has_room(on_failure policy, std::string_view verb, std::size_t room,
                 std::string_view otherwise) const {
     return detail::check_present(policy, verb, this->native_handle()) &&
@@ -244,7 +242,7 @@ class common_completion_queue_base : public handle_base<Native> {
     return detail::plain_queue(this->native_handle());
   }
 
-  /// The part of busy_poll_with that is done when nothing was there: false when it is to end.
+  /// The empty path of busy_poll_with. Returns false if the loop must end.
   template <class Fits, class Timeout>
   [[gnu::noinline]] static bool goes_on(std::optional<detail::spin_deadline>& deadline, Fits fits,
                                         Timeout timeout, on_failure policy) {
@@ -257,7 +255,7 @@ class common_completion_queue_base : public handle_base<Native> {
     return true;
   }
 
-  /// Calls `take`, which returns how many completions it took, until `stop` says so or it fails.
+  /// Calls `take`, which returns a number of completions, until `stop` is true or `take` fails.
   template <class Take, class Stop>
   static std::size_t repeat_until(const Take& take, Stop& stop, on_failure policy) {
     std::size_t total = 0;
@@ -268,7 +266,7 @@ class common_completion_queue_base : public handle_base<Native> {
     return total;
   }
 
-  /// Takes an event off the channel, which has to be one of this queue. False when there is none.
+  /// Takes an event of this queue off the channel. Returns false if there is none.
   bool take_event(on_failure policy, std::string_view verb) const {
     const auto event = channel().next_event(policy);
     return event && holds(policy, verb, event->native_handle() == plain(),
@@ -276,7 +274,7 @@ class common_completion_queue_base : public handle_base<Native> {
                           "needs next_event and arm_and_poll");
   }
 
-  /// Reports (EINVAL) a condition that does not hold.
+  /// Fails with EINVAL if a condition does not hold.
   bool holds(on_failure policy, std::string_view verb, bool condition,
              std::string_view otherwise) const {
     return detail::check_returned(policy, verb, condition ? 0 : EINVAL,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a completion queue was not made, resized or moderated.
+// Explains why a completion queue could not be created, resized or moderated.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What is wrong with a number of entries.
+/// Explains an invalid number of entries.
 inline void add_capacity_problems(problem_list& problems, context_ref context,
                                   std::size_t capacity) {
   if (capacity == 0) problems.add("a completion queue needs room for at least one completion");
@@ -29,7 +29,7 @@ inline void add_capacity_problems(problem_list& problems, context_ref context,
   });
 }
 
-/// The fields that the device says it cannot tell.
+/// Adds the fields that the device reports as unsupported.
 inline void add_missing_fields(problem_list& problems, context_ref context,
                                completion_fields fields) {
   std::error_code unknown;
@@ -50,7 +50,7 @@ inline void add_missing_fields(problem_list& problems, context_ref context,
          "the device has no tag matching");
 }
 
-/// What is wrong with how a queue of either engine was to be made.
+/// Explains invalid arguments for creating a queue of either engine.
 inline void add_creation_problems(problem_list& problems, context_ref context, std::size_t capacity,
                                   const completion_queue_options& options) {
   add_capacity_problems(problems, context, capacity);
@@ -64,7 +64,7 @@ inline void add_creation_problems(problem_list& problems, context_ref context, s
     problems.add("the parent domain is of another device");
 }
 
-/// Why a completion queue cannot be made, on what device.
+/// Returns a function that names the device and explains why a queue could not be created.
 [[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
                                               const completion_queue_options& options) noexcept {
   return [=](failure_description& description) {
@@ -76,7 +76,7 @@ inline void add_creation_problems(problem_list& problems, context_ref context, s
   };
 }
 
-/// The same for an extended one, and, where the device has none, what there is instead.
+/// Does the same for an extended queue, and names the alternative if the device has none.
 [[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
                                               const completion_queue_options& options,
                                               completion_fields fields) noexcept {
@@ -97,7 +97,7 @@ inline void add_creation_problems(problem_list& problems, context_ref context, s
   };
 }
 
-/// Why a queue of `current` entries cannot be resized.
+/// Explains why a queue of `current` entries cannot be resized.
 inline void explain_resize(text_writer& writer, context_ref context, std::size_t current,
                            std::size_t capacity) {
   problem_list problems{writer};
@@ -109,19 +109,19 @@ inline void explain_resize(text_writer& writer, context_ref context, std::size_t
     });
 }
 
-/// Why a queue cannot become smaller than what is reserved of it.
+/// Explains why a queue cannot become smaller than its reservations.
 inline void explain_reserved(failure_description& description, std::size_t reserved) {
   description.explain([&](text_writer& writer) {
     writer.decimal(reserved).put(reserved == 1 ? " entry is" : " entries are").put(" reserved");
   });
 }
 
-/// Why a queue cannot be moderated so, by what the device tells.
+/// Explains invalid moderation values, by the limits of the device.
 inline void explain_moderation(text_writer& writer, context_ref context, std::uint32_t completions,
                                std::uint32_t microseconds) {
   std::error_code unknown;
   const device_attributes device = context.query_device(unknown);
-  // A device that tells no limits has no moderation.
+  // A device that reports no limits does not support moderation.
   if (unknown || device.completion_moderation() == completion_moderation_limits{}) return;
   problem_list problems{writer};
   add_exceeded(

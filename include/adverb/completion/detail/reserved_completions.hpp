@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many entries of each completion queue are spoken for.
+// The number of reserved entries of each completion queue.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,18 @@ struct ibv_cq;
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The entries that reservations hold, by queue. Thread safe. Running out of memory for an entry of
-/// the table ends the program. A list: queues are few.
+/// Counts the reserved entries of each queue. Thread safe. Terminates the program if there is no
+/// memory for an entry of the table. The table is a list, because there are few queues.
 class [[gnu::visibility("default")]] reserved_completions
     : public side_table<reserved_completions> {
  public:
   struct outcome {
     bool fits;
-    /// By others.
+    /// Entries reserved by others.
     std::size_t reserved_before;
   };
 
-  /// Reserves entries of a queue that has `capacity` now, if that many are left.
+  /// Reserves entries of a queue of `capacity` entries, if enough are left.
   outcome add(const ibv_cq* queue, std::size_t entries, std::size_t capacity) noexcept {
     const lock guard{*this};
     entry** const place = place_of(queue);
@@ -60,7 +60,7 @@ class [[gnu::visibility("default")]] reserved_completions
     entry* next;
   };
 
-  /// Where the entry of a queue is linked in, or is to be.
+  /// Returns the link to the entry of a queue, or the place to insert one.
   [[nodiscard]] entry** place_of(const ibv_cq* queue) noexcept {
     entry** place = &first_;
     while (*place != nullptr && (*place)->queue != queue) place = &(*place)->next;

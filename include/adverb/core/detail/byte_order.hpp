@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as bytes, in a byte order that does not depend on the machine.
+// Conversion of numbers to bytes in a fixed byte order.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Turns a 32-bit number from host to network byte order, or back.
+/// Converts a 32-bit number from host to network byte order, or back.
 [[nodiscard]] constexpr std::uint32_t swap_network_order(std::uint32_t number) noexcept {
   if constexpr (std::endian::native == std::endian::little)
     return __builtin_bswap32(number);
@@ -21,7 +21,7 @@ namespace adverb::inline ADVERB_ABI::detail {
     return number;
 }
 
-/// The same for shorter numbers.
+/// Converts a shorter number from host to network byte order, or back.
 template <std::unsigned_integral Number>
   requires(sizeof(Number) < sizeof(std::uint32_t))
 [[nodiscard]] constexpr Number swap_network_order(Number number) noexcept {
@@ -31,7 +31,7 @@ template <std::unsigned_integral Number>
     return number;
 }
 
-/// Writes a number as little-endian bytes, at an offset.
+/// Writes a number as little-endian bytes at `Offset`.
 template <std::size_t Offset, std::unsigned_integral Number, std::size_t Size>
 constexpr void store_little_endian(std::array<std::byte, Size>& out, Number number) noexcept {
   static_assert(Offset + sizeof(Number) <= Size);
@@ -39,7 +39,7 @@ constexpr void store_little_endian(std::array<std::byte, Size>& out, Number numb
     out[Offset + i] = static_cast<std::byte>(static_cast<std::uint64_t>(number) >> (8 * i));
 }
 
-/// Reads a number from little-endian bytes, at an offset.
+/// Reads a number from little-endian bytes at `Offset`.
 template <std::size_t Offset, std::unsigned_integral Number, std::size_t Size>
 [[nodiscard]] constexpr Number load_little_endian(std::span<const std::byte, Size> in) noexcept {
   static_assert(Offset + sizeof(Number) <= Size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of functions that some of the supported versions of rdma-core do not declare.
+// Calls of functions that some supported versions of rdma-core do not declare.
 #pragma once
 
 #include <cerrno>
@@ -10,19 +10,19 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Says that a function is not in the headers that the program was compiled with.
+/// Explains that the headers of rdma-core lack a function.
 [[nodiscard]] inline auto not_declared(std::string_view verb) noexcept {
   return [verb](text_writer& writer) {
     writer.put("this adverb was compiled with headers of rdma-core that lack ").put(verb);
   };
 }
 
-/// Runs `use` with the arguments where it compiles, and returns what it returns. Where it does not,
-/// because the headers of rdma-core lack what it uses, reports EOPNOTSUPP and returns a Result made
-/// from nothing. `describe` names the object, and no more.
+/// Calls `use` with the arguments if that compiles, and returns its result. Otherwise the headers
+/// of rdma-core lack something that it uses: reports EOPNOTSUPP and returns `Result()`. `describe`
+/// only names the object.
 ///
-/// `use` is a generic lambda. What may be missing must depend on its parameters, and stand in its
-/// requires clause:
+/// `use` is a generic lambda. The names that may be missing must depend on its parameters, and
+/// appear in its requires clause:
 ///
 ///     call_if_declared<bool>(
 ///         policy, "ibv_new_verb", on_object<queue_pair_traits>(pair),

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-// How cold code takes a callable.
+// A reference to a callable, for cold code.
 #pragma once
 
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Refers to what can be called with an Argument, a lambda for instance, whatever its type: what
-/// takes one is compiled once, and not once for each callable. Passed by value; the callable has to
-/// outlive it.
+/// A reference to any callable that takes an Argument. A function that takes one is compiled once,
+/// not once for each type of callable. Passed by value; the callable must outlive it.
 template <class Argument>
 class callable_ref {
  public:
-  // Not std::invocable, which takes longer to compile than all the rest of this.
+  // Not std::invocable, which takes longer to compile than the rest of this header.
   template <class Callable>
     requires requires(const Callable& callable, Argument argument) { callable(argument); }
   callable_ref(const Callable& callable) noexcept : object_{&callable}, call_{&call<Callable>} {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The failure conventions of libibverbs and librdmacm: one checker each, and no call is checked in
-// any other way.
+// One checker for each failure convention of libibverbs and librdmacm; every call goes through one.
 #pragma once
 
 #include <cerrno>
@@ -12,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// For calls that return 0 or an errno, which some providers negate. True on success.
+/// Checks a call that returns 0 or an errno, which some providers negate. Returns true on success.
 template <class Describe>
 bool check_returned(on_failure policy, std::string_view verb, int result,
                     const Describe& describe) {
@@ -24,7 +23,7 @@ bool check_returned(on_failure policy, std::string_view verb, int result,
   return false;
 }
 
-/// For calls that return a pointer, or null and set errno. Returns the pointer.
+/// Checks a call that returns a pointer, or null and sets errno. Returns the pointer.
 template <class Call, class Describe>
 auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
                    const Describe& describe) -> decltype(call()) {
@@ -37,8 +36,8 @@ auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
   return result;
 }
 
-/// For calls that return -1 and (most of them) set errno; anything else is success. True on
-/// success.
+/// Checks a call that returns -1 and usually sets errno; any other result is success. Returns true
+/// on success.
 template <class Call, class Describe>
 bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
                      const Describe& describe) {
@@ -51,9 +50,9 @@ bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
   return false;
 }
 
-/// For rdma_getaddrinfo, which returns 0; or -1 and an errno; or, where a name was not resolved,
-/// what getaddrinfo said, which is a negative number of the category `names`: in errno, with -1, or
-/// as the result. True on success.
+/// Checks rdma_getaddrinfo, and returns true on success. The call returns 0, or -1 and an errno. If
+/// a name was not resolved, it passes on the error of getaddrinfo, a negative number of the
+/// category `names`: in errno, with -1, or as the result.
 template <class Call, class Describe>
 bool check_looked_up(on_failure policy, std::string_view verb, const std::error_category& names,
                      const Call& call, const Describe& describe) {
@@ -64,7 +63,7 @@ bool check_looked_up(on_failure policy, std::string_view verb, const std::error_
     return true;
   }
   const int number = result == -1 ? errno : result;
-  // What failed for want of memory comes as a -1 that was taken for an answer of getaddrinfo.
+  // An allocation failure arrives as -1 in place of an error of getaddrinfo.
   const bool no_memory = result == -1 && number == -1;
   policy.report(no_memory    ? errno_code(ENOMEM)
                 : number < 0 ? std::error_code{number, names}
@@ -73,8 +72,8 @@ bool check_looked_up(on_failure policy, std::string_view verb, const std::error_
   return false;
 }
 
-/// For calls that wait, and return -1 and set errno: EAGAIN and EINTR mean that nothing came, which
-/// is no failure. True when something came.
+/// Checks a call that waits, and returns -1 and sets errno on failure. EAGAIN and EINTR mean that
+/// nothing arrived, which is no failure. Returns true if something arrived.
 template <class Call, class Describe>
 bool check_waited(on_failure policy, std::string_view verb, const Call& call,
                   const Describe& describe) {
@@ -90,7 +89,7 @@ bool check_waited(on_failure policy, std::string_view verb, const Call& call,
   return waited && !nothing;
 }
 
-/// For calls that return a count, or a negated errno. Returns the count, 0 on failure.
+/// Checks a call that returns a count, or a negated errno. Returns the count, 0 on failure.
 template <class Describe>
 std::size_t check_count(on_failure policy, std::string_view verb, long result,
                         const Describe& describe) {
@@ -102,8 +101,8 @@ std::size_t check_count(on_failure policy, std::string_view verb, long result,
   return 0;
 }
 
-/// For ibv_rereg_mr, which returns 0, or a negative number of its own that tells what is left of
-/// the region, and sets errno (mostly). Returns that number; `describe` is called with it too.
+/// Checks ibv_rereg_mr, and returns its result: 0, or a negative number that describes the state of
+/// the region. The call usually sets errno. Passes the number to `describe` too.
 template <class Call, class Describe>
 int check_reregistered(on_failure policy, std::string_view verb, const Call& call,
                        const Describe& describe) {
@@ -117,14 +116,14 @@ int check_reregistered(on_failure policy, std::string_view verb, const Call& cal
   return result;
 }
 
-/// For polling, which returns a count, or a negative number that means nothing else. Returns the
+/// Checks a poll that returns a count, or a negative number without further meaning. Returns the
 /// count, 0 on failure (EIO).
 // See docs/decisions.md, "Poll failures are EIO".
 template <class Describe>
 std::size_t check_polled(on_failure policy, std::string_view verb, int result,
                          const Describe& describe) {
-  // None and a failure are asked for at once: whoever looks at the completions need not ask again
-  // whether there are any.
+  // One branch covers no completions and a failure, so that the caller's loop need not test for an
+  // empty result again.
   if (result <= 0) {
     if (result < 0) [[unlikely]]
       policy.report(EIO, verb, describe);
@@ -136,9 +135,9 @@ std::size_t check_polled(on_failure policy, std::string_view verb, int result,
   return static_cast<std::size_t>(result);
 }
 
-/// For polling entry by entry, which returns 0 when there is an entry, ENOENT when there is none,
-/// and otherwise an errno or a negative number that means nothing else (mlx5's is -2, which is no
-/// ENOENT). True when there is an entry.
+/// Checks a poll for one entry, and returns true if there is one. The call returns 0 for an entry,
+/// ENOENT for none, and otherwise an errno or a negative number without further meaning (mlx5
+/// returns -2, which is not ENOENT).
 template <class Describe>
 bool check_entry(on_failure policy, std::string_view verb, int result, const Describe& describe) {
   if (result == 0) [[likely]] {

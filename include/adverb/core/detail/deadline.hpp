@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A point in time until which something is waited for, asleep or spinning.
+// A point in time that ends a wait, asleep or spinning.
 #pragma once
 
 #include <cerrno>
@@ -25,15 +25,15 @@ enum class wait_end : std::uint8_t {
   woken,
 };
 
-/// Measured by the monotonic clock. Without one (the default) there is no hurry.
+/// A point in time on the monotonic clock. The default never passes.
 class deadline {
  public:
   deadline() noexcept = default;
-  /// In this time from now, with the descriptor that ends waits before.
+  /// Makes the deadline `limit` from now. The descriptor of `limit` ends waits earlier.
   explicit deadline(const timeout& limit) noexcept : deadline{limit, now()} {
     wake_ = limit.wake_descriptor();
   }
-  /// In this time from a reading of the clock.
+  /// Makes the deadline `timeout` after a reading of the clock.
   template <class Timeout>
   deadline(const Timeout& timeout, std::int64_t start) noexcept {
     if constexpr (check_timeout<Timeout>()) {
@@ -47,19 +47,19 @@ class deadline {
   [[nodiscard]] bool passed() const noexcept { return end_ != never && passed(now()); }
   [[nodiscard]] bool passed(std::int64_t time) const noexcept { return time >= end_; }
 
-  /// Waits for a file to become readable. Without a deadline, reading itself is left to wait.
+  /// Waits until a file is readable. Without a deadline it returns at once: the read itself waits.
   [[nodiscard]] wait_end wait_readable(int file_descriptor) const noexcept {
     return end_ == never ? wait_end::readable : wait_either_readable(file_descriptor, -1);
   }
-  /// Waits for either of two, without a deadline too.
+  /// Waits until either of two files is readable, even without a deadline.
   [[nodiscard]] wait_end wait_either_readable(int one, int other) const noexcept {
-    // Poll ignores a descriptor below zero.
+    // Poll ignores negative descriptors.
     pollfd files[]{{one, POLLIN, 0}, {other, POLLIN, 0}, {wake_, POLLIN, 0}};
     timespec time_left{};
     if (end_ != never) {
       const std::int64_t left = end_ - now();
       if (left > 0) {
-        // Of 32 bits in some places, which is 68 years.
+        // time_t has 32 bits on some platforms, which is 68 years.
         time_left.tv_sec = static_cast<time_t>(left / 1'000'000'000);
         time_left.tv_nsec = static_cast<long>(left % 1'000'000'000);
       }
@@ -68,11 +68,11 @@ class deadline {
     if (result == 0) return wait_end::late;
     if (result == -1 && errno == EINTR) return wait_end::interrupted;
     const bool only_woken = result == 1 && files[2].revents != 0;
-    // Any other failure shows again when the file is read.
+    // Reading the file reports any other failure.
     return only_woken ? wait_end::woken : wait_end::readable;
   }
 
-  /// A reading of the clock, in nanoseconds.
+  /// Returns the current reading of the clock, in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept {
     timespec time{};
     ::clock_gettime(CLOCK_MONOTONIC, &time);
@@ -81,24 +81,24 @@ class deadline {
 
  private:
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  /// Who gave a timeout waits as one does with a timeout, however long it is.
+  /// Not `never`: with a timeout, however long, a wait must go through poll.
   static constexpr std::int64_t centuries = never - 1;
 
   std::int64_t end_ = never;
   int wake_ = -1;
 };
 
-/// A deadline for a loop that spins: reading the clock would take longer than a turn of the loop,
-/// so it is read about once a microsecond, and at most once a turn. It is told late by that
-/// microsecond, or by one turn where a turn takes longer, and never by more than 64 turns.
+/// A deadline for a loop that spins. Reading the clock takes longer than a turn of the loop, so it
+/// reads the clock about once a microsecond, and at most once a turn. It reports the end late by
+/// that microsecond, or by one turn if a turn takes longer, and never by more than 64 turns.
 class spin_deadline {
  public:
-  /// In this time from now.
+  /// Makes the deadline `timeout` from now.
   template <class Timeout>
   explicit spin_deadline(const Timeout& timeout) noexcept
       : read_{deadline::now()}, end_{timeout, read_} {}
 
-  /// Asked once a turn.
+  /// Returns whether the deadline has passed. Call it once a turn.
   [[nodiscard]] bool passed() noexcept {
     if (--left_ != 0) [[likely]]
       return false;
@@ -113,7 +113,7 @@ class spin_deadline {
   static constexpr std::int64_t interval = 1000;
   static constexpr std::int64_t most_turns = 64;
 
-  /// How many turns to make until the clock is read again, when the last ones took so long.
+  /// Returns the number of turns until the next clock reading, if the last ones took `elapsed`.
   [[nodiscard]] std::int64_t turns_until_next(std::int64_t elapsed) const noexcept {
     if (turns_ == 0) return 1;
     if (elapsed > interval) return turns_ * interval < elapsed ? 1 : turns_ * interval / elapsed;

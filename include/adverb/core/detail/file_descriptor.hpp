@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is done with the file descriptors on which events arrive.
+// Operations on file descriptors that deliver events.
 #pragma once
 
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Whether a read would find something at once.
+/// Returns whether a read would return something at once.
 [[nodiscard]] inline bool is_readable(int file_descriptor) noexcept {
   pollfd waited{file_descriptor, POLLIN, 0};
   return ::poll(&waited, 1, 0) > 0;
 }
 
-/// Makes reads return at once when there is nothing, or wait.
+/// Makes reads from a descriptor non-blocking or blocking.
 template <class Describe>
 void set_non_blocking(on_failure policy, int file_descriptor, bool non_blocking,
                       const Describe& describe) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much a program checks where it would otherwise read what is not there: ADVERB_HARDENING.
+// Checks against invalid accesses, at the level of ADVERB_HARDENING.
 #pragma once
 
 #include <cerrno>
@@ -14,10 +14,11 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Whether the checks of a level are compiled in: ADVERB_HARDENING_FAST, ADVERB_HARDENING_DEBUG.
+/// Returns whether a level's checks are compiled in: ADVERB_HARDENING_FAST, ADVERB_HARDENING_DEBUG.
 [[nodiscard]] consteval bool hardened(int level) noexcept { return ADVERB_HARDENING >= level; }
 
-/// Ends a program that is wrong, with a sentence: `describe` is called with a failure_description.
+/// Reports a programming error to the failure hook and aborts the program. Calls `describe` with a
+/// failure_description.
 template <class Describe>
 [[noreturn, gnu::cold, gnu::noinline]] void end_program(std::string_view call,
                                                         Describe describe) noexcept {
@@ -25,7 +26,7 @@ template <class Describe>
   std::abort();
 }
 
-/// "the queue pair is empty: moved from, closed, or never made".
+/// Explains "the queue pair is empty: moved from, closed, or never made".
 template <class Native>
 void explain_empty(failure_description& description) noexcept {
   description.explain([](text_writer& writer) {
@@ -34,7 +35,7 @@ void explain_empty(failure_description& description) noexcept {
   });
 }
 
-/// Ends a program that uses an empty handle where nothing can be reported.
+/// Aborts the program if `object` is null, where no error can be reported.
 template <class Native>
 [[gnu::always_inline]] inline void require_present(std::string_view call,
                                                    const Native* object) noexcept {

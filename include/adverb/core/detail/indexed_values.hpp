@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values of several types, each found by its index: what std::tuple is, without <tuple>, which
-// takes longer to compile.
+// Values of several types, found by index: std::tuple without <tuple>, which is slow to compile.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +19,7 @@ struct indexed_value_list;
 template <std::size_t... Index, class... T>
 struct indexed_value_list<std::index_sequence<Index...>, T...> : indexed_value<Index, T>... {};
 
-/// One value of each type: an aggregate, left uninitialised where the types are.
+/// One value of each type. An aggregate, uninitialised where the types are.
 template <class... T>
 using indexed_values = indexed_value_list<std::index_sequence_for<T...>, T...>;
 

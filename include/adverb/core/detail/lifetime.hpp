@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lifetime checker: counts, for every verbs object that adverb knows, the live children that
-// adverb made for it, in a table beside the objects. It costs a few hundred instructions when an
-// object is made or destroyed, and nothing at any other time.
+// The lifetime checker: counts the live children of verbs objects, in a table beside the objects.
+// It counts the children that adverb made. It costs a few hundred instructions when an object is
+// made or destroyed, and nothing otherwise.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The table. Thread safe. Running out of memory for an entry ends the program.
+/// The table of the lifetime checker. Thread safe. Aborts the program if memory for an entry runs
+/// out.
 class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifetime_registry> {
  public:
   void add_child(const void* parent, object_kind kind) noexcept {
@@ -28,7 +29,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
     live_object* const found = objects_.find(parent);
     if (found == nullptr) return;
     std::uint32_t& count = found->children.of[static_cast<std::size_t>(kind)];
-    // Zero when C code has given the object another parent since it was counted.
+    // Zero if C code has changed the object's parent since it was counted.
     if (count == 0) return;
     --count;
     if (found->empty()) objects_.remove(found);
@@ -40,7 +41,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
     return found == nullptr ? child_counts{} : found->children;
   }
 
-  /// Remembers them until they are noted anew or taken.
+  /// Stores the parents of an object until they are replaced or taken.
   void note_parents(const void* child, const void* const* parents, std::size_t count) noexcept {
     if (count == 0) return;
     const lock guard{*this};
@@ -51,7 +52,7 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
     const live_object* const found = objects_.find(child);
     return found == nullptr ? noted_parents{} : found->parents;
   }
-  /// Hands out what was noted, and remembers it no more.
+  /// Returns the stored parents of an object and removes them.
   noted_parents take_noted_parents(const void* child) noexcept {
     const lock guard{*this};
     live_object* const found = objects_.find(child);
@@ -65,10 +66,10 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   live_objects objects_;
 };
 
-/// Passes on what making an object gave, and notes the parents that its C struct does not name.
-/// They are given as what needs no allocation, which could throw when the object is there already.
-// Two names, because for an overload that takes a range the compiler would compare every list of
-// parents with all that a range can be made of.
+/// Returns `made`, and stores the parents that its C struct does not name. The type of `parents`
+/// needs no allocation, which could throw after the object was made.
+// Two names, because the compiler would compare every list of parents with all conversions to an
+// overload's range parameter.
 // See docs/decisions.md, "Parents that the C struct does not name".
 template <class Native>
 [[nodiscard]] Native* with_parents(Native* made,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the lifetime checker knows of the verbs objects, by their addresses.
+// The records of the lifetime checker, by the addresses of the verbs objects.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// "1 queue pair", "2 queue pairs".
+/// Writes "1 queue pair", "2 queue pairs".
 constexpr void put_count(text_writer& writer, std::uint32_t count, object_kind kind) noexcept {
   writer.decimal(count).put(" ");
   if (count == 1)
@@ -24,18 +24,18 @@ constexpr void put_count(text_writer& writer, std::uint32_t count, object_kind k
     writer.put(name_of(kind)).put("s");
 }
 
-/// How many live children an object has, by kind.
+/// The number of live children of an object, by kind.
 struct child_counts {
   std::array<std::uint32_t, object_kinds> of{};
 
   [[nodiscard]] constexpr bool none() const noexcept {
-    // Without a branch for each, so that several are looked at together.
+    // Without a branch for each, so that several are tested together.
     std::uint32_t any = 0;
     for (const std::uint32_t count : of) any |= count;
     return any == 0;
   }
 
-  /// "1 memory region, 2 queue pairs".
+  /// Writes "1 memory region, 2 queue pairs".
   constexpr void write_to(text_writer& writer) const noexcept {
     std::string_view separator;
     for (std::size_t kind = 0; kind < object_kinds; ++kind) {
@@ -50,7 +50,7 @@ struct child_counts {
 /// The parents of an object whose C struct does not name them; null for none.
 using noted_parents = std::vector<const void*>;
 
-/// What is known of one object.
+/// The record of one object.
 struct live_object {
   const void* address;
   live_object* next_in_bucket;
@@ -60,11 +60,11 @@ struct live_object {
   [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
 };
 
-/// The objects of which something is known: a hash table. Of its own, because <unordered_map> would
-/// be a tenth of what the library costs to include. Lives as long as the program.
+/// A hash table of records, without <unordered_map>, which would be a tenth of the library's
+/// include cost. Lives as long as the program.
 class live_objects {
  public:
-  /// Null for an object that is not there.
+  /// Returns the record of an object, or null.
   [[nodiscard]] live_object* find(const void* address) const noexcept {
     live_object* object = bucket_of(address);
     while (object != nullptr && object->address != address) object = object->next_in_bucket;
@@ -92,8 +92,8 @@ class live_objects {
   [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
 
   [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept {
-    // The multiplier is 2^64 divided by the golden ratio: it spreads addresses, of which the last
-    // bits are alike, over the first bits of the product.
+    // The multiplier is 2^64 divided by the golden ratio. It spreads addresses, whose last bits are
+    // alike, over the first bits of the product.
     const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
     return buckets_[spread >> (64 - bits_)];
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device lacks when it does not support a verb.
+// The names of the features that a device lacks when it does not support a verb.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A verb that is an option of the provider or of the kernel, and what it stands for.
+/// A verb that a provider or kernel may lack, and the name of its feature.
 struct optional_verb {
   std::string_view verb;
   std::string_view feature;
@@ -60,7 +60,7 @@ inline constexpr std::array optional_verbs{
     optional_verb{"ibv_set_ece", "enhanced connection establishment (ECE)"},
 };
 
-/// Whether an error says that the device or the kernel lacks what was asked for: rdma-core, its
+/// Returns whether an error means that the device or the kernel lacks a feature. rdma-core, its
 /// providers and the kernel use two errnos for that.
 [[nodiscard]] constexpr bool is_unsupported(int error) noexcept {
   return error == EOPNOTSUPP || error == ENOSYS;
@@ -69,7 +69,7 @@ inline constexpr std::array optional_verbs{
   return code == std::errc::operation_not_supported || code == std::errc::function_not_supported;
 }
 
-/// What a verb stands for; empty for one that every device has.
+/// Returns the feature of a verb; empty for a verb that every device has.
 [[nodiscard]] constexpr std::string_view feature_of(std::string_view verb) noexcept {
   for (const optional_verb& each : optional_verbs)
     if (each.verb == verb) return each.feature;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several problems in one explanation.
+// A list of problems in one explanation.
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Writes problems one after the other, "; " between them.
+/// Writes problems one after the other, separated by "; ".
 class problem_list {
  public:
   explicit problem_list(text_writer& writer) noexcept : writer_{writer} {}
 
   [[nodiscard]] bool empty() const noexcept { return empty_; }
 
-  /// Adds one: `write` is called with the text_writer.
+  /// Adds a problem: calls `write` with the text_writer.
   void add(callable_ref<text_writer&> write) {
     writer_.put(empty_ ? "" : "; ");
     empty_ = false;

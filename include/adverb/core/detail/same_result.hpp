@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a function that is called with one of two engines has to be.
+// A check of functions that are called with one of two engines.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// True when a function returns the same, whichever of both it is called with; says so in a
-/// sentence otherwise.
+/// Returns true if a function returns the same type with either engine; otherwise compilation fails
+/// with an explanation.
 template <class Function, class Extended, class Classic>
 consteval bool returns_the_same() noexcept {
   constexpr bool callable =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tables beside the objects of the C API, for what their structs have no room for.
+// Tables beside the objects of the C API, for data that their structs have no room for.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The base of a table of which there is one in the program, plugins that were loaded at run time
-/// included; but one of its own in each plugin that Clang compiled and that was loaded with
-/// RTLD_LOCAL. `Table` is the class itself, whose visibility has to be the default.
+/// The base of a table that exists once in the program, including plugins loaded at run time. A
+/// plugin that Clang compiled and that was loaded with RTLD_LOCAL has a table of its own. `Table`
+/// is the derived class, whose visibility must be the default.
 template <class Table>
 class [[gnu::visibility("default")]] side_table {
  public:
-  /// The one of this program. Never destroyed, so that objects of static storage may outlive main.
+  /// Returns the table of this program. Never destroyed, so that static objects may outlive main.
   [[nodiscard]] static Table& instance() noexcept {
     alignas(Table) static std::byte storage[sizeof(Table)];
     static Table* const table = new (storage) Table;
@@ -25,13 +25,14 @@ class [[gnu::visibility("default")]] side_table {
   }
 
  protected:
-  /// A process that forks while another thread is in the table would leave it locked in the child.
+  /// Locks the table around fork(2). Otherwise a fork while another thread holds the lock would
+  /// leave the table locked in the child.
   side_table() noexcept {
     constexpr auto let_in = [] { pthread_mutex_unlock(&instance().mutex_); };
     pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); }, let_in, let_in);
   }
 
-  /// Keeps other threads out of the table.
+  /// Locks the table while it exists.
   class lock {
    public:
     explicit lock(side_table& table) noexcept : table_{table} {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tells the thread sanitizer what it cannot see: that a completion, polled by one thread, comes
-// after the post of its request by another, although a device stands between them.
+// Annotations for the thread sanitizer: the post of a request comes before its completion.
+// The sanitizer cannot see this order if one thread posts and another polls, because a device
+// stands between them.
 #pragma once
 
 #include <adverb/version.hpp>
@@ -20,14 +21,14 @@ extern "C" void __tsan_release(void* address);
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Before a post: what this thread did so far comes before the completions of `queue`.
+/// Call before a post: the thread's earlier actions come before the completions of `queue`.
 inline void before_post_to([[maybe_unused]] void* queue) noexcept {
 #if defined(ADVERB_THREAD_SANITIZER)
   if (queue != nullptr) __tsan_release(queue);
 #endif
 }
 
-/// After completions were taken off `queue`.
+/// Call after completions were taken off `queue`.
 inline void after_poll_of([[maybe_unused]] void* queue) noexcept {
 #if defined(ADVERB_THREAD_SANITIZER)
   __tsan_acquire(queue);

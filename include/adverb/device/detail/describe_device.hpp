@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How devices and ports are named in failures.
+// The names of devices and ports in failures.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -9,12 +9,12 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// "rxe0".
+/// Writes "rxe0".
 inline text_writer& put_device(text_writer& writer, const ibv_context* context) noexcept {
   return writer.put(context->device->name);
 }
 
-/// Describes a failure on "rxe0", or on "rxe0:1" when a port is given.
+/// Names the device in a failure, "rxe0", or the port, "rxe0:1".
 [[nodiscard]] inline auto on_device(const ibv_context* context) noexcept {
   return [context](failure_description& description) {
     description.object([&](text_writer& writer) { put_device(writer, context); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was asked of a device against what it allows, for failures.
+// Comparison of requested values with device limits, for failures.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// One row of a table of limits: a number, its name in messages, and where the device tells the
-/// most that it allows.
+/// One row of a table of limits: a requested value, its name in messages, and the accessor of the
+/// device's maximum.
 struct device_limit {
   std::string_view name;
   std::uint64_t asked;
   std::uint64_t (*allowed)(const device_attributes& device) noexcept;
 };
 
-/// A row. The limit is what an accessor of device_attributes returns, or a member of that:
+/// Makes a row. The limit is an accessor of device_attributes, or a member of its result:
 ///
 ///     limit<&device_attributes::max_sge>("max_sge", options.max_sge)
 ///     limit<&device_attributes::tag_matching, &tag_matching_limits::max_tags>("max_tags", tags)
@@ -36,7 +36,7 @@ template <auto Accessor, auto Member>
           }};
 }
 
-/// Adds what is over its limit: "max_send_wr is 100000, the device allows 16384".
+/// Adds the values over their limits: "max_send_wr is 100000, the device allows 16384".
 template <std::size_t Count>
 void add_exceeded(problem_list& problems, const device_attributes& device,
                   const device_limit (&limits)[Count]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A range of bytes that has to lie inside some memory.
+// A range of bytes, and the check that it lies inside some memory.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct byte_extent {
   [[nodiscard]] constexpr bool is_inside(std::size_t size) const noexcept {
     return offset <= size && length <= size - offset;
   }
-  /// "5 bytes from 60 are not inside the 64 bytes of the region".
+  /// Writes "5 bytes from 60 are not inside the 64 bytes of the region".
   void put_outside(text_writer& writer, std::size_t size, std::string_view of_what) const noexcept {
-    // The offset of an address before the memory has wrapped around.
+    // The offset of an address before the memory has wrapped around, so its top bit is set.
     const bool before = offset >> 63 != 0;
     writer.decimal(length).put(" bytes from ").decimal(before ? 0 - offset : offset);
     writer.put(before ? " before its start" : "").put(" are not inside the ");

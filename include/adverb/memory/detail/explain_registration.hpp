@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why memory could not be registered.
+// Explanations of failed memory registrations.
 #pragma once
 
 #include <array>
@@ -19,27 +19,27 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What was asked for.
+/// The parameters of a registration.
 struct registration_attempt {
-  /// Empty: nothing is known of the device.
+  /// Empty if the device is unknown.
   protection_domain_ref domain = {};
-  /// Where the memory begins, and where the device was to see it begin.
+  /// The start of the memory in the process, and the requested start as the device sees it.
   std::uint64_t address = 0;
   std::uint64_t device_address = 0;
   std::size_t length = 0;
   access_rights rights = {};
-  /// The memory is const.
+  /// Whether the memory is const.
   bool constant = false;
 };
 
-/// A right, and what the device has to have for it.
+/// A right, and the device feature that it needs.
 struct right_and_feature {
   access_right right;
   bool (*has)(const device_attributes& device) noexcept;
   std::string_view feature;
 };
 
-/// Whether a device has one of these capabilities.
+/// Returns whether a device has one of these capabilities.
 template <device_capabilities Capabilities>
 [[nodiscard]] bool has_any(const device_attributes& device) noexcept {
   return device.capabilities().intersects(Capabilities);
@@ -68,13 +68,13 @@ inline constexpr std::array rights_and_features{
                       "flushes to persistence"},
 };
 
-/// The whole address space is what on-demand paging calls an implicit region.
+/// Returns whether the attempt is for an implicit region: the whole address space, on demand.
 [[nodiscard]] constexpr bool is_implicit(const registration_attempt& attempt) noexcept {
   return attempt.rights.contains(access_right::on_demand) &&
          attempt.length == std::numeric_limits<std::size_t>::max();
 }
 
-/// What is wrong whatever the device is.
+/// Adds the problems that do not depend on the device.
 inline void explain_rights(problem_list& problems, const registration_attempt& attempt) {
   const access_rights rights = attempt.rights;
   const access_rights writing_peers =
@@ -94,7 +94,7 @@ inline void explain_rights(problem_list& problems, const registration_attempt& a
     });
 }
 
-/// What the device lacks.
+/// Adds the features that the device lacks, and a length over its limit.
 inline void explain_device(problem_list& problems, const registration_attempt& attempt,
                            const device_attributes& device) {
   const auto lacks = [&](std::string_view feature) {
@@ -113,7 +113,7 @@ inline void explain_device(problem_list& problems, const registration_attempt& a
     lacks("on-demand paging of the whole address space");
 }
 
-/// Of a device that allows only so many regions: whether this domain alone has them all.
+/// Adds the device's limit of regions, if this domain alone has that many.
 inline void explain_regions(problem_list& problems, const registration_attempt& attempt,
                             const device_attributes& device) {
   const child_counts children =
@@ -127,7 +127,7 @@ inline void explain_regions(problem_list& problems, const registration_attempt& 
     });
 }
 
-/// What the errno stands for, when nothing else is known.
+/// Explains the errno, for use if there is no other explanation.
 inline void explain_code(problem_list& problems, const std::error_code& code, std::size_t length) {
   if (code == std::errc::bad_address) {
     problems.add("a part of the range is not mapped, or not writable");
@@ -143,7 +143,7 @@ inline void explain_code(problem_list& problems, const std::error_code& code, st
   }
 }
 
-/// Adds what can be seen to be wrong with a registration.
+/// Adds all detectable problems of a registration.
 inline void explain_registration(problem_list& problems, const std::error_code& code,
                                  const registration_attempt& attempt) {
   explain_rights(problems, attempt);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a queue pair is made, and why it could not be.
+// Creates a queue pair, and explains why it could not be created.
 #pragma once
 
 #include <cerrno>
@@ -17,7 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Adds what was asked for beyond a plain pair, which is what a device may lack.
+/// Adds the options beyond a plain queue pair, which a device may not support.
 inline void put_beyond_plain(text_writer& writer, const queue_pair_options& options) {
   std::string_view separator = ", or not with ";
   const auto put = [&](std::string_view name, std::string_view value) {
@@ -34,7 +34,7 @@ inline void put_beyond_plain(text_writer& writer, const queue_pair_options& opti
         "; fall_back_to_classic makes a pair without extended calls, which sends by post(...)");
 }
 
-/// Says why a queue pair could not be made.
+/// Explains why a queue pair could not be created.
 inline void explain_creation(text_writer& writer, const std::error_code& code, context_ref context,
                              transport service, const queue_pair_options& options) {
   const send_operations others = options.send_operations - operations_carried_by(service);
@@ -69,7 +69,7 @@ inline void explain_creation(text_writer& writer, const std::error_code& code, c
     });
 }
 
-/// Reports (EINVAL) a completion queue that is not there, by its name in the options.
+/// Fails with EINVAL if a completion queue is missing, and names its option.
 inline bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
                         completion_queue_ref queue) {
   return check_returned(policy, verb, queue ? 0 : EINVAL, [&](failure_description& description) {
@@ -79,8 +79,8 @@ inline bool check_queue(on_failure policy, std::string_view verb, std::string_vi
   });
 }
 
-/// Makes a pair in a protection domain. The extended call is used only where it is needed: not
-/// every provider has it.
+/// Creates a queue pair in a protection domain. Uses the extended call only if it is needed, since
+/// not every provider has it.
 [[nodiscard]] inline owned_queue_pair create_queue_pair_as_asked(transport service,
                                                                  protection_domain_ref domain,
                                                                  const queue_pair_options& options,
@@ -109,20 +109,20 @@ inline bool check_queue(on_failure policy, std::string_view verb, std::string_vi
       domain);
 }
 
-/// Whether extended calls are only preferred.
+/// Returns true if extended calls are preferred, not required.
 [[nodiscard]] inline bool prefers_extended(const queue_pair_options& options) noexcept {
   return options.fall_back_to_classic && !options.send_operations.empty();
 }
 
-/// Whether a pair with extended calls was refused because the device lacks them. It lacks nothing
-/// where the transport does not carry what was asked for.
+/// Returns true if a queue pair with extended calls was refused because the device lacks them.
+/// Returns false if the transport does not carry the requested operations.
 [[nodiscard]] inline bool lacks_extended(transport service, const queue_pair_options& options,
                                          const failure& why) noexcept {
   return is_unsupported(why.code()) &&
          operations_carried_by(service).contains(options.send_operations);
 }
 
-/// The same, without extended calls where these are only preferred and the device lacks them.
+/// Does the same, but falls back to classic calls if these options prefer extended calls.
 [[nodiscard]] inline owned_queue_pair create_queue_pair(transport service,
                                                         protection_domain_ref domain,
                                                         const queue_pair_options& options,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is wrong with an address, as far as this side can see.
+// Explains the problems of an address, as far as this side can determine them.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// "usable: 0 (RoCE v2, fe80::…), 1 (RoCE v2, ::ffff:10.0.0.1)", the GIDs of a port.
+/// Writes the GIDs of a port: "usable: 0 (RoCE v2, fe80::…), 1 (RoCE v2, ::ffff:10.0.0.1)".
 inline void put_usable_gids(text_writer& writer, context_ref context, port_number port) {
   std::error_code unknown;
   std::string_view separator = "usable: ";
@@ -26,15 +26,15 @@ inline void put_usable_gids(text_writer& writer, context_ref context, port_numbe
   if (none) writer.put("port ").put(port).put(" has none: give its network interface an address");
 }
 
-/// "sgid index 3 is empty; usable: …".
+/// Writes "sgid index 3 is empty; usable: …".
 inline void put_empty_gid(text_writer& writer, context_ref context, port_number port,
                           gid_index index) {
   writer.put("sgid index ").put(index).put(" is empty; ");
   put_usable_gids(writer, context, port);
 }
 
-/// Adds that a port does not exist (and returns false), or that it carries no traffic. `attributes`
-/// becomes what the port says of itself.
+/// Adds that a port does not exist, and then returns false, or that it carries no traffic. Stores
+/// the port's attributes in `attributes`.
 [[nodiscard]] inline bool explain_port(problem_list& problems, context_ref context,
                                        port_number port, port_attributes& attributes) {
   failure why;
@@ -50,13 +50,13 @@ inline void put_empty_gid(text_writer& writer, context_ref context, port_number 
   return true;
 }
 
-/// Whether an error can mean that no way to the peer was found.
+/// Returns true if an error can mean that the peer has no route.
 [[nodiscard]] inline bool is_about_routing(const std::error_code& code) noexcept {
   return code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
          code == std::errc::timed_out || code == std::errc::invalid_argument;
 }
 
-/// Adds what is wrong with the global route of an address.
+/// Adds the problems of the global route of an address.
 inline void explain_route(problem_list& problems, const std::error_code& code, context_ref context,
                           port_number port, const ibv_global_route& route) {
   std::error_code unknown;
@@ -83,7 +83,7 @@ inline void explain_route(problem_list& problems, const std::error_code& code, c
   }
 }
 
-/// Adds what is wrong with an address on a port.
+/// Adds the problems of an address on a port.
 inline void explain_address(problem_list& problems, const std::error_code& code,
                             context_ref context, const port_attributes& port,
                             const ibv_ah_attr& address) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// That the parts of an object are not of one device.
+// Explains that the parts of an object belong to different devices.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Adds a part that was made on another device than `context` (null for one that there is not).
+/// Adds a part that was created on another device than `context`, or on another opening of it.
+/// Skips a null part.
 template <class Part>
 void explain_other_device(problem_list& problems, std::string_view name, const Part* part,
                           context_ref context) {

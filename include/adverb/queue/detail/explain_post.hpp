@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a post was refused, as far as can be known from here.
+// Explains why a post was refused, as far as this side can determine it.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// "the queue is full (max_recv_wr is 1)": what is too large or too much, and its option. The value
-/// is unknown where the queue could not be asked.
+/// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option. The value is
+/// unknown if the queue could not be queried.
 inline void put_exhausted(text_writer& writer, std::string_view what, std::string_view option,
                           bool known, std::uint32_t value) noexcept {
   writer.put(what).put(" (").put(option);
@@ -29,7 +29,7 @@ inline void put_full(text_writer& writer, bool known, std::string_view requests_
                 elements);
 }
 
-/// What the queues of a pair hold.
+/// The capacity of the queues of a queue pair.
 struct queue_pair_room {
   bool known;
   ibv_qp_cap cap;
@@ -49,7 +49,7 @@ inline void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept 
   writer.put("with the completion of a signaled one behind them");
 }
 
-/// Of queues of receives.
+/// For receive queues.
 inline void put_no_elements(text_writer& writer) noexcept {
   writer.put(", or none at all, which soft-iWARP refuses");
 }
@@ -67,8 +67,8 @@ inline void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queu
   put_no_elements(writer);
 }
 
-/// Says what providers refuse a request for with ENOMEM, EINVAL or ENOSPC; they do not say which of
-/// these it was.
+/// Explains the reasons for which providers refuse a request with ENOMEM, EINVAL or ENOSPC. They do
+/// not report which reason applies.
 [[gnu::cold]] inline void explain_refusal(text_writer& writer, posted_to queue,
                                           const void* object) noexcept {
   const auto pair = [&] { return static_cast<ibv_qp*>(const_cast<void*>(object)); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a shared receive queue could not be made or changed.
+// Explains why a shared receive queue could not be created or changed.
 #pragma once
 
 #include <system_error>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Adds which sizes are beyond what the device allows.
+/// Adds the sizes that exceed the limits of the device.
 inline void add_size_problems(problem_list& problems, const device_attributes& device,
                               const shared_receive_queue_options& options) {
   if (options.max_wr == 0) problems.add("max_wr is 0: there would be no room for a receive");
@@ -22,7 +22,7 @@ inline void add_size_problems(problem_list& problems, const device_attributes& d
        limit<&device_attributes::max_shared_receive_queue_sge>("max_sge", options.max_sge)});
 }
 
-/// Adds why a shared receive queue could not be made.
+/// Explains why a shared receive queue could not be created.
 inline void explain_creation(problem_list& problems, context_ref context,
                              const shared_receive_queue_options& options) {
   std::error_code unknown;
@@ -36,7 +36,7 @@ inline void explain_creation(problem_list& problems, context_ref context,
     add_size_problems(problems, device, options);
 }
 
-/// Adds why a shared receive queue cannot be made this large.
+/// Explains why a shared receive queue cannot have this size.
 inline void add_resize_problems(problem_list& problems, context_ref context, std::uint32_t max_wr,
                                 const ibv_srq_attr* now) {
   std::error_code unknown;
@@ -54,7 +54,7 @@ inline void add_resize_problems(problem_list& problems, context_ref context, std
     });
 }
 
-/// Says why a shared receive queue could not be resized, or its limit not set.
+/// Explains why a shared receive queue could not be resized, or its limit not set.
 inline void explain_modification(failure_description& description, ibv_srq* queue,
                                  const ibv_srq_attr& asked, int mask) {
   description.explain([&](text_writer& writer) {

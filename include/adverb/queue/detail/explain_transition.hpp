@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a queue pair could not be put into a state.
+// Explains why a transition of a queue pair failed.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Adds what is wrong with the attributes of a transition by the table of the specification.
+/// Adds the attributes that violate the specification's table.
 inline void explain_attributes(problem_list& problems, transport service, qp_state from,
                                qp_state to, qp_attributes mask) {
   const transition_attributes table = attributes_of(service, from, to);
@@ -28,7 +28,7 @@ inline void explain_attributes(problem_list& problems, transport service, qp_sta
     problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
 }
 
-/// What the three bits of a retry count on the wire hold.
+/// The maximum of a retry count, which has three bits on the wire.
 inline constexpr std::uint8_t max_retries = 7;
 
 // See docs/decisions.md, "Retry counts above 7".
@@ -36,7 +36,7 @@ inline constexpr std::uint8_t max_retries = 7;
   return values.retry_cnt <= max_retries && values.rnr_retry <= max_retries;
 }
 
-/// Adds which retry counts are beyond the wire.
+/// Adds the retry counts that exceed the maximum.
 inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
   const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
     if (count <= max_retries) return;
@@ -48,7 +48,7 @@ inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
   add_if_over("rnr_retry_count", values.rnr_retry);
 }
 
-/// Adds which values are beyond what the device and the port allow.
+/// Adds the values that exceed the limits of the device or the port.
 inline void explain_values(problem_list& problems, context_ref context, const port_attributes& port,
                            const ibv_qp_attr& values, qp_attributes mask) {
   std::error_code unknown;
@@ -77,8 +77,8 @@ inline void explain_values(problem_list& problems, context_ref context, const po
     });
 }
 
-/// The port that explains a refusal: the one that was announced, or, where none is known and the
-/// attributes are limited by a port or its device, the one that the pair itself tells.
+/// Returns the port for an explanation: the announced one, or, if that is unknown and a port or its
+/// device limits the attributes, the port that a query of the queue pair returns.
 [[nodiscard]] inline port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
                                                  port_number announced) noexcept {
   constexpr qp_attributes limited =
@@ -92,8 +92,8 @@ inline void explain_values(problem_list& problems, context_ref context, const po
   return result == 0 ? port_number{now.port_num} : announced;
 }
 
-/// Fills in all of a failed transition (no port where none is known): "INIT->RTR on rxe0:1 qp
-/// 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
+/// Describes a failed transition completely (without a port if none is known): "INIT->RTR on rxe0:1
+/// qp 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
 inline void explain_transition(failure_description& description, const ibv_qp* queue_pair,
                                transport service, qp_state from, qp_state to,
                                const ibv_qp_attr& values, qp_attributes mask, port_number port) {

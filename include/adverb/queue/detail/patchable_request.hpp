@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A work request that is built already, and whose fields can be changed one by one.
+// A built work request whose fields can be changed one by one.
 #pragma once
 
 #include <concepts>
@@ -19,13 +19,13 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What an operation has that may be changed.
+/// True if an operation has remote memory, which may be changed.
 template <class Operation>
 inline constexpr bool has_remote_memory = requires { typename Operation::remote_type; };
 template <class Operation>
 inline constexpr bool gets_data = requires { Operation::brings_data; };
 
-/// Whether a request binds a window: it is told when it was accepted, to write the new key.
+/// True if a request binds a window. On acceptance it writes the new key.
 template <class Request>
 inline constexpr bool binds_window =
     requires(const Request& request, const ibv_send_wr& native) { request.accepted(native); };
@@ -49,7 +49,7 @@ template <class Request>
   return known;
 }
 
-/// What a payload is made of.
+/// The number of buffers or inline pieces that a payload itself holds.
 template <class Payload>
 inline constexpr std::size_t held_pieces = 0;
 template <std::size_t Count>
@@ -62,10 +62,10 @@ inline constexpr bool is_list = std::same_as<Payload, listed_inline_elements>;
 template <class Buffer>
 inline constexpr bool is_list<listed_elements<Buffer>> = true;
 
-/// The C struct of a request and the elements that it points to, and what changes them. Each
-/// function stores the fields that it names, and no others, and returns `Self`.
+/// The C struct of a request with its elements, and the functions that change them. Each function
+/// stores only the fields that it names, and returns `Self`.
 ///
-/// Copies are whole: each points to its own elements. What comes next is not copied, because it
+/// Each copy points to its own elements. The link to the next request is not copied, because it
 /// belongs to the place of a request and not to its value.
 template <class Self, class Request>
 class patchable_request {
@@ -78,14 +78,14 @@ class patchable_request {
  public:
   using native_type = typename Request::native_type;
 
-  /// What its completion carries as `id()` or `pointer<T>()`.
+  /// Sets the `id()` or `pointer<T>()` of the completion.
   template <request_id_type Id>
   Self& id(Id value) & noexcept {
     native_.wr_id = request_id(value);
     return self();
   }
 
-  /// Asks for a completion, or for none.
+  /// Requests a completion, or none.
   Self& signaled(bool wanted = true) & noexcept {
     static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
     if constexpr (sends) {
@@ -106,7 +106,7 @@ class patchable_request {
       return true;
   }
 
-  /// Where in the peer's memory it begins: of a write, a read or an atomic operation.
+  /// Sets the start in the peer's memory of a write, a read or an atomic operation.
   template <class T, access_rights Rights>
   Self& remote(const remote_buffer<T, Rights>& there) & noexcept {
     constexpr bool present = has_remote_memory<operation>;
@@ -119,7 +119,7 @@ class patchable_request {
     return self();
   }
 
-  /// The 32 bits that the peer finds in its completion: of an operation with immediate data.
+  /// Sets the 32 bits of immediate data that the peer finds in its completion.
   Self& immediate(adverb::immediate data) & noexcept {
     constexpr bool present = std::is_base_of_v<immediate_field, operation>;
     static_assert(present,
@@ -129,7 +129,7 @@ class patchable_request {
     return self();
   }
 
-  /// Both values of a compare-and-swap.
+  /// Sets both values of a compare-and-swap.
   Self& values(const compare_and_swap_values& values) & noexcept {
     constexpr bool present = std::is_base_of_v<compare_and_swap_fields, operation>;
     static_assert(present, "only a compare_and_swap(...) has values");
@@ -137,7 +137,7 @@ class patchable_request {
     return self();
   }
 
-  /// What a fetch-and-add adds.
+  /// Sets the addend of a fetch-and-add.
   Self& addend(std::uint64_t number) & noexcept {
     constexpr bool present = std::is_base_of_v<addend_field, operation>;
     static_assert(present, "only a fetch_and_add(...) has an addend");
@@ -145,7 +145,7 @@ class patchable_request {
     return self();
   }
 
-  /// The key that is invalidated: the peer's, of a send with invalidate, or one of this side.
+  /// Sets the key to invalidate: the peer's for a send with invalidate, otherwise a local key.
   Self& invalidated_key(rkey key) & noexcept {
     constexpr bool present = std::is_base_of_v<invalidate_fields, operation>;
     static_assert(present,
@@ -155,18 +155,18 @@ class patchable_request {
     return self();
   }
 
-  /// Where a datagram goes (UD).
+  /// Sets the destination of a datagram (UD).
   Self& to(const datagram_destination& there) & noexcept {
     return redirect<destination_kind::datagram>(there);
   }
-  /// Which shared receive queue of the peer it goes to (XRC).
+  /// Sets the shared receive queue of the peer (XRC).
   Self& to(shared_receive_queue_number there) & noexcept {
     return redirect<destination_kind::shared_receive_queue>(there);
   }
 
-  /// The payload, of which it has the same kind and number of pieces as before: a buffer (a mutable
-  /// one where data arrives), inline data, or a list of either. `Index` counts its buffers, or its
-  /// pieces of inline data.
+  /// Sets the payload, with the same kind and number of pieces as before: a buffer (mutable if data
+  /// arrives there), inline data, or a list of either. `Index` selects a buffer or a piece of
+  /// inline data.
   template <std::size_t Index = 0, class Piece>
   Self& payload(const Piece& piece) & noexcept {
     const auto lowered = [&] {
@@ -208,7 +208,7 @@ class patchable_request {
     return self();
   }
 
-  /// As the C API has it.
+  /// Returns the C struct.
   [[nodiscard]] const native_type& native() const noexcept { return native_; }
 
  protected:
@@ -230,7 +230,7 @@ class patchable_request {
   }
   ~patchable_request() = default;
 
-  /// To be handed over: the C API takes what it only reads as not const.
+  /// Returns the struct for a post. The C API takes a non-const pointer but only reads the struct.
   [[nodiscard]] native_type* first() const noexcept { return const_cast<native_type*>(&native_); }
 
   void move_buffer(std::uint64_t address) noexcept { elements_[0].addr = address; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The local memory of a work request: what is gathered from, or scattered into.
+// The local memory of a work request: gathered for sends, scattered into by receives.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-// What a request holds is copied (`lower`) for the device to read, into `memory`, which is left
-// uninitialised until then. Member by member: a struct that is copied whole has to be in memory
-// before.
+// `lower` copies the elements of a request into `memory`, from which the device reads them.
+// `memory` is uninitialised before. The copy goes member by member: a struct that is copied as a
+// whole must be in memory before.
 
 struct no_memory {};
 
@@ -42,7 +42,7 @@ struct held_elements {
     return copy.data();
   }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
-  /// Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
+  /// Sets the elements in the extended sender. Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
     if constexpr (Count == 1)
       ibv_wr_set_sge(sender, elements[0].lkey, elements[0].addr, elements[0].length);
@@ -61,7 +61,7 @@ struct held_elements<0> {
   static void build(ibv_qp_ex* sender) noexcept { ibv_wr_set_sge_list(sender, 0, nullptr); }
 };
 
-/// The payload of an operation that has none.
+/// The payload of an operation without one.
 struct no_payload {
   static constexpr unsigned send_flags = 0;
 
@@ -71,7 +71,7 @@ struct no_payload {
   static constexpr void build(ibv_qp_ex*) noexcept {}
 };
 
-/// Elements that stay where the caller has them.
+/// Elements in a list of the caller.
 template <class Buffer>
 struct listed_elements {
   static constexpr unsigned send_flags = 0;
@@ -88,14 +88,14 @@ struct listed_elements {
   [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
 };
 
-/// Bytes that are copied when the request is posted.
+/// Bytes that the post copies.
 template <std::size_t Count>
 struct inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   std::array<ibv_sge, Count> elements;
 
   using memory = std::array<ibv_sge, Count>;
-  /// Without the keys, which inline data has none of.
+  /// Copies no keys, since inline data has none.
   [[nodiscard]] ibv_sge* lower(memory& copy) const noexcept {
     [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       ((copy[Index].addr = elements[Index].addr, copy[Index].length = elements[Index].length), ...);
@@ -103,7 +103,8 @@ struct inline_elements {
     return copy.data();
   }
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
-  /// Wraps: ibv_wr_set_inline_data(3), ibv_wr_set_inline_data_list(3).
+  /// Sets the bytes in the extended sender. Wraps: ibv_wr_set_inline_data(3),
+  /// ibv_wr_set_inline_data_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
     if constexpr (Count == 1) {
       ibv_wr_set_inline_data(sender, inline_memory(elements[0]), elements[0].length);
@@ -116,7 +117,7 @@ struct inline_elements {
   }
 };
 
-/// The same, where the caller has the list.
+/// Bytes that the post copies, in a list of the caller.
 struct listed_inline_elements {
   static constexpr unsigned send_flags = IBV_SEND_INLINE;
   std::span<const inline_data> pieces;
@@ -124,7 +125,7 @@ struct listed_inline_elements {
   using memory = no_memory;
   [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(pieces.size()); }
-  /// Wraps: ibv_wr_set_inline_data_list(3).
+  /// Sets the bytes in the extended sender. Wraps: ibv_wr_set_inline_data_list(3).
   template <class Sender>
   void build(Sender* sender) const noexcept {
     static_assert(sizeof(Sender) == 0 || elements_are_data_buffers,
@@ -146,10 +147,10 @@ template <class... Buffers>
 }
 [[nodiscard]] constexpr held_elements<0> hold() noexcept { return {}; }
 
-// A list is a span, and nothing that converts to one: a request that is kept must not refer to a
-// container that was a temporary.
+// A list is a span, and not a type that converts to one: a stored request must not refer to a
+// temporary container.
 
-/// The payload of a request that sends: buffers or inline data, or one list of either.
+/// Returns the payload of a request that sends: buffers or inline data, or one list of either.
 template <class... Arguments>
 [[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
   constexpr bool buffers = (std::convertible_to<const Arguments&, const_buffer> && ...);
@@ -178,7 +179,7 @@ template <class Piece, std::size_t Extent>
   return {list};
 }
 
-/// The payload of a request that brings data: buffers, or one list of buffers, all mutable.
+/// Returns the payload of a request that fills memory: mutable buffers, or one list of them.
 template <class... Arguments>
 [[nodiscard]] constexpr auto scatter(const Arguments&... arguments) noexcept {
   constexpr bool buffers = (std::same_as<Arguments, mutable_buffer> && ...);
@@ -203,7 +204,7 @@ template <class List, class Size>
   return sum;
 }
 
-// The length of a payload, in bytes.
+// Returns the length of a payload in bytes.
 template <std::size_t Count>
 [[nodiscard]] constexpr std::uint64_t length_of(const held_elements<Count>& payload) noexcept {
   if constexpr (Count == 0)

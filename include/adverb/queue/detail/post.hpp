@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Posting: work requests, lowered onto the stack, linked, and handed over with one doorbell.
+// Posting: builds work requests on the stack, links them, and posts them with one doorbell.
 #pragma once
 
 #include <cerrno>
@@ -21,9 +21,9 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// How many requests were accepted by a post that failed. Providers differ: some make `*bad` null
-/// although they failed, and a call that the provider does not have does not write it: then it is
-/// not read, because it may hold no value. Every other failure writes it, as ibv_post_send(3) says.
+/// Returns the number of requests that a failed post accepted. Some providers set `*bad` to null on
+/// failure. A call that the provider does not have leaves it unwritten; it is not read then,
+/// because it may be uninitialised. Every other failure writes it, according to ibv_post_send(3).
 template <class Request>
 [[nodiscard, gnu::cold, gnu::noinline]] std::uint32_t accepted_before(const Request* first,
                                                                       Request* const* bad,
@@ -34,7 +34,7 @@ template <class Request>
   return first == nullptr ? post_result::unknown : accepted;
 }
 
-/// The errno of a post that failed: some providers return it negative, and one returns 0.
+/// Returns the errno of a failed post: some providers return it negative, and one returns 0.
 [[nodiscard]] constexpr int error_of_post(int result) noexcept {
   return result == 0 ? EIO : result < 0 ? -result : result;
 }
@@ -59,23 +59,23 @@ struct receive_queue {
   }
 };
 
-/// Tells a request that it was accepted, as the provider left it, if it wants to know.
+/// Notifies a request, if it needs it, that it was accepted, with the provider's changes.
 template <class Request, class Native>
 constexpr void tell_accepted(const Request& request, const Native& native, bool accepted) noexcept {
   if constexpr (requires { request.accepted(native); })
     if (accepted) request.accepted(native);
 }
 
-// Posting is always inlined, or what is known of the requests would be written into memory, to be
-// read back by a function.
+// Posting is always inlined. Otherwise the known request values would be written to memory and read
+// back by a function.
 // See docs/decisions.md, "Posting is always inlined".
 
-/// Hands over requests that are linked, `count` of them, with one doorbell.
+/// Posts a chain of `count` requests with one doorbell.
 ///
-/// Only a later request can be refused by a call that returns 0 (siw's, which returns what its
-/// doorbell returned): where there is just one, `bad` says nothing, unless the post failed. Where
-/// that may leave it unwritten, one request was not accepted, and of several it is unknown how many
-/// were.
+/// If the call returns 0, only a later request can have been refused (siw's call returns the result
+/// of its doorbell). So for a single request `bad` has no meaning unless the post failed. If the
+/// failed call may leave `bad` unwritten, a single request counts as refused, and for several
+/// requests the number of accepted ones is unknown.
 // See docs/decisions.md, "A single post checks the return value only".
 template <class Queue, bool JustOne>
 [[nodiscard, gnu::always_inline]] inline post_result post_chain(
@@ -91,8 +91,7 @@ template <class Queue, bool JustOne>
   const int result = Queue::post(object, first, &bad);
   if (result != 0 || (!JustOne && bad != nullptr)) [[unlikely]] {
     const int error = error_of_post(result);
-    // Clang does not see it, and would look at what became of the post once more where it
-    // succeeded.
+    // Clang does not infer this, and would test the result of a successful post once more.
     if (error == 0) __builtin_unreachable();
     return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
             Queue::kind};
@@ -104,8 +103,8 @@ template <class Queue, std::size_t... Index, class... Requests>
 [[nodiscard, gnu::always_inline]] inline post_result post_to(typename Queue::object_type* object,
                                                              std::index_sequence<Index...>,
                                                              const Requests&... requests) noexcept {
-  // The device reads the elements from copies: so the requests themselves never have to be in
-  // memory, and this is as short as the C that it stands for.
+  // The device reads copies of the elements. So the requests themselves never have to be in memory,
+  // and the code is as short as the C that it replaces.
   // See docs/decisions.md, "A post copies the elements of its requests".
   constexpr std::size_t count = sizeof...(Requests);
   typename Queue::native_request native[count];
@@ -127,7 +126,7 @@ template <class Queue, class Prepared>
   });
 }
 
-/// Posts requests, or what was prepared.
+/// Posts requests, or prepared ones.
 template <class Queue, class... Posted>
 [[nodiscard, gnu::always_inline]] inline post_result post_either(
     typename Queue::object_type* object, const Posted&... posted) noexcept {
@@ -147,7 +146,7 @@ template <class Queue, class... Posted>
     return {object, EINVAL, 0, Queue::kind};
 }
 
-/// Posts receives to a queue that has nothing else.
+/// Posts receives to a queue that accepts only receives.
 template <class Queue, class... Requests>
 [[nodiscard, gnu::always_inline]] inline post_result post_receives_to(
     typename Queue::object_type* object, const Requests&... requests) noexcept {

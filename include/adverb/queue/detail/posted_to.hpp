@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The queues that something can be posted to, and their names in messages.
+// The queues to which requests can be posted, and their names in messages.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The queues that something can be posted to.
+/// The queues to which requests can be posted.
 enum class posted_to : std::uint32_t {
   send_queue,
   extended_send_queue,
@@ -21,8 +21,8 @@ enum class posted_to : std::uint32_t {
   work_queue,
   tag_list,
   send_window,
-  /// Such a result has the requests in progress in place of the errno, and the size of the window
-  /// in place of the accepted ones.
+  /// Such a result stores the requests in progress in place of the errno, and the size of the
+  /// window in place of the accepted requests.
   full_send_window,
 };
 inline constexpr unsigned posted_to_bits = 3;

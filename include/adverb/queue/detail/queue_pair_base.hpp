@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be done with a queue pair.
+// The operations on a queue pair.
 #pragma once
 
 #include <concepts>
@@ -25,7 +25,7 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// What can be done with a queue pair in a state, whether it is owned or referred to.
+/// Operations on a queue pair in one state, owned or referenced.
 template <transport Transport, qp_state State>
 class queue_pair_base : public handle_base<ibv_qp> {
  public:
@@ -43,12 +43,12 @@ class queue_pair_base : public handle_base<ibv_qp> {
   }
   [[nodiscard]] completion_queue_ref send_cq() const noexcept { return native_handle()->send_cq; }
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return native_handle()->recv_cq; }
-  /// Where its receives are taken from, or empty when it has a receive queue of its own.
+  /// Returns the shared receive queue, or an empty reference if it has a receive queue of its own.
   [[nodiscard]] reference<ibv_srq> srq() const noexcept { return native_handle()->srq; }
-  /// The pointer that it was made with.
+  /// Returns the pointer that was passed at creation.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->qp_context; }
 
-  /// The state that the device has it in, and everything that was set. Wraps: ibv_query_qp(3).
+  /// Returns the state and attributes of the queue pair in the device. Wraps: ibv_query_qp(3).
   [[nodiscard]] queue_pair_attributes query(on_failure policy = throwing{}) const {
     constexpr int everything = (IBV_QP_DEST_QPN << 1) - 1;
     ibv_qp_attr attributes{};
@@ -59,22 +59,23 @@ class queue_pair_base : public handle_base<ibv_qp> {
     return queue_pair_attributes{attributes, initial};
   }
 
-  /// How fast the pair may send. Wraps: ibv_modify_qp_rate_limit(3).
+  /// Limits the send rate of the queue pair. Wraps: ibv_modify_qp_rate_limit(3).
   void limit_rate(const rate_limit& limit, on_failure policy = throwing{}) const {
     ibv_qp_rate_limit_attr native = limit.native();
     call(policy, "ibv_modify_qp_rate_limit",
          [&](ibv_qp* pair) { return ibv_modify_qp_rate_limit(pair, &native); });
   }
 
-  /// The enhancements that this side supports, or, once set, uses. Wraps: ibv_query_ece(3).
+  /// Returns the enhancements (ECE) that this side supports or, once set, uses.
+  /// Wraps: ibv_query_ece(3).
   [[nodiscard]] ece query_ece(on_failure policy = throwing{}) const {
     ibv_ece native{};
     if (!call(policy, "ibv_query_ece", [&](ibv_qp* pair) { return ibv_query_ece(pair, &native); }))
       return {};
     return {native.vendor_id, native.options};
   }
-  /// Says which enhancements to use, and returns those of them that the provider accepted. Before
-  /// RTR. Wraps: ibv_set_ece(3).
+  /// Sets the enhancements (ECE) to use, and returns those that the provider accepted. Before RTR.
+  /// Wraps: ibv_set_ece(3).
   ece set_ece(const ece& chosen, on_failure policy = throwing{}) const {
     ibv_ece native{chosen.vendor_id, chosen.options, 0};
     if (!call(policy, "ibv_set_ece", [&](ibv_qp* pair) { return ibv_set_ece(pair, &native); }))
@@ -82,8 +83,8 @@ class queue_pair_base : public handle_base<ibv_qp> {
     return {native.vendor_id, native.options};
   }
 
-  /// Whether the bytes of one such operation arrive here in their order, so that a program may poll
-  /// for the last one instead of for the completion. False for an empty pair.
+  /// Returns true if the bytes of one such operation arrive here in order, so that a program may
+  /// poll for the last byte instead of the completion. Returns false for an empty queue pair.
   /// Wraps: ibv_query_qp_data_in_order(3).
   [[nodiscard]] bool has_data_in_order(in_order_operation data) const noexcept {
     ibv_qp* const pair = native_handle();
@@ -91,25 +92,26 @@ class queue_pair_base : public handle_base<ibv_qp> {
            ibv_query_qp_data_in_order(pair, static_cast<ibv_wr_opcode>(data), 0) != 0;
   }
 
-  /// Posts work requests, all sends or all receives, in their order and with one doorbell.
-  /// Allocates nothing and takes no lock of its own; posts to one queue of a pair from several
-  /// threads are serialised by the provider. A pair that is empty (moved from) ends the program
+  /// Posts work requests, all sends or all receives, in order and with one doorbell. Does not
+  /// allocate and takes no lock of its own; the provider serialises posts from several threads to
+  /// one queue of a queue pair. Terminates the program if the queue pair is empty (moved from)
   /// (ADVERB_HARDENING_FAST). Wraps: ibv_post_send(3), ibv_post_recv(3).
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     return detail::post<Transport, State>(native_handle(), requests...);
   }
 
-  /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, in
-  /// place of what it was bound to before. What it returns has the new key: a send that is posted
-  /// behind it may take that to the peer, anything else has to wait for the completion. See
-  /// `memory_window::restore_key` for when it completes with an error.
+  /// Posts the binding of a window of type 1 to `length` bytes of the region from `offset`, which
+  /// replaces its previous binding. The returned binding has the new key. A send posted after this
+  /// call may carry the key to the peer; any other use must wait for the completion. If that is an
+  /// error, see `memory_window::restore_key`.
   ///
-  /// Reports EACCES when the region was not registered with window_bind, or lacks local_write and
-  /// the window is to grant writing; EPERM when pair, window and region are not of one protection
-  /// domain; ERANGE for bytes outside the region; EINVAL for no bytes, for a zero_based region, and
-  /// for an address that atomics cannot use; and what the provider has against it, a full queue for
-  /// instance. Wraps: ibv_bind_mw(3).
+  /// Fails with EACCES if the region was not registered with window_bind, or if the window is to
+  /// grant writing and the region lacks local_write. Fails with EPERM if queue pair, window and
+  /// region are not of one protection domain. Fails with ERANGE if bytes are outside the region.
+  /// Fails with EINVAL if `length` is zero, the region is zero_based, or atomics cannot use the
+  /// address. Fails with the provider's error otherwise, for example if the queue is full.
+  /// Wraps: ibv_bind_mw(3).
   template <class T = std::byte,
             access_rights Rights = access_right::remote_read | access_right::remote_write,
             window_type Type>
@@ -128,8 +130,8 @@ class queue_pair_base : public handle_base<ibv_qp> {
         window.native_handle(), options, policy);
   }
 
-  /// Posts the unbinding of a window of type 1: when it has completed, peers have no more access
-  /// through it. The region of the binding has to be there still. Wraps: ibv_bind_mw(3).
+  /// Posts the unbinding of a window of type 1. Peers lose access through it once it has completed.
+  /// The region of the binding must still exist. Wraps: ibv_bind_mw(3).
   template <window_type Type, class T, access_rights Rights>
   void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
               on_failure policy = throwing{}) const {
@@ -142,8 +144,8 @@ class queue_pair_base : public handle_base<ibv_qp> {
     detail::unbind_by_call(pair, binding.native_window(), binding.native(), options, policy);
   }
 
-  /// The extended way to send, for a pair that was made with these operations. Reports EOPNOTSUPP
-  /// for one that was not: `post` is always there.
+  /// Returns the extended sender of the queue pair. Fails with EOPNOTSUPP if the queue pair was not
+  /// created with these operations; `post` is always available.
   template <send_operations Operations = basic_operations(Transport)>
   [[nodiscard]] extended_sender<Transport, Operations> extended(
       on_failure policy = throwing{}) const {
@@ -154,14 +156,14 @@ class queue_pair_base : public handle_base<ibv_qp> {
     return {adopt, native_handle(), policy};
   }
 
-  /// Calls the function with the extended sender, if the pair was made with these operations, and
-  /// with a reference to the pair, whose `post` is classic, if it was not; returns what that
-  /// returns. Both are as cheap as the pointer:
+  /// Calls the function with the extended sender, or with a reference to the queue pair, whose
+  /// `post` is classic, if it was not created with these operations. Returns the function's result.
+  /// Both arguments are as cheap as a pointer:
   ///
   ///     pair.with_sender([&](auto sender) { sender.post(send(buffer)).check(); });
   ///
-  /// The pair is asked each time: call it around a loop, not inside it. For pairs made with
-  /// `fall_back_to_classic`. Wraps: ibv_qp_to_qp_ex(3).
+  /// Each call tests the queue pair: call it around a loop, not inside it. For queue pairs created
+  /// with `fall_back_to_classic`. Wraps: ibv_qp_to_qp_ex(3).
   template <send_operations Operations = basic_operations(Transport), class Function>
   decltype(auto) with_sender(Function&& function) const {
     using extended_type = extended_sender<Transport, Operations>;
@@ -175,7 +177,7 @@ class queue_pair_base : public handle_base<ibv_qp> {
   }
 
  private:
-  /// Calls what returns 0 or an errno. True on success.
+  /// Calls a function that returns 0 or an errno. Returns true on success.
   template <std::invocable<ibv_qp*> Call>
   bool call(on_failure policy, std::string_view verb, const Call& function) const {
     ibv_qp* const pair = native_handle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the objects that have queues are destroyed and named, and what they stand on.
+// The traits of objects with queues: their destruction, their names and their parents.
 #pragma once
 
 #include <string_view>
@@ -16,13 +16,13 @@ struct queue_pair_traits {
   static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
   template <class Function>
   static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
-    // An XRC target has none of the others.
+    // An XRC target has no other parents.
     if (is_xrc_target(pair)) function(pair->context);
     function(pair->pd);
     function(pair->send_cq);
     if (pair->recv_cq != pair->send_cq) function(pair->recv_cq);
     function(pair->srq);
-    // What its C struct does not name: an XRC domain, or an indirection table.
+    // The parents that its C struct does not name: an XRC domain, or an indirection table.
     for (const void* parent : lifetime_registry::instance().noted_parents_of(pair))
       function(parent);
   }
@@ -36,7 +36,7 @@ struct queue_pair_traits {
   }
 };
 
-/// One that is in whatever state.
+/// A queue pair in an unknown state.
 using owned_queue_pair = owner<handle_base<ibv_qp>, queue_pair_traits>;
 
 struct shared_receive_queue_traits {
@@ -52,8 +52,8 @@ struct shared_receive_queue_traits {
   }
 };
 
-/// A shared receive queue that completes on its own: its C struct names neither the completion
-/// queue nor the XRC domain, so they are noted when it is made.
+/// The traits of a shared receive queue with its own completion queue. Its C struct names neither
+/// the completion queue nor the XRC domain, so creation records both.
 struct srq_with_cq_traits : shared_receive_queue_traits {
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
   template <class Function>
@@ -63,7 +63,7 @@ struct srq_with_cq_traits : shared_receive_queue_traits {
       function(parent);
   }
 
-  /// Whether it was made, by adverb, for XRC.
+  /// Returns true if adverb created the queue for XRC.
   static bool has_xrc_domain(const ibv_srq* queue) noexcept {
     const auto parents = lifetime_registry::instance().noted_parents_of(queue);
     return parents.size() == 2 && parents[1] != nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The arithmetic of a send window: which request is to be signaled, and how many are in progress.
+// The arithmetic of a send window: which requests to signal, and how many are in progress.
 #pragma once
 
 #include <bit>
@@ -11,19 +11,20 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Requests are posted in stretches. The last request of a stretch is signaled, and its completion
-/// gives back a credit for each request of the stretch. A stretch takes the credits for its planned
-/// length when it begins: that is `every_`, or less when fewer credits are free. So the request
-/// that takes the last credit is signaled, and a full window has a completion to come.
+/// Counts the credits of a send window. Requests are posted in stretches. The last request of a
+/// stretch is signaled, and its completion returns a credit for each request of the stretch. A
+/// stretch takes the credits for its planned length when it begins: `every_`, or fewer if fewer are
+/// free. So the request that takes the last credit is signaled, and a full window has a completion
+/// to come.
 ///
 /// Each of the `size_` credits is free, or belongs to a request that may still be posted in this
-/// stretch (`left_`), or to one in progress.
+/// stretch (`left_`), or to a request in progress.
 class send_credits {
  public:
-  /// For no request.
+  /// Constructs an object without credits.
   send_credits() noexcept = default;
-  /// For `size` requests, of which every `signal_every`-th is signaled. With `all_complete` each
-  /// request completes, whatever it asks for.
+  /// Constructs the credits for `size` requests, of which every `signal_every`-th is signaled. With
+  /// `all_complete` every request completes, signaled or not.
   send_credits(std::uint32_t size, std::uint32_t signal_every, bool all_complete)
       : free_{size},
         size_{size},
@@ -38,29 +39,29 @@ class send_credits {
   [[nodiscard]] std::uint32_t signal_every() const noexcept { return every_; }
   [[nodiscard]] std::uint32_t available() const noexcept { return free_ + left_; }
   [[nodiscard]] std::uint32_t outstanding() const noexcept { return size_ - available(); }
-  /// How many of the last requests complete only with a later one.
+  /// Returns how many of the last requests have no completion of their own.
   [[nodiscard]] std::uint32_t unsignaled() const noexcept {
     return broken_ ? 0 : posted_in_stretch();
   }
-  /// Whether the counts have become upper bounds.
+  /// Returns true if the counts are upper bounds.
   [[nodiscard]] bool broken() const noexcept { return broken_; }
 
-  /// Whether a completion is to come that gives back credits.
+  /// Returns true if a completion is to come that returns credits.
   [[nodiscard]] bool makes_room() const noexcept {
     return broken_ ? outstanding() != 0 : head_ != tail_;
   }
 
-  /// Whether none of the next `count` requests ends the stretch.
+  /// Returns true if none of the next `count` requests ends the stretch.
   [[nodiscard]] bool stays_in_stretch(std::size_t count) noexcept {
     return left_ > count || (length_ < every_ && prolong() > count);
   }
-  /// Counts requests that stay in the stretch and are not signaled, after they were accepted.
+  /// Counts accepted requests that are not signaled and stay in the stretch.
   void count_unsignaled(std::size_t count) noexcept { left_ -= static_cast<std::uint32_t>(count); }
 
   [[nodiscard]] bool fits(std::size_t count) const noexcept { return count <= available(); }
 
-  /// Whether the last request of a chain for which there is room has to be signaled. `asked` says
-  /// of each request whether it is to be.
+  /// Returns true if the last request of a chain must be signaled. The chain must fit. `asked`
+  /// holds for each request whether it asks for a signal.
   template <class Flags>
   [[nodiscard]] bool is_last_due(const Flags& asked) const noexcept {
     std::uint32_t count = 0;
@@ -74,7 +75,7 @@ class send_credits {
     return is_signaled || since >= every_ || count == available();
   }
 
-  /// Counts a request that was accepted.
+  /// Counts an accepted request.
   void count(bool is_signaled) noexcept {
     if (left_ != 0) {
       --left_;
@@ -85,10 +86,11 @@ class send_credits {
     if (is_signaled || all_complete_) end_stretch();
   }
 
-  /// It is unknown what the device has: what is counted is an upper bound from now on.
+  /// Marks the counts as upper bounds, because the number of accepted requests is unknown.
   void set_broken() noexcept { broken_ = true; }
 
-  /// A signaled request has succeeded, and with it its stretch. False when none is in progress.
+  /// Counts the success of a signaled request and its stretch. Returns false if none is in
+  /// progress.
   [[nodiscard]] bool succeeded() noexcept {
     if (head_ == tail_) [[unlikely]]
       return false;
@@ -96,9 +98,9 @@ class send_credits {
     return true;
   }
 
-  /// A request has failed or was flushed, signaled or not. Those before it may have succeeded
-  /// without a completion, so that from now on there are at most so many. False when none is in
-  /// progress.
+  /// Counts a request that failed or was flushed, signaled or not. Earlier requests may have
+  /// succeeded without a completion, so the counts become upper bounds. Returns false if no request
+  /// is in progress.
   [[nodiscard]] bool failed() noexcept {
     if (outstanding() == 0) return false;
     broken_ = true;
@@ -110,7 +112,7 @@ class send_credits {
     return true;
   }
 
-  /// Nothing is in progress any more.
+  /// Resets the counts: no request is in progress.
   void restart() noexcept {
     free_ = size_;
     tail_ = head_;
@@ -132,7 +134,7 @@ class send_credits {
     begin_stretch();
   }
 
-  /// Gives the stretch the length that it could not have when it began. Returns what is left of it.
+  /// Extends a stretch that was short of credits when it began, and returns its remainder.
   std::uint32_t prolong() noexcept {
     const std::uint32_t missing = every_ - length_;
     const std::uint32_t more = free_ < missing ? free_ : missing;
@@ -141,15 +143,15 @@ class send_credits {
     return left_ += more;
   }
 
-  // Of the stretch that has not ended.
+  // The current stretch.
   std::uint32_t left_ = 0;
   std::uint32_t length_ = 0;
 
   std::uint32_t free_ = 0;
   std::uint32_t size_ = 0;
   std::uint32_t every_ = 0;
-  // The lengths of the stretches that have ended and not completed, the oldest at `tail_`: a ring
-  // with room for all requests.
+  // The lengths of the ended stretches that have not completed, the oldest at `tail_`: a ring with
+  // room for all requests.
   std::uint32_t head_ = 0;
   std::uint32_t tail_ = 0;
   std::uint32_t mask_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the shared receive queues that have a completion queue of their own are made.
+// Creates the shared receive queues that have a completion queue of their own.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,8 +11,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Makes one, as `native` says, and notes the parents that its C struct does not name. `explain`
-/// adds why it could not be made to a problem_list.
+/// Creates a queue according to `native`, and records the parents that its C struct does not name.
+/// `explain` adds to a problem_list why it could not be created.
 template <class Queue, class Explain, class... Parents>
 [[nodiscard]] Queue make_completing(on_failure policy, ibv_srq_init_attr_ex native,
                                     const Explain& explain, protection_domain_ref domain,

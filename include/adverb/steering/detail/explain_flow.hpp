@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a flow rule was refused, as far as can be seen.
+// Explains why a flow rule was refused, as far as the cause is visible.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The specifications that Linux takes in one rule.
+/// The maximum number of specifications in one rule on Linux.
 inline constexpr unsigned max_flow_specifications = 10;
 
 /// Calls `function` with the type of each specification and its bytes.
@@ -74,7 +74,7 @@ inline void add_flow_problems(problem_list& problems, const ibv_qp* pair,
   problems.add(sentence_of(order_problem_of(types.data(), count)));
 }
 
-/// Says why a flow could not be made.
+/// Explains why a flow could not be created.
 inline void explain_flow(failure_description& description, const ibv_qp* pair,
                          const ibv_flow_attr* rule, const lowering_notes& notes) {
   const std::error_code& code = description.code();
@@ -91,7 +91,7 @@ inline void explain_flow(failure_description& description, const ibv_qp* pair,
     const bool steers = context_ref{pair->context}.query_device(unknown).capabilities().contains(
         device_capability::flow_steering);
     if (is_unsupported(code)) {
-      // A device without flow steering is explained elsewhere.
+      // Another function explains a device without flow steering.
       if (steers)
         writer.put("the device steers flows, but lacks one of these matches, actions or flags");
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the specifications of a flow rule are laid out for the C API.
+// The layout of flow rule specifications for the C API.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// What was noticed while the fields were lowered.
+/// The findings during the conversion of the fields.
 struct lowering_notes {
-  /// The first field whose value or mask has more bits than it has; none when empty.
+  /// The name of the first field whose value or mask exceeds its width; empty if none does.
   std::string_view too_large{};
-  /// That value or mask, and which of them it is.
+  /// That value or mask, and which of the two it is.
   std::uint64_t given = 0;
   bool is_mask = false;
   unsigned bits = 0;
-  /// Whether a field is compared in a part of its bits.
+  /// True if a field is compared only in some of its bits.
   bool partial = false;
 
   void add_too_large(std::string_view field, std::uint64_t number, bool of_mask,
@@ -36,13 +36,13 @@ struct lowering_notes {
   }
 };
 
-/// Puts a number into a word in network byte order, beginning `shift` bits from its low end.
+/// Writes a number into a word in network byte order, starting `shift` bits from its low end.
 template <class Word>
 void place(Word& word, std::uint64_t number, unsigned shift) noexcept {
   word = static_cast<Word>(word | swap_network_order(static_cast<Word>(number << shift)));
 }
 
-/// "vlan_id is 4096, which does not fit into its 12 bits"; nothing when every value fits.
+/// Returns "vlan_id is 4096, which does not fit into its 12 bits", or nothing if every value fits.
 [[nodiscard]] inline static_string<160> range_problem(const lowering_notes& notes) noexcept {
   return static_string<160>{[&](text_writer& writer) {
     if (notes.too_large.empty()) return;
@@ -68,7 +68,7 @@ class filter_writer {
     return *this;
   }
 
-  /// A number, or a part of one that begins `shift` bits from its low end.
+  /// Writes a number, or a part of a member that starts `shift` bits from its low end.
   template <class Member, class T, unsigned Bits>
   filter_writer& number(std::string_view name, Member Filter::* member,
                         const match_field<T, Bits>& field, unsigned shift = 0) noexcept {
@@ -88,7 +88,7 @@ class filter_writer {
   lowering_notes& notes_;
 };
 
-/// How a specification becomes a struct of the C API: `native_type`, `type`, and `fill`.
+/// Converts a specification to a C API struct: `native_type`, `type`, and `fill`.
 template <class Specification>
 struct lowering;
 
@@ -253,11 +253,11 @@ struct lowering<action_count> {
   }
 };
 
-/// Something that a rule can be made of.
+/// A type that a rule can contain.
 template <class T>
 concept flow_specification_type = requires { typename lowering<T>::native_type; };
 
-/// The struct of the C API for a specification, every other byte of it zero.
+/// Returns the C API struct of a specification, with all other bytes zero.
 template <flow_specification_type Specification>
 [[nodiscard]] auto lower(const Specification& specification, lowering_notes& notes) noexcept {
   using rules = lowering<Specification>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// In which order the specifications of a flow rule may stand.
+// The permitted order of the specifications of a flow rule.
 #pragma once
 
 #include <cstddef>
@@ -31,10 +31,10 @@ enum class order_problem : std::uint8_t {
   return {};
 }
 
-/// The kinds of headers that stand in a fixed order, by how deep in a packet.
+/// The headers with a fixed order, by their depth in a packet.
 enum class header : std::uint8_t { none, ethernet, network, security, transport, tunnel };
 
-/// The kind of a specification; none for what can stand anywhere: MPLS, and actions.
+/// Returns the kind of a specification; none for those without a fixed place: MPLS and actions.
 [[nodiscard]] constexpr header header_of(unsigned type) noexcept {
   switch (type & ~unsigned{IBV_FLOW_SPEC_INNER}) {
     case IBV_FLOW_SPEC_ETH: return header::ethernet;
@@ -54,7 +54,7 @@ enum class header : std::uint8_t { none, ethernet, network, security, transport,
   return (type & unsigned{IBV_FLOW_SPEC_INNER}) != 0;
 }
 
-/// Whether a header cannot stand before another. ESP may stand in UDP, and UDP or TCP in ESP.
+/// Returns true if a header cannot precede another. ESP may be in UDP, and UDP or TCP in ESP.
 [[nodiscard]] constexpr bool is_deeper(header before, header after) noexcept {
   return before > after && !(before == header::transport && after == header::security);
 }
@@ -63,7 +63,7 @@ enum class header : std::uint8_t { none, ethernet, network, security, transport,
   return type == IBV_FLOW_SPEC_ACTION_TAG || type == IBV_FLOW_SPEC_ACTION_DROP;
 }
 
-/// The first thing that is wrong with the order of so many types.
+/// Returns the first problem with the order of `count` types.
 [[nodiscard]] constexpr order_problem order_problem_of(const unsigned* types,
                                                        std::size_t count) noexcept {
   for (std::size_t later = 0; later < count; ++later) {
