@@ -174,9 +174,8 @@ class [[nodiscard]] connection {
     const auto ended_by = [&](const event& happened) {
       note(happened);
       const bool well = happened.type() == event_type::disconnected && happened.status() == 0;
-      if (!well && happened.type() != event_type::address_change &&
-          happened.type() != event_type::timewait_exit)
-        session_.report_event(happened, verb, policy);
+      if (!well && !detail::ends_nothing(happened))
+        detail::report_event(session_.id, happened, verb, policy);
       return well;
     };
     static_cast<void>(session_.wait(limit, verb, policy,
@@ -187,7 +186,7 @@ class [[nodiscard]] connection {
   /// iWARP the kernel does it, and `disconnect` does it for librdmacm's own queue pairs.
   /// Wraps: ibv_modify_qp(3).
   void flush(on_failure policy = throwing{}) {
-    check_owns_pair();
+    detail::check_owns_pair<connection, Owner>();
     pair_.flush(policy);
   }
 
@@ -221,7 +220,7 @@ class [[nodiscard]] connection {
   /// Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
-    check_owns_pair();
+    detail::check_owns_pair<connection, Owner>();
     auto fresh = pair_.take(policy);
     if (!policy.failed()) *this = {};
     return fresh;
@@ -247,11 +246,6 @@ class [[nodiscard]] connection {
         private_data_{data},
         parameters_{parameters},
         has_ended_{over} {}
-
-  static constexpr void check_owns_pair() noexcept {
-    static_assert(Owner == pair_owner::program,
-                  "librdmacm made the queue pair: this is for one that use_queue_pair() took");
-  }
 
   detail::cm_session session_;
   [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;

@@ -107,10 +107,8 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] connection<Transport, Owner> accept(const connection_parameters& options = {},
                                                     timeout limit = detail::seconds{10},
                                                     on_failure policy = throwing{}) {
-    check_before_accept();
     return session_.take_step(
-        limit, accepting.verb, policy,
-        [&] { pair_.accept(session_.id, options, parameters_, policy); },
+        limit, accepting.verb, policy, [&] { start_accept(options, policy); },
         [&] { return finish(policy); });
   }
   /// Starts `accept` without blocking. Wraps: rdma_accept(3), rdma_init_qp_attr(3),
@@ -139,7 +137,7 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] connection<Transport, Owner> finish(event& happened,
                                                     on_failure policy = throwing{}) {
     check_before_accept();
-    if (!session_.is_about(happened, accepting.verb, policy)) return {};
+    if (!detail::is_about(session_.id, happened, accepting.verb, policy)) return {};
     const bool ended = session_.is_ended_by(happened, accepting, policy, [](const event&) {});
     const bool over = happened.type() == event_type::disconnected;
     happened.acknowledge();
@@ -197,8 +195,7 @@ class [[nodiscard]] connection_request {
   /// receives. Empties the request on success. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
-    static_assert(Owner == pair_owner::program,
-                  "librdmacm made the queue pair: this is for one that use_queue_pair() took");
+    detail::check_owns_pair<connection_request, Owner>();
     auto fresh = pair_.take(policy);
     if (!policy.failed()) session_ = {};
     return fresh;

@@ -31,27 +31,22 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// Selects the steps that have `finish`, and its return type.
 template <transport Transport, cm::step Step, cm::pair_owner Owner>
 struct connector_step {
-  static constexpr bool waits = false;
   using finished = bool;
 };
 template <transport Transport, cm::pair_owner Owner>
 struct connector_step<Transport, cm::step::start, Owner> {
-  static constexpr bool waits = true;
   using finished = cm::connector<Transport, cm::step::address_resolved>;
 };
 template <transport Transport, cm::pair_owner Owner>
 struct connector_step<Transport, cm::step::address_resolved, Owner> {
-  static constexpr bool waits = true;
   using finished = cm::connector<Transport, cm::step::route_resolved>;
 };
 template <cm::pair_owner Owner>
 struct connector_step<transport::ud, cm::step::route_resolved, Owner> {
-  static constexpr bool waits = true;
   using finished = cm::datagram_peer;
 };
 template <transport Transport, cm::pair_owner Owner>
 struct connector_step<Transport, cm::step::ready, Owner> {
-  static constexpr bool waits = true;
   using finished = cm::connection<Transport, Owner>;
 };
 
@@ -107,8 +102,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 ///     cm::connection<transport::rc, cm::pair_owner::program> connection = ready.connect();
 template <transport Transport, step Step, pair_owner Owner>
 class [[nodiscard]] connector {
-  using next = detail::connector_step<Transport, Step, Owner>;
-  using finished = typename next::finished;
+  using finished = typename detail::connector_step<Transport, Step, Owner>::finished;
 
  public:
   /// Creates an empty connector.
@@ -171,19 +165,18 @@ class [[nodiscard]] connector {
   [[nodiscard]] connector<Transport, step::address_resolved> resolve_address(
       const socket_address& to, const resolve_options& options = {},
       on_failure policy = throwing{}) {
-    check_before_address();
     if (session_.under_way && session_.id.peer_address() != to) {
-      session_.report(EALREADY, verb, policy, "another address is still being resolved");
+      detail::report_on(session_.id, EALREADY, verb, policy,
+                        "another address is still being resolved");
       return {};
     }
     return wait_for<connector<Transport, step::address_resolved>>(
-        options.timeout + margin, policy,
-        [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
+        options.timeout + margin, policy, [&] { start_resolve_address(to, options, policy); });
   }
   /// Starts `resolve_address` without blocking. Wraps: rdma_resolve_addr(3).
   void start_resolve_address(const socket_address& to, const resolve_options& options = {},
                              on_failure policy = throwing{}) {
-    check_before_address();
+    static_assert(Step == step::start, "the address is resolved already");
     session_.start(verb, policy,
                    [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
   }
@@ -191,13 +184,13 @@ class [[nodiscard]] connector {
   /// Resolves the route to the address. Wraps: rdma_resolve_route(3).
   [[nodiscard]] connector<Transport, step::route_resolved> resolve_route(
       timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
-    check_before_route();
     return wait_for<connector<Transport, step::route_resolved>>(
-        limit + margin, policy, [&] { session_.id.resolve_route(limit, policy); });
+        limit + margin, policy, [&] { start_resolve_route(limit, policy); });
   }
   /// Starts `resolve_route` without blocking. Wraps: rdma_resolve_route(3).
   void start_resolve_route(timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
-    check_before_route();
+    static_assert(Step == step::address_resolved,
+                  "the route is resolved after the address, once: resolve_address() first");
     session_.start(verb, policy, [&] { session_.id.resolve_route(limit, policy); });
   }
 
@@ -245,7 +238,7 @@ class [[nodiscard]] connector {
   /// peer's answer to the queue pair. Only for a queue pair of the program; librdmacm does this for
   /// its own. Wraps: rdma_set_local_ece(3).
   void offer_ece(const ece& offered, on_failure policy = throwing{}) {
-    check_owns_pair();
+    detail::check_owns_pair<connector, Owner>();
     pair_.offer_ece(session_.id, offered, policy);
   }
 
@@ -254,17 +247,17 @@ class [[nodiscard]] connector {
   [[nodiscard]] datagram_peer resolve_peer(protection_domain_ref domain,
                                            const peer_options& options = {},
                                            on_failure policy = throwing{}) {
-    check_before_peer();
-    return wait_for<datagram_peer>(options.timeout, policy, [&] {
-      domain_ = domain;
-      session_.id.connect({.private_data = options.private_data}, policy);
-    });
+    return wait_for<datagram_peer>(options.timeout, policy,
+                                   [&] { start_resolve_peer(domain, options, policy); });
   }
   /// Starts `resolve_peer` without blocking. Ignores the time limit in the options. The domain must
   /// outlive the step. Wraps: rdma_connect(3).
   void start_resolve_peer(protection_domain_ref domain, const peer_options& options = {},
                           on_failure policy = throwing{}) {
-    check_before_peer();
+    static_assert(Transport == transport::ud,
+                  "only datagrams (UD) go to a peer without a connection: connect()");
+    static_assert(Transport != transport::ud || Step == step::route_resolved,
+                  "a peer is asked once the route is resolved: resolve_route() first");
     session_.start(verb, policy, [&] {
       domain_ = domain;
       session_.id.connect({.private_data = options.private_data}, policy);
@@ -279,14 +272,17 @@ class [[nodiscard]] connector {
   [[nodiscard]] connection<Transport, Owner> connect(const connection_parameters& options = {},
                                                      timeout limit = detail::seconds{10},
                                                      on_failure policy = throwing{}) {
-    check_before_connect();
     if (answer_) return establish(policy);
-    return wait_for<connection<Transport, Owner>>(
-        limit, policy, [&] { pair_.connect(session_.id, options, policy); });
+    return wait_for<connection<Transport, Owner>>(limit, policy,
+                                                  [&] { start_connect(options, policy); });
   }
   /// Starts `connect` without blocking. Wraps: rdma_connect(3).
   void start_connect(const connection_parameters& options = {}, on_failure policy = throwing{}) {
-    check_before_connect();
+    static_assert(
+        Transport != transport::ud,
+        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
+    static_assert(Transport == transport::ud || Step == step::ready,
+                  "a connection needs a queue pair: create_queue_pair() first");
     session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
 
@@ -300,7 +296,8 @@ class [[nodiscard]] connector {
   /// ETIMEDOUT. Fails with EINVAL if no step was started, or if the channel is shared.
   /// Wraps: rdma_get_cm_event(3).
   [[nodiscard]] finished finish(on_failure policy = throwing{}) {
-    static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
+    static_assert(!std::is_same_v<finished, bool>,
+                  "no step of this connector blocks: create_queue_pair() is the next");
     if constexpr (Step == step::ready)
       if (answer_) return establish(policy);
     if (!session_.is_started(verb, policy)) return {};
@@ -310,26 +307,29 @@ class [[nodiscard]] connector {
   /// Passes an event of a shared channel to the started step, and acknowledges it. Fails with
   /// EINVAL if the event is about another identifier.
   [[nodiscard]] finished finish(event& happened, on_failure policy = throwing{}) {
-    static_assert(next::waits, "no step of this connector blocks: create_queue_pair() is the next");
-    if (!session_.is_about(happened, verb, policy)) return {};
+    static_assert(!std::is_same_v<finished, bool>,
+                  "no step of this connector blocks: create_queue_pair() is the next");
+    if (!detail::is_about(session_.id, happened, verb, policy)) return {};
     const bool ended =
         session_.is_ended_by(happened, {verb, wanted_event()}, policy, [this](const event& failed) {
           if (failed.is_rejection())
             rejection_ = cm::rejection{failed.reason(), failed.private_data()};
         });
-    const cm::private_data data{happened.private_data()};
-    const peer_parameters parameters = happened.parameters();
-    const datagram_parameters there = happened.datagram_parameters();
-    happened.acknowledge();
-    if (!ended) return {};
     if constexpr (Step == step::ready) {
-      answer_ = acceptance{data, parameters};
-      return establish(policy);
+      if (ended)
+        answer_ = acceptance{cm::private_data{happened.private_data()}, happened.parameters()};
+      happened.acknowledge();
+      if (ended) return establish(policy);
     } else if constexpr (std::is_same_v<finished, datagram_peer>) {
-      return {domain_, there, data, policy};
+      const cm::private_data data{happened.private_data()};
+      const datagram_parameters there = happened.datagram_parameters();
+      happened.acknowledge();
+      if (ended) return {domain_, there, data, policy};
     } else {
-      return {std::move(session_)};
+      happened.acknowledge();
+      if (ended) return {std::move(session_)};
     }
+    return {};
   }
 
   /// Returns the peer's reject reason and private data, or nothing unless the peer rejected
@@ -345,7 +345,7 @@ class [[nodiscard]] connector {
   /// receives. Empties the connector on success. Wraps: ibv_modify_qp(3), rdma_destroy_id(3).
   [[nodiscard]] adverb::queue_pair<Transport, qp_state::reset> take_queue_pair(
       on_failure policy = throwing{}) {
-    check_owns_pair();
+    detail::check_owns_pair<connector, Owner>();
     auto fresh = pair_.take(policy);
     if (!policy.failed()) *this = {};
     return fresh;
@@ -382,31 +382,6 @@ class [[nodiscard]] connector {
       return pair_.answer();
     else
       return event_type::established;
-  }
-
-  static constexpr void check_before_address() noexcept {
-    static_assert(Step == step::start, "the address is resolved already");
-  }
-  static constexpr void check_before_route() noexcept {
-    static_assert(Step == step::address_resolved,
-                  "the route is resolved after the address, once: resolve_address() first");
-  }
-  static constexpr void check_before_peer() noexcept {
-    static_assert(Transport == transport::ud,
-                  "only datagrams (UD) go to a peer without a connection: connect()");
-    static_assert(Transport != transport::ud || Step == step::route_resolved,
-                  "a peer is asked once the route is resolved: resolve_route() first");
-  }
-  static constexpr void check_before_connect() noexcept {
-    static_assert(
-        Transport != transport::ud,
-        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
-    static_assert(Transport == transport::ud || Step == step::ready,
-                  "a connection needs a queue pair: create_queue_pair() first");
-  }
-  static constexpr void check_owns_pair() noexcept {
-    static_assert(Owner == pair_owner::program,
-                  "librdmacm made the queue pair: this is for one that use_queue_pair() took");
   }
 
   /// Starts the step unless it is in progress, and waits for its end. `Result` is the return type

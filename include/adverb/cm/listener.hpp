@@ -138,9 +138,7 @@ class [[nodiscard]] listener {
     policy.clear();
     if (happened.type() == event_type::connect_request && happened.status() == 0)
       return connection_request<Transport>::taken(happened, shared_channel(), policy);
-    if (happened.type() != event_type::address_change &&
-        happened.type() != event_type::timewait_exit)
-      session_.report_event(happened, verb, policy);
+    if (!detail::ends_nothing(happened)) detail::report_event(session_.id, happened, verb, policy);
     return {};
   }
 

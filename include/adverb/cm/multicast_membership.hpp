@@ -177,24 +177,13 @@ class [[nodiscard]] multicast_join {
   /// Wraps: rdma_get_cm_event(3).
   [[nodiscard]] multicast_membership finish(on_failure policy = throwing{}) {
     if (!detail::check_present(policy, verb, own_channel_.native_handle())) return {};
-    while (auto happened = own_channel_.next_event(policy)) {
-      auto joined = finish(*happened, policy);
-      if (joined || policy.failed()) return joined;
-    }
-    return {};
+    return detail::take_events(own_channel_, policy,
+                               [&](event& happened) { return finish(happened, policy); });
   }
   /// Passes an event of a shared channel to the join, and acknowledges it. Records an event about
   /// another group of the endpoint.
   [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{}) {
-    if (!detail::check_present(policy, verb, joining_.identifier().native_handle())) return {};
-    if (happened.identifier() != joining_.identifier()) {
-      policy.report(EINVAL, verb, [&](failure_description& description) {
-        detail::on_object<detail::identifier_traits>(joining_.identifier().native_handle())(
-            description);
-        description.explain("the event is about another identifier");
-      });
-      return {};
-    }
+    if (!detail::is_about(joining_.identifier(), happened, verb, policy)) return {};
     policy.clear();
     const bool about_this = happened.join_context() == joining_.state_;
     if (!about_this && happened.type() != event_type::device_removal) {
@@ -203,11 +192,7 @@ class [[nodiscard]] multicast_join {
       return {};
     }
     if (happened.type() != event_type::multicast_join || happened.status() != 0) {
-      policy.report(detail::errno_of(happened), verb, [&](failure_description& description) {
-        detail::on_object<detail::identifier_traits>(joining_.identifier().native_handle())(
-            description);
-        description.explain([&](text_writer& writer) { detail::explain_event(writer, happened); });
-      });
+      detail::report_event(joining_.identifier(), happened, verb, policy);
       happened.acknowledge();
       joining_ = {};
       return {};

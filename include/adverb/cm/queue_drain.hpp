@@ -221,7 +221,7 @@ class [[nodiscard]] queue_drain {
   void report_woken(on_failure policy) const {
     policy.report(ECANCELED, "connection::drain", [&](failure_description& description) {
       detail::on_object<detail::queue_pair_traits>(pair_)(description);
-      description.explain("the descriptor of its time limit became readable");
+      description.explain(detail::woken_by_descriptor);
     });
   }
 

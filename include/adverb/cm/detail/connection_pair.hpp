@@ -15,6 +15,13 @@ namespace adverb::inline ADVERB_ABI::detail {
   return service == transport::ud ? qp_state::rts : qp_state::init;
 }
 
+/// Fails to compile unless the program owns the queue pair of `Holder`.
+template <class Holder, cm::pair_owner Owner>
+constexpr void check_owns_pair() noexcept {
+  static_assert(Owner == cm::pair_owner::program,
+                "librdmacm made the queue pair: this is for one that use_queue_pair() took");
+}
+
 /// Connects the queue pair of a connection, for each owner of it.
 template <transport Transport, cm::pair_owner Owner>
 class connection_pair;

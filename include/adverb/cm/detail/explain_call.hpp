@@ -219,20 +219,19 @@ inline constexpr std::string_view peer_gave_up = "the peer has given the connect
 
 inline void explain_step(text_writer& writer, const failed_call& call) {
   if (call.code != std::errc::invalid_argument) return;
-  const bool needs_request = call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
-                             call.verb == "rdma_reject_ece" || call.verb == "rdma_create_qp" ||
-                             call.verb == "rdma_create_qp_ex";
-  if (needs_request && is_given_up(call.id)) {
-    writer.put(peer_gave_up).put(", or the request was answered already");
-    return;
-  }
+  const auto put_unless_given_up = [&](std::string_view words) {
+    if (is_given_up(call.id))
+      writer.put(peer_gave_up).put(", or the request was answered already");
+    else
+      writer.put(words);
+  };
   if (call.verb == "rdma_resolve_route")
     writer.put("the route was resolved already, or is being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
-    writer.put(call.id->qp == nullptr ? "" : "it has a queue pair already");
+    put_unless_given_up(call.id->qp == nullptr ? "" : "it has a queue pair already");
   else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
            call.verb == "rdma_reject_ece")
-    writer.put("there is no request that is still to be answered");
+    put_unless_given_up("there is no request that is still to be answered");
   else if (call.verb == "rdma_disconnect")
     writer.put("it is not connected");
   else if (call.verb == "rdma_establish")

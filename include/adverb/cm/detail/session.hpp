@@ -24,22 +24,54 @@ struct cm_step {
   }
 };
 
-/// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
-template <class Describe>
-void report_wait(wait_end end, on_failure policy, std::string_view verb, const Describe& describe,
-                 rdma_cm_id* id, timeout limit) {
-  const int code = end == wait_end::late ? ETIMEDOUT : end == wait_end::woken ? ECANCELED : EINTR;
+/// Reports a failure that concerns an identifier.
+inline void report_on(cm::identifier_ref id, int code, std::string_view verb, on_failure policy,
+                      std::string_view why) {
   policy.report(code, verb, [&](failure_description& description) {
-    describe(description);
+    on_object<identifier_traits>(id.native_handle())(description);
+    description.explain(why);
+  });
+}
+
+/// Reports an event of another identifier. Returns true if it is about this one.
+[[nodiscard]] inline bool is_about(cm::identifier_ref id, const cm::event& happened,
+                                   std::string_view verb, on_failure policy) {
+  if (!check_present(policy, verb, id.native_handle())) return false;
+  if (happened.identifier() == id) return true;
+  report_on(id, EINVAL, verb, policy, "the event is about another identifier");
+  return false;
+}
+
+/// Returns true for an event that neither completes nor fails anything.
+[[nodiscard]] inline bool ends_nothing(const cm::event& happened) noexcept {
+  return happened.type() == cm::event_type::address_change ||
+         happened.type() == cm::event_type::timewait_exit;
+}
+
+/// Reports an event as the failure of `verb`.
+inline void report_event(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
+                         on_failure policy) {
+  policy.report(errno_of(happened), verb, [&](failure_description& description) {
+    on_object<identifier_traits>(id.native_handle())(description);
     description.explain([&](text_writer& writer) {
-      if (end == wait_end::late)
-        explain_silence(writer, verb, id, limit);
-      else if (end == wait_end::woken)
-        writer.put("the descriptor of its time limit became readable");
+      // A peer that requested the connection does not reject it; it is gone.
+      if (verb == "rdma_accept" && happened.is_rejection())
+        writer.put(peer_gave_up).put(": ").put(happened.reason());
       else
-        writer.put("a signal handler ran meanwhile");
+        explain_event(writer, happened);
     });
   });
+}
+
+/// Takes events from a non-blocking channel until `take` returns a result, fails, or none is left.
+template <class Take>
+[[nodiscard]] auto take_events(cm::event_channel_ref channel, on_failure policy, const Take& take) {
+  using made_type = decltype(take(std::declval<cm::event&>()));
+  while (std::optional<cm::event> event = channel.next_event(policy)) {
+    made_type made = take(*event);
+    if (made || policy.failed()) return made;
+  }
+  return made_type{};
 }
 
 /// The common parts of connectors, requests, listeners, connections and datagram endpoints. The
@@ -100,8 +132,8 @@ struct cm_session {
   [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const {
     if (!check_present(policy, verb, id.native_handle())) return false;
     if (channel) return true;
-    report(EINVAL, verb, policy,
-           "its events come on a channel that others share: take them there, and pass them on");
+    report_on(id, EINVAL, verb, policy,
+              "its events come on a channel that others share: take them there, and pass them on");
     return false;
   }
 
@@ -116,20 +148,11 @@ struct cm_session {
   template <class Start>
   void start(std::string_view verb, on_failure policy, const Start& start) {
     if (under_way) {
-      report(EALREADY, verb, policy, "the step is under way: finish() returns its outcome");
+      report_on(id, EALREADY, verb, policy, "the step is under way: finish() returns its outcome");
       return;
     }
     start();
     if (!policy.failed()) under_way = true;
-  }
-
-  /// Reports an event of another identifier. Returns true if it is about this one.
-  [[nodiscard]] bool is_about(const cm::event& happened, std::string_view verb,
-                              on_failure policy) const {
-    if (!check_present(policy, verb, id.native_handle())) return false;
-    if (happened.identifier() == id) return true;
-    report(EINVAL, verb, policy, "the event is about another identifier");
-    return false;
   }
 
   /// Returns true if an event ends the step successfully. An event that ends it otherwise is passed
@@ -138,64 +161,41 @@ struct cm_session {
   [[nodiscard]] bool is_ended_by(const cm::event& happened, const cm_step& step, on_failure policy,
                                  const OnFailure& failed_event) {
     policy.clear();
-    if (happened.type() == cm::event_type::address_change ||
-        happened.type() == cm::event_type::timewait_exit)
-      return false;
+    if (ends_nothing(happened)) return false;
     if (happened.type() != cm::event_type::device_removal && !is_started(step.verb, policy))
       return false;
     under_way = false;
     if (step.ends_well_with(happened)) return true;
     failed_event(happened);
-    report_event(happened, step.verb, policy);
+    report_event(id, happened, step.verb, policy);
     return false;
   }
   [[nodiscard]] bool is_started(std::string_view verb, on_failure policy) const {
     if (!check_present(policy, verb, id.native_handle())) return false;
-    if (!under_way) report(EINVAL, verb, policy, "no step was started");
+    if (!under_way) report_on(id, EINVAL, verb, policy, "no step was started");
     return under_way;
   }
-  void report(int code, std::string_view verb, on_failure policy, std::string_view why) const {
-    policy.report(code, verb, [&](failure_description& description) {
-      on_object<identifier_traits>(id.native_handle())(description);
-      description.explain(why);
-    });
-  }
-  void report_event(const cm::event& happened, std::string_view verb, on_failure policy) const {
-    policy.report(errno_of(happened), verb, [&](failure_description& description) {
-      on_object<identifier_traits>(id.native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        // A peer that requested the connection does not reject it; it is gone.
-        if (verb == "rdma_accept" && happened.is_rejection())
-          writer.put(peer_gave_up).put(": ").put(happened.reason());
-        else
-          explain_event(writer, happened);
-      });
-    });
-  }
 
-  /// Starts a step unless it is in progress, and waits for its end. If the time limit expires or a
-  /// signal handler runs, the step stays in progress. Calling it again then only waits, because the
-  /// kernel would refuse a second start.
+  /// Calls `start`, which starts a step, unless it is in progress, and waits for its end. If the
+  /// time limit expires or a signal handler runs, the step stays in progress. Calling it again then
+  /// only waits, because the kernel would refuse a second start.
   template <class Start, class Finish>
   [[nodiscard]] auto take_step(timeout limit, std::string_view verb, on_failure policy,
                                const Start& start, const Finish& finish) -> decltype(finish()) {
     if (!can_wait(verb, policy)) return {};
     if (!under_way) {
-      this->start(verb, policy, start);
+      start();
       if (policy.failed()) return {};
     }
     return wait(limit, verb, policy, finish);
   }
 
-  /// Takes events from its own channel until `take` returns a result, fails, or none is left.
+  /// Takes events from its own channel. See the function of that name.
   template <class Take>
-  [[nodiscard]] auto take_events(std::string_view verb, on_failure policy, const Take& take) const {
-    using made_type = decltype(take(std::declval<cm::event&>()));
-    while (std::optional<cm::event> event = next_event(verb, policy)) {
-      made_type made = take(*event);
-      if (made || policy.failed()) return made;
-    }
-    return made_type{};
+  [[nodiscard]] auto take_events(std::string_view verb, on_failure policy, const Take& take) const
+      -> decltype(take(std::declval<cm::event&>())) {
+    if (!can_wait(verb, policy)) return {};
+    return detail::take_events(channel, policy, take);
   }
 
   /// Repeats `finish` whenever its own channel is readable, until it returns a result, fails, or
@@ -208,8 +208,7 @@ struct cm_session {
     while (true) {
       const wait_end end = until.wait_either_readable(channel.file_descriptor(), -1);
       if (end != wait_end::readable) {
-        report_wait(end, policy, verb, on_object<identifier_traits>(id.native_handle()),
-                    id.native_handle(), limit);
+        report_wait(end, limit, verb, policy);
         return {};
       }
       auto made = finish();
@@ -218,6 +217,18 @@ struct cm_session {
   }
 
  private:
+  /// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
+  void report_wait(wait_end end, timeout limit, std::string_view verb, on_failure policy) const {
+    if (end == wait_end::woken) return report_on(id, ECANCELED, verb, policy, woken_by_descriptor);
+    if (end == wait_end::interrupted)
+      return report_on(id, EINTR, verb, policy, "a signal handler ran meanwhile");
+    policy.report(ETIMEDOUT, verb, [&](failure_description& description) {
+      on_object<identifier_traits>(id.native_handle())(description);
+      description.explain(
+          [&](text_writer& writer) { explain_silence(writer, verb, id.native_handle(), limit); });
+    });
+  }
+
   [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy) {
     if (shared) return true;
     channel = cm::event_channel::create(policy);

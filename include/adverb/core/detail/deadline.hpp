@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include <poll.h>
 #include <time.h>
@@ -13,6 +14,9 @@
 #include <adverb/core/timeout.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+inline constexpr std::string_view woken_by_descriptor =
+    "the descriptor of its time limit became readable";
 
 /// How a wait ended.
 enum class wait_end : std::uint8_t {
