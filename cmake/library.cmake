@@ -11,6 +11,9 @@ file(GLOB_RECURSE adverb_verbs_headers CONFIGURE_DEPENDS "${adverb_include}/*.hp
 set(adverb_cm_headers ${adverb_verbs_headers})
 list(FILTER adverb_cm_headers INCLUDE REGEX "/include/adverb/cm(/|\\.hpp$)")
 list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/cm(/|\\.hpp$)")
+# Those in impl/ are for one source of a program, with ADVERB_SEPARATE_COMPILATION.
+list(FILTER adverb_verbs_headers EXCLUDE REGEX "/impl/")
+list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
 # These two are opt-in: the formatters for fmt and for <format>, which not every machine has.
 list(REMOVE_ITEM adverb_verbs_headers "${adverb_include}/adverb/fmt.hpp"
      "${adverb_include}/adverb/format.hpp")

@@ -16,6 +16,7 @@
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/parent_domain.hpp>
 #include <adverb/queue/address_handle.hpp>
+#include <adverb/queue/address_of_sender.hpp>
 #include <adverb/queue/flush_requests.hpp>
 #include <adverb/queue/multicast.hpp>
 #include <adverb/queue/prepared_batch.hpp>

@@ -45,3 +45,12 @@
 #else
 #define ADVERB_ABI ADVERB_ABI_WITHOUT_EXCEPTIONS(ADVERB_ABI_HARDENING)
 #endif
+
+// With ADVERB_SEPARATE_COMPILATION defined in every translation unit, functions off the data path
+// are only declared by the headers. One translation unit defines them: it includes
+// <adverb/impl/src.hpp>.
+#if defined(ADVERB_SEPARATE_COMPILATION)
+#define ADVERB_FUNC
+#else
+#define ADVERB_FUNC inline
+#endif

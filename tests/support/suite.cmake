@@ -61,19 +61,27 @@ function(adverb_need_librdmacm list_of_sources)
 endfunction()
 
 # adverb_test_program(FOLDER TARGET SOURCES…): a Catch2 program, which the target tests_FOLDER builds.
+# Those of the folders in `adverb_separate_folders` are compiled with ADVERB_SEPARATE_COMPILATION, the
+# others without.
+set(adverb_separate_folders fake)
 function(adverb_test_program folder target)
   adverb_join_sources(sources ${target} ${ARGN})
   add_executable(${target} ${sources})
-  adverb_use_test_headers(${target})
+  if(folder IN_LIST adverb_separate_folders)
+    adverb_use_test_headers(${target} adverb_separate)
+    target_link_libraries(${target} PRIVATE adverb_separate)
+  else()
+    adverb_use_test_headers(${target} adverb_test_headers)
+  endif()
   target_link_libraries(${target} PRIVATE adverb_test_cases)
   add_dependencies(tests_${folder} ${target})
 endfunction()
 
-# What a target of tests is compiled with.
-function(adverb_use_test_headers target)
+# What a target of tests is compiled with: the headers that another target has precompiled.
+function(adverb_use_test_headers target precompiled)
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   target_link_libraries(${target} PRIVATE adverb_test_support)
-  target_precompile_headers(${target} REUSE_FROM adverb_test_headers)
+  target_precompile_headers(${target} REUSE_FROM ${precompiled})
 endfunction()
 
 # adverb_discover_cases(FOLDER KIND TARGET [ARGUMENT…]): a ctest test "FOLDER.KINDSOURCE: CASE" for each

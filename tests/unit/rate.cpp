@@ -82,5 +82,5 @@ TEST_CASE("every rate has a name of its own, and is found again by its megabits"
   CHECK(to_string(rate::gigabits_2_5) == "2.5 Gbit/s");
   CHECK(to_string(rate::gigabits_1200) == "1200 Gbit/s");
   CHECK(to_string(rate{1}) == "unknown (1)");
-  static_assert(adverb::megabits_of(rate::gigabits_10) == 10'000U);
+  CHECK(adverb::megabits_of(rate::gigabits_10) == 10'000U);
 }

@@ -17,6 +17,7 @@
 #include <adverb/cm/port_space.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/handle.hpp>
 #include <adverb/core/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -78,10 +79,7 @@ class [[nodiscard]] address_list {
 
   /// Looks up a host by name or numeric address, with a port.
   address_list(std::string_view host, std::uint16_t port, const lookup_options& options = {},
-               on_failure policy = throwing{}) {
-    look_up(host, static_string<8>{[&](text_writer& writer) { writer.decimal(port); }}, options,
-            policy);
-  }
+               on_failure policy = throwing{});
   /// Looks up a host and a service, given by name (services(5)) or number.
   address_list(std::string_view host, std::string_view service, const lookup_options& options = {},
                on_failure policy = throwing{}) {
@@ -89,27 +87,12 @@ class [[nodiscard]] address_list {
   }
   /// Looks up a known address, and adds the route if a service knows it.
   explicit address_list(const socket_address& to, const lookup_options& options = {},
-                        on_failure policy = throwing{}) {
-    rdma_addrinfo hints = native(options);
-    hints.ai_family = static_cast<int>(to.family());
-    hints.ai_dst_addr = to.native();
-    hints.ai_dst_len = to.length();
-    find(nullptr, nullptr, hints, policy, [&](failure_description& description) {
-      description.object([&](text_writer& writer) { writer.put(to); });
-      detail::explain_lookup(description, {});
-    });
-  }
+                        on_failure policy = throwing{});
   /// Takes ownership of a list returned by `rdma_getaddrinfo`.
   address_list(adopt_t, rdma_addrinfo* first) noexcept : first_{first} {}
 
   address_list(address_list&& other) noexcept : first_{std::exchange(other.first_, nullptr)} {}
-  address_list& operator=(address_list&& other) noexcept {
-    if (this != &other) {
-      free();
-      first_ = std::exchange(other.first_, nullptr);
-    }
-    return *this;
-  }
+  address_list& operator=(address_list&& other) noexcept;
   ~address_list() { free(); }
 
   [[nodiscard]] iterator begin() const noexcept { return iterator{first_}; }
@@ -125,46 +108,13 @@ class [[nodiscard]] address_list {
 
  private:
   /// Returns the C API hints, which point into `options`.
-  [[nodiscard]] static rdma_addrinfo native(const lookup_options& options) noexcept {
-    rdma_addrinfo hints{};
-    hints.ai_flags = (options.passive ? RAI_PASSIVE : 0) |
-                     (options.numeric_host ? RAI_NUMERICHOST : 0) |
-                     (options.no_route ? RAI_NOROUTE : 0);
-    if (options.family != address_family::unspecified) {
-      hints.ai_flags |= RAI_FAMILY;
-      hints.ai_family = static_cast<int>(options.family);
-    }
-    if (options.transport) hints.ai_qp_type = static_cast<int>(*options.transport);
-    if (options.port_space) hints.ai_port_space = static_cast<int>(*options.port_space);
-    hints.ai_src_addr = options.from.native();
-    hints.ai_src_len = options.from.length();
-    return hints;
-  }
+  [[nodiscard]] static rdma_addrinfo native(const lookup_options& options) noexcept;
 
   void look_up(std::string_view host, std::string_view service, const lookup_options& options,
-               on_failure policy) {
-    const auto describe = [&](failure_description& description) {
-      detail::describe_lookup(description, {host, service, options.family, options.numeric_host});
-    };
-    // librdmacm treats a numeric address as IPv6, whatever its family.
-    if (options.family == address_family::infiniband && options.numeric_host) {
-      const auto address = socket_address::parse(host, 0);
-      if (!address || !address->ipv6()) {
-        policy.report(make_error_code(lookup_error::host_not_found), "rdma_getaddrinfo", describe);
-        return;
-      }
-    }
-    // The C API needs null-terminated strings. A name that is too long is cut so that it matches no
-    // host.
-    const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
-    const static_string<NI_MAXSERV> port{[&](text_writer& writer) { writer.put(service); }};
-    find(host.empty() ? nullptr : node.c_str(), service.empty() ? nullptr : port.c_str(),
-         native(options), policy, describe);
-  }
+               on_failure policy);
 
-  template <class Describe>
   void find(const char* node, const char* service, const rdma_addrinfo& hints, on_failure policy,
-            const Describe& describe) {
+            detail::describe_failure describe) {
     detail::check_looked_up(
         policy, "rdma_getaddrinfo", lookup_category(),
         [&] { return rdma_getaddrinfo(node, service, &hints, &first_); }, describe);
@@ -178,3 +128,7 @@ class [[nodiscard]] address_list {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/address_list.ipp>
+#endif

@@ -2,13 +2,10 @@
 // Connecting in one call.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
@@ -69,11 +66,7 @@ enum class attempt_lacks : std::uint8_t {
   return rejection.reason == cm::reject_reason::by_the_program ||
          rejection.reason == cm::reject_reason::unspecified;
 }
-[[nodiscard]] inline bool has_words(const cm::rejection& rejection) noexcept {
-  const auto bytes = rejection.private_data.bytes();
-  return std::any_of(bytes.begin(), bytes.end(),
-                     [](std::byte each) { return each != std::byte{}; });
-}
+[[nodiscard]] bool has_words(const cm::rejection& rejection) noexcept;
 
 /// The failed attempts: the first failure of those that got furthest, and the addresses that are
 /// still worth trying.
@@ -87,20 +80,7 @@ class failed_attempts {
 
   /// Records a failed attempt. Returns false if no other address is to be tried.
   bool note(const cm::socket_address& to, const failure& why, attempt_lacks missing,
-            const std::optional<cm::rejection>& rejection = {}) {
-    if (why.code() == std::errc::connection_refused) missing = attempt_lacks::consent;
-    if (rejection && seems_program_s(*rejection)) {
-      missing = has_words(*rejection) ? attempt_lacks::permission_to_go_on : attempt_lacks::consent;
-      rejecting_family_ = to.family();
-    }
-    if (why.code() == std::errc::interrupted || why.code() == std::errc::operation_canceled)
-      missing = attempt_lacks::permission_to_go_on;
-    if (!told_ || missing > missing_) {
-      told_ = why;
-      missing_ = missing;
-    }
-    return missing != attempt_lacks::permission_to_go_on;
-  }
+            const std::optional<cm::rejection>& rejection = {});
 
   [[nodiscard]] const failure& told() const noexcept { return told_; }
 
@@ -241,3 +221,7 @@ template <transport Transport = transport::rc>
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/connect.ipp>
+#endif

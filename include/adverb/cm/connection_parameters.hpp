@@ -87,19 +87,11 @@ struct connection_parameters {
   bool has_shared_receive_queue = false;
 
   /// Returns the C API struct, which points into this object.
-  [[nodiscard]] rdma_conn_param native() const noexcept {
-    rdma_conn_param native{};
-    native.private_data = private_data.bytes().data();
-    native.private_data_len = static_cast<std::uint8_t>(private_data.bytes().size());
-    native.responder_resources = max_destination_read_atomic.value_or(RDMA_MAX_RESP_RES);
-    native.initiator_depth = max_initiator_read_atomic.value_or(RDMA_MAX_INIT_DEPTH);
-    native.flow_control = flow_control ? 1 : 0;
-    native.retry_count = retry_count;
-    native.rnr_retry_count = rnr_retry_count;
-    native.srq = has_shared_receive_queue ? 1 : 0;
-    native.qp_num = static_cast<std::uint32_t>(queue_pair_number);
-    return native;
-  }
+  [[nodiscard]] rdma_conn_param native() const noexcept;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/connection_parameters.ipp>
+#endif

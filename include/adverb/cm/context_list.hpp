@@ -7,9 +7,8 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/detail/explain_call.hpp>
-#include <adverb/core/detail/check.hpp>
-#include <adverb/device/context.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/device/context_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -23,24 +22,10 @@ namespace adverb::inline ADVERB_ABI::cm {
 class [[nodiscard]] context_list {
  public:
   /// Lists the contexts. Fails with ENODEV if there is no RDMA device. Wraps: rdma_get_devices(3).
-  explicit context_list(on_failure policy = throwing{}) {
-    int count = 0;
-    contexts_ = detail::check_pointer(
-        policy, "rdma_get_devices", [&] { return rdma_get_devices(&count); },
-        [](failure_description& description) {
-          description.explain([&](text_writer& writer) {
-            detail::explain_event_channel(writer, description.code());
-          });
-        });
-    size_ = static_cast<std::size_t>(count);
-  }
+  explicit context_list(on_failure policy = throwing{});
   context_list(context_list&& other) noexcept
       : contexts_{std::exchange(other.contexts_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
-  context_list& operator=(context_list&& other) noexcept {
-    std::swap(contexts_, other.contexts_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
+  context_list& operator=(context_list&& other) noexcept;
   /// Frees the list. The contexts stay open. Wraps: rdma_free_devices(3).
   ~context_list() {
     if (contexts_ != nullptr) rdma_free_devices(contexts_);
@@ -80,3 +65,7 @@ class [[nodiscard]] context_list {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/context_list.ipp>
+#endif

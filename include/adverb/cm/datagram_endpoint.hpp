@@ -2,10 +2,8 @@
 // Datagram endpoints: an identifier bound to a device, and its UD queue pair.
 #pragma once
 
-#include <cerrno>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include <adverb/cm/datagram_peer.hpp>
@@ -46,17 +44,12 @@ class [[nodiscard]] datagram_endpoint {
                                                 const socket_address& address,
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
-                                                on_failure policy = throwing{}) {
-    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
-    return created(channel, address, options, domain, policy);
-  }
+                                                on_failure policy = throwing{});
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 
   /// Returns the queue pair, ready to send and receive.
-  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
-    return session_.id.queue_pair<transport::ud>().as<qp_state::rts>();
-  }
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept;
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
   /// Returns the port of the device.
   [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
@@ -82,21 +75,12 @@ class [[nodiscard]] datagram_endpoint {
   /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
   [[nodiscard]] multicast_membership join(const socket_address& group,
                                           const multicast_options& options = {},
-                                          on_failure policy = throwing{}) const {
-    constexpr std::string_view verb = "rdma_join_multicast";
-    if (!session_.can_wait(verb, policy)) return {};
-    multicast_join joining = start_join(group, options, policy);
-    if (policy.failed()) return {};
-    return session_.wait(options.timeout, verb, policy, [&] { return joining.finish(policy); });
-  }
+                                          on_failure policy = throwing{}) const;
   /// Starts `join` without blocking. `finish` of the returned object creates the membership.
   /// Ignores the time limit in the options.
   [[nodiscard]] multicast_join start_join(const socket_address& group,
                                           const multicast_options& options = {},
-                                          on_failure policy = throwing{}) const {
-    if (groups_ == nullptr) groups_ = std::make_shared<detail::group_list>();
-    return {session_.id, session_.channel, groups_, group, options, policy};
-  }
+                                          on_failure policy = throwing{}) const;
 
   /// Returns the identifier, for calls that this class lacks.
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
@@ -108,16 +92,10 @@ class [[nodiscard]] datagram_endpoint {
   /// Returns the next event, or nothing if none is pending. Does not block. Fails with EINVAL if
   /// the channel is shared. If the network ends a group, the event is `multicast_error` and
   /// `is_lost` of the membership becomes true.
-  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const {
-    std::optional<event> next = session_.next_event("rdma_get_cm_event", policy);
-    if (next) note(*next);
-    return next;
-  }
+  [[nodiscard]] std::optional<event> next_event(on_failure policy = throwing{}) const;
   /// Records an event from a shared channel, for `is_lost` of the memberships. Ignores events of
   /// other identifiers.
-  void note(const event& happened) const noexcept {
-    if (groups_ != nullptr && happened.identifier() == session_.id) groups_->note(happened);
-  }
+  void note(const event& happened) const noexcept;
 
   /// Destroys the queue pair and the identifier, and reports errors.
   void close(on_failure policy = throwing{}) { session_.id.close(policy); }
@@ -132,23 +110,7 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] static datagram_endpoint created(event_channel_ref channel,
                                                  const socket_address& address,
                                                  const queue_pair_options& options,
-                                                 protection_domain_ref domain, on_failure policy) {
-    auto session = detail::cm_session::create(channel, port_space_of(transport::ud), policy);
-    if (!session.id) return {};
-    session.id.bind(address, policy);
-    if (policy.failed()) return {};
-    if (!session.id.context()) {
-      policy.report(EADDRNOTAVAIL, "rdma_create_qp", [&](failure_description& description) {
-        detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
-        description.explain(
-            address.is_any()
-                ? "the address stands for every interface: a queue pair needs that of one"
-                : "no RDMA device has this address, as none has a loopback address");
-      });
-      return {};
-    }
-    return make(std::move(session), options, domain, policy);
-  }
+                                                 protection_domain_ref domain, on_failure policy);
 
   explicit datagram_endpoint(detail::cm_session&& session) noexcept
       : session_{std::move(session)} {}
@@ -156,14 +118,14 @@ class [[nodiscard]] datagram_endpoint {
   /// Creates an endpoint, and moves from the session only if the queue pair is created.
   [[nodiscard]] static datagram_endpoint make(detail::cm_session&& session,
                                               const queue_pair_options& options,
-                                              protection_domain_ref domain, on_failure policy) {
-    session.id.create_queue_pair<transport::ud>(options, domain, policy);
-    if (policy.failed()) return {};
-    return datagram_endpoint{std::move(session)};
-  }
+                                              protection_domain_ref domain, on_failure policy);
 
   detail::cm_session session_;
   mutable std::shared_ptr<detail::group_list> groups_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/datagram_endpoint.ipp>
+#endif

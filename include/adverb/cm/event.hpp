@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,7 +11,6 @@
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
-#include <adverb/cm/private_data.hpp>
 #include <adverb/cm/reject_reason.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -45,29 +42,12 @@ class [[nodiscard]] event {
         status_{other.status_},
         holds_request_{std::exchange(other.holds_request_, false)},
         carries_data_{other.carries_data_} {}
-  event& operator=(event&& other) noexcept {
-    if (this != &other) {
-      acknowledge();
-      native_ = std::exchange(other.native_, nullptr);
-      type_ = other.type_;
-      status_ = other.status_;
-      holds_request_ = std::exchange(other.holds_request_, false);
-      carries_data_ = other.carries_data_;
-    }
-    return *this;
-  }
+  event& operator=(event&& other) noexcept;
   ~event() { acknowledge(); }
 
   /// Acknowledges the event, so that its identifiers can be destroyed. Further calls do nothing.
   /// Wraps: rdma_ack_cm_event(3).
-  void acknowledge() noexcept {
-    if (native_ == nullptr) return;
-    rdma_cm_id* const request = holds_request_ ? native_->id : nullptr;
-    rdma_ack_cm_event(std::exchange(native_, nullptr));
-    holds_request_ = false;
-    // Destroys the identifier at once.
-    static_cast<void>(cm::identifier{adopt, request});
-  }
+  void acknowledge() noexcept;
   /// Releases the event without acknowledging it.
   [[nodiscard]] rdma_cm_event* release() noexcept {
     holds_request_ = false;
@@ -83,12 +63,7 @@ class [[nodiscard]] event {
     return type_ == event_type::rejected || (type_ == event_type::unreachable && status_ > 0);
   }
   /// Returns the reason of the rejection.
-  [[nodiscard]] reject_reason reason() const noexcept {
-    if (type_ == event_type::unreachable) return detail::reason_of_datagrams(status_);
-    if (status_ > 0) return static_cast<reject_reason>(status_);
-    // iWARP has no reasons, and adds nothing to the private data that was sent.
-    return carries_data_ ? reject_reason::by_the_program : reject_reason::unspecified;
-  }
+  [[nodiscard]] reject_reason reason() const noexcept;
 
   // The functions below return empty values once the event is acknowledged.
   /// Returns the identifier of the event; for a request, the new identifier.
@@ -101,18 +76,10 @@ class [[nodiscard]] event {
   }
   /// Takes the identifier of a request, to accept or reject it. Returns an empty one if the event
   /// is no request, or if it was taken already.
-  [[nodiscard]] cm::identifier take_request() noexcept {
-    if (native_ == nullptr || !std::exchange(holds_request_, false)) return {};
-    return cm::identifier{adopt, native_->id};
-  }
+  [[nodiscard]] cm::identifier take_request() noexcept;
 
   /// Returns the private data of a request, an acceptance or a rejection.
-  [[nodiscard]] std::span<const std::byte> private_data() const noexcept {
-    if (native_ == nullptr || is_about_group()) return {};
-    // Both forms of the parameters begin with these two members.
-    const rdma_conn_param& parameters = native_->param.conn;
-    return {static_cast<const std::byte*>(parameters.private_data), parameters.private_data_len};
-  }
+  [[nodiscard]] std::span<const std::byte> private_data() const noexcept;
   /// Returns the parameters that a connection request asks for, or that its acceptance grants.
   [[nodiscard]] peer_parameters parameters() const noexcept {
     if (native_ == nullptr) return {};
@@ -146,26 +113,8 @@ class [[nodiscard]] event {
   bool carries_data_;
 };
 
-inline std::optional<event> event_channel_base::next_event(on_failure policy) const {
-  rdma_event_channel* const channel = this->native_handle();
-  if (!detail::check_present(policy, "rdma_get_cm_event", channel)) return std::nullopt;
-  rdma_cm_event* taken = nullptr;
-  const bool found = detail::check_waited(
-      policy, "rdma_get_cm_event", [&] { return rdma_get_cm_event(channel, &taken); },
-      detail::on_object<detail::event_channel_traits>(channel));
-  if (!found) return std::nullopt;
-  return event{adopt, taken};
-}
-
-inline std::optional<event> event_channel_base::next_event(timeout limit, on_failure policy) const {
-  if (!detail::check_present(policy, "rdma_get_cm_event", this->native_handle()))
-    return std::nullopt;
-  const detail::deadline until{limit};
-  if (until.wait_readable(file_descriptor()) != detail::wait_end::readable) {
-    policy.clear();
-    return std::nullopt;
-  }
-  return next_event(policy);
-}
-
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/event.ipp>
+#endif

@@ -7,10 +7,9 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/detail/explain_call.hpp>
-#include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/core/handle.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -24,8 +23,7 @@ struct event_channel_traits {
     rdma_destroy_event_channel(channel);
     return 0;
   }
-  template <class Function>
-  static void for_each_parent(const rdma_event_channel*, const Function&) noexcept {}
+  static void for_each_parent(const rdma_event_channel*, callable_ref<const void*>) noexcept {}
   static void describe(const rdma_event_channel* channel, text_writer& writer) noexcept {
     writer.put("rdma_cm event channel ").decimal(static_cast<unsigned>(channel->fd));
   }
@@ -48,11 +46,7 @@ class event_channel_base : public detail::handle_base<rdma_event_channel> {
 
   /// Selects whether `next_event` returns at once or blocks if no event is pending.
   /// Wraps: fcntl(2).
-  void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const {
-    if (!detail::check_present(policy, "fcntl", native_handle())) return;
-    detail::set_non_blocking(policy, file_descriptor(), non_blocking,
-                             detail::on_object<detail::event_channel_traits>(native_handle()));
-  }
+  void set_non_blocking(bool non_blocking, on_failure policy = throwing{}) const;
 
   /// Blocks until the next event, and returns it. Returns nothing if a signal handler runs, or if a
   /// non-blocking channel has no event. Taking an event can change the state of a queue pair that
@@ -85,17 +79,12 @@ class [[nodiscard]] event_channel
 
   /// Creates a channel. Fails if the kernel lacks rdma_cm or the machine has no RDMA device.
   /// Wraps: rdma_create_event_channel(3).
-  [[nodiscard]] static event_channel create(on_failure policy = throwing{}) {
-    return event_channel{
-        adopt, detail::check_pointer(
-                   policy, "rdma_create_event_channel", [] { return rdma_create_event_channel(); },
-                   [](failure_description& description) {
-                     description.explain([&](text_writer& writer) {
-                       detail::explain_event_channel(writer, description.code());
-                     });
-                   })};
-  }
+  [[nodiscard]] static event_channel create(on_failure policy = throwing{});
 };
 
 }  // namespace cm
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/event_channel.ipp>
+#endif

@@ -2,10 +2,6 @@
 // Identifiers: librdmacm's counterpart of a socket.
 #pragma once
 
-#include <string_view>
-
-#include <rdma/rdma_cma.h>
-
 #include <adverb/cm/identifier_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -28,33 +24,15 @@ class [[nodiscard]] identifier : public detail::owner<identifier_base, detail::i
   /// Creates an identifier on a channel. Wraps: rdma_create_id(3).
   [[nodiscard]] static identifier create(event_channel_ref channel, port_space space,
                                          void* user_context = nullptr,
-                                         on_failure policy = throwing{}) {
-    rdma_cm_id* made = nullptr;
-    if (!detail::check_present(policy, "rdma_create_id", channel.native_handle())) return {};
-    const bool done = detail::check_minus_one(
-        policy, "rdma_create_id",
-        [&] {
-          return rdma_create_id(channel.native_handle(), &made, user_context,
-                                static_cast<rdma_port_space>(space));
-        },
-        detail::on_object<detail::event_channel_traits>(channel.native_handle()));
-    return done ? identifier{adopt, made} : identifier{};
-  }
+                                         on_failure policy = throwing{});
 
   /// Moves the events of this identifier to another channel. Blocks until the events from the old
   /// channel are acknowledged. Wraps: rdma_migrate_id(3).
-  void migrate(event_channel_ref channel, on_failure policy = throwing{}) {
-    if (!this->present(policy, "rdma_migrate_id") ||
-        !detail::check_present(policy, "rdma_migrate_id", channel.native_handle()))
-      return;
-    detail::check_minus_one(
-        policy, "rdma_migrate_id",
-        [&] {
-          return this->with_new_parents(
-              [&] { return rdma_migrate_id(this->native_handle(), channel.native_handle()); });
-        },
-        detail::on_object<detail::identifier_traits>(this->native_handle()));
-  }
+  void migrate(event_channel_ref channel, on_failure policy = throwing{});
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/identifier.ipp>
+#endif

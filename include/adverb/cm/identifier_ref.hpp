@@ -4,13 +4,9 @@
 
 #include <cerrno>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -22,19 +18,13 @@
 #include <adverb/cm/detail/identifier_traits.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/cm/path_record.hpp>
-#include <adverb/cm/port_space.hpp>
 #include <adverb/cm/socket_address.hpp>
-#include <adverb/completion/detail/common_completion_queue.hpp>
-#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/async_event_type.hpp>
-#include <adverb/device/context.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
-#include <adverb/queue/detail/explain_other_device.hpp>
-#include <adverb/queue/detail/explain_shared_receive_queue.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
@@ -102,14 +92,8 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   template <transport Transport>
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> queue_pair() const noexcept;
   /// Returns the completion queue for sends; empty without a queue pair.
-  [[nodiscard]] completion_queue_ref send_cq() const noexcept {
-    const ibv_qp* const pair = native_handle()->qp;
-    return pair == nullptr ? nullptr : pair->send_cq;
-  }
-  [[nodiscard]] completion_queue_ref recv_cq() const noexcept {
-    const ibv_qp* const pair = native_handle()->qp;
-    return pair == nullptr ? nullptr : pair->recv_cq;
-  }
+  [[nodiscard]] completion_queue_ref send_cq() const noexcept;
+  [[nodiscard]] completion_queue_ref recv_cq() const noexcept;
   /// Returns the local address; empty until it is known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
     return detail::address_in(rdma_get_local_addr(native_handle()));
@@ -121,30 +105,16 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
 
   /// Binds to a local address, and to its device unless the address is the wildcard.
   /// Wraps: rdma_bind_addr(3).
-  void bind(const socket_address& address, on_failure policy = throwing{}) const {
-    call(
-        policy, "rdma_bind_addr",
-        [&](rdma_cm_id* id) { return rdma_bind_addr(id, address.native()); }, address);
-  }
+  void bind(const socket_address& address, on_failure policy = throwing{}) const;
 
   /// Starts to resolve an address to a device and a neighbour. `from` is a local address, or empty.
   /// Ends with the event address_resolved or address_error. Wraps: rdma_resolve_addr(3).
   void resolve_address(const socket_address& to, const socket_address& from, timeout limit,
-                       on_failure policy = throwing{}) const {
-    call(
-        policy, "rdma_resolve_addr",
-        [&](rdma_cm_id* id) {
-          return rdma_resolve_addr(id, from.native(), to.native(), limit.in_milliseconds());
-        },
-        to, from);
-  }
+                       on_failure policy = throwing{}) const;
 
   /// Starts to resolve the route. Ends with the event route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
-  void resolve_route(timeout limit, on_failure policy = throwing{}) const {
-    call_on_device(policy, "rdma_resolve_route",
-                   [&](rdma_cm_id* id) { return rdma_resolve_route(id, limit.in_milliseconds()); });
-  }
+  void resolve_route(timeout limit, on_failure policy = throwing{}) const;
 
   /// Creates the queue pair of the identifier, in INIT, or in RTS for UD. The default protection
   /// domain is librdmacm's. Completion queues that are omitted are created with the queue pair,
@@ -201,59 +171,18 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// them is in use, for example by a multicast attachment. Does nothing without a queue pair.
   /// `protection_domain()` still returns the domain of the queue pair; if that domain is destroyed,
   /// pass another one when creating the next queue pair. Wraps: rdma_destroy_qp(3).
-  void destroy_queue_pair(on_failure policy = throwing{}) const {
-    policy.clear();
-    rdma_cm_id* const id = native_handle();
-    if (id == nullptr || id->qp == nullptr) return;
-    const auto parts = [id](const auto& function) {
-      function(detail::queue_pair_traits{}, id->qp);
-      // An XRC target has no completions; the completion queue belongs to the shared receive queue.
-      if (id->qp_type != IBV_QPT_XRC_RECV || id->srq == nullptr)
-        detail::identifier_traits::for_each_completion_part(id, function);
-    };
-    this->destroy_parts(policy, "rdma_destroy_qp", parts, nullptr, detail::destroy_queue_pair_of);
-  }
+  void destroy_queue_pair(on_failure policy = throwing{}) const;
 
   /// Creates a shared receive queue for the identifier. A queue pair that is created afterwards
   /// receives from it. The default protection domain is librdmacm's. Wraps: rdma_create_srq(3).
   void create_srq(const shared_receive_queue_options& options, protection_domain_ref domain = {},
-                  on_failure policy = throwing{}) const {
-    call_with_new_parents(
-        policy, "rdma_create_srq",
-        [&](rdma_cm_id* id) {
-          ibv_srq_init_attr native{options.user_context, options.native()};
-          return rdma_create_srq(id, or_default(domain).native_handle(), &native);
-        },
-        [&](text_writer& writer, const std::error_code&) {
-          if (explain_other_domain(writer, domain)) return;
-          detail::problem_list problems{writer};
-          detail::explain_creation(problems, context(), options);
-        });
-  }
+                  on_failure policy = throwing{}) const;
   /// Creates an XRC shared receive queue for an XRC identifier. The default completion queue is a
   /// new one; the default XRC domain and protection domain are librdmacm's.
   /// Wraps: rdma_create_srq_ex(3).
   void create_xrc_srq(const shared_receive_queue_options& options, completion_queue_ref queue = {},
                       xrc_domain_ref xrc_domain = {}, protection_domain_ref domain = {},
-                      on_failure policy = throwing{}) const {
-    call_with_new_parents(policy, "rdma_create_srq_ex", [&](rdma_cm_id* id) {
-      ibv_srq_init_attr_ex native{};
-      native.srq_context = options.user_context;
-      native.attr = options.native();
-      native.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
-      native.srq_type = IBV_SRQT_XRC;
-      native.cq = queue.native_handle();
-      native.xrcd = xrc_domain.native_handle();
-      native.pd = or_default(domain).native_handle();
-      if (queue) native.comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
-      if (xrc_domain) native.comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
-      const int result = rdma_create_srq_ex(id, &native);
-      if (result == 0)
-        id->srq =
-            detail::with_parents(id->srq, {queue.native_handle(), xrc_domain.native_handle()});
-      return result;
-    });
-  }
+                      on_failure policy = throwing{}) const;
   /// Returns the shared receive queue of the identifier, or an empty reference.
   [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return native_handle()->srq; }
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept {
@@ -262,84 +191,37 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Destroys the shared receive queue and the completion queues that librdmacm created. Fails with
   /// EBUSY if one of them is in use, for example by the queue pair. Does nothing without a shared
   /// receive queue. Wraps: rdma_destroy_srq(3).
-  void destroy_srq(on_failure policy = throwing{}) const {
-    policy.clear();
-    rdma_cm_id* const id = native_handle();
-    if (id == nullptr || id->srq == nullptr) return;
-    const auto parts = [id](const auto& function) {
-      function(detail::srq_with_cq_traits{}, id->srq);
-      detail::identifier_traits::for_each_completion_part(id, function);
-    };
-    this->destroy_parts(policy, "rdma_destroy_srq", parts, id->qp,
-                        detail::destroy_shared_receive_queue_of);
-  }
+  void destroy_srq(on_failure policy = throwing{}) const;
 
   /// Returns the attributes that the connection requires for a transition of a queue pair of the
   /// program. INIT is available once the route is resolved or a request has arrived; RTR and RTS
   /// once the peer has accepted, or before accepting. `use_queue_pair` of a connector or a request
   /// does all of this. Wraps: rdma_init_qp_attr(3).
   [[nodiscard]] queue_pair_settings settings_for(qp_state state,
-                                                 on_failure policy = throwing{}) const {
-    queue_pair_settings result;
-    result.values.qp_state = static_cast<ibv_qp_state>(state);
-    int mask = 0;
-    if (!call(policy, "rdma_init_qp_attr",
-              [&](rdma_cm_id* id) { return rdma_init_qp_attr(id, &result.values, &mask); }))
-      return {};
-    result.given = qp_attributes::from_bits(static_cast<std::uint32_t>(mask));
-    return result;
-  }
+                                                 on_failure policy = throwing{}) const;
 
   /// Requests a connection from the listener. Ends with the event established (if the identifier
   /// has a queue pair), connect_response (without one), rejected, unreachable or connect_error.
   /// Fails with EMSGSIZE if the private data exceeds the limit. Wraps: rdma_connect(3).
-  void connect(const connection_parameters& options, on_failure policy = throwing{}) const {
-    with_private_data(policy, "rdma_connect", detail::cm_message::request, options.private_data,
-                      [&](rdma_cm_id* id) {
-                        rdma_conn_param native = options.native();
-                        return rdma_connect(id, &native);
-                      });
-  }
+  void connect(const connection_parameters& options, on_failure policy = throwing{}) const;
   /// Confirms to the peer, after connect_response, that the program's queue pair is ready.
   /// Wraps: rdma_establish(3).
-  void establish(on_failure policy = throwing{}) const {
-    call_on_device(policy, "rdma_establish", [](rdma_cm_id* id) { return rdma_establish(id); });
-  }
+  void establish(on_failure policy = throwing{}) const;
 
   /// Listens for requests, and queues up to `backlog` of them. Each raises the event
   /// connect_request. Wraps: rdma_listen(3).
-  void listen(int backlog, on_failure policy = throwing{}) const {
-    call(policy, "rdma_listen", [&](rdma_cm_id* id) { return rdma_listen(id, backlog); });
-  }
+  void listen(int backlog, on_failure policy = throwing{}) const;
   /// Accepts the request of this identifier. Ends with the event established, disconnected or
   /// connect_error. Fails with EMSGSIZE if the private data exceeds the limit.
   /// Wraps: rdma_accept(3).
-  void accept(const connection_parameters& options, on_failure policy = throwing{}) const {
-    with_private_data(policy, "rdma_accept", detail::cm_message::acceptance, options.private_data,
-                      [&](rdma_cm_id* id) {
-                        rdma_conn_param native = options.native();
-                        return rdma_accept(id, &native);
-                      });
-  }
+  void accept(const connection_parameters& options, on_failure policy = throwing{}) const;
   /// Rejects the request of this identifier. Fails with EMSGSIZE if the private data exceeds the
   /// limit. Wraps: rdma_reject(3).
-  void reject(const private_data& data = {}, on_failure policy = throwing{}) const {
-    with_private_data(policy, "rdma_reject", detail::cm_message::rejection, data,
-                      [&](rdma_cm_id* id) {
-                        return rdma_reject(id, data.bytes().data(),
-                                           static_cast<std::uint8_t>(data.bytes().size()));
-                      });
-  }
+  void reject(const private_data& data = {}, on_failure policy = throwing{}) const;
 
   /// Rejects the request because of its enhanced connection establishment (ECE) options. The peer
   /// gets the reason `ece_not_supported`. Wraps: rdma_reject_ece(3).
-  void reject_ece(const private_data& data = {}, on_failure policy = throwing{}) const {
-    with_private_data(policy, "rdma_reject_ece", detail::cm_message::rejection, data,
-                      [&](rdma_cm_id* id) {
-                        return rdma_reject_ece(id, data.bytes().data(),
-                                               static_cast<std::uint8_t>(data.bytes().size()));
-                      });
-  }
+  void reject_ece(const private_data& data = {}, on_failure policy = throwing{}) const;
 
   /// Starts to join a multicast group. Ends with the event multicast_join or multicast_error, which
   /// carries `context`. The identifier must be bound to a device (`bind`, `resolve_address`). When
@@ -348,49 +230,21 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Wraps: rdma_join_multicast(3), rdma_join_multicast_ex(3).
   void join_multicast(const socket_address& group,
                       multicast_role role = multicast_role::full_member, void* context = nullptr,
-                      on_failure policy = throwing{}) const {
-    rdma_cm_id* const id = native_handle();
-    if (!this->present(policy, "rdma_join_multicast")) return;
-    const bool full = role == multicast_role::full_member;
-    rdma_cm_join_mc_attr_ex native{};
-    native.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
-    native.join_flags = static_cast<std::uint32_t>(role);
-    native.addr = group.native();
-    detail::check_minus_one(
-        policy, full ? "rdma_join_multicast" : "rdma_join_multicast_ex",
-        [&] {
-          return full ? rdma_join_multicast(id, native.addr, context)
-                      : rdma_join_multicast_ex(id, &native, context);
-        },
-        [&](failure_description& description) {
-          description.detail(to_text(group));
-          detail::on_object<detail::identifier_traits>(id)(description);
-          detail::explain_group(description, id, group);
-        });
-  }
+                      on_failure policy = throwing{}) const;
   /// Leaves a multicast group. After a failed join, releases librdmacm's record of it. Blocks until
   /// the events about the group are acknowledged. The destructor of `multicast_membership` calls
   /// this. Wraps: rdma_leave_multicast(3).
-  void leave_multicast(const socket_address& group, on_failure policy = throwing{}) const {
-    call(
-        policy, "rdma_leave_multicast",
-        [&](rdma_cm_id* id) { return rdma_leave_multicast(id, group.native()); }, group);
-  }
+  void leave_multicast(const socket_address& group, on_failure policy = throwing{}) const;
 
   /// Passes an asynchronous event of the program's queue pair to the connection manager.
   /// `communication_established` means that data arrived before the peer's confirmation, and
   /// replaces it. Does nothing on iWARP. Wraps: rdma_notify(3).
-  void notify(async_event_type event, on_failure policy = throwing{}) const {
-    call(policy, "rdma_notify",
-         [&](rdma_cm_id* id) { return rdma_notify(id, static_cast<ibv_event_type>(event)); });
-  }
+  void notify(async_event_type event, on_failure policy = throwing{}) const;
 
   /// Ends the connection. Moves the identifier's queue pair to ERR (iWARP: SQD), which flushes
   /// posted requests, and notifies the peer. Both sides get the event disconnected.
   /// Wraps: rdma_disconnect(3).
-  void disconnect(on_failure policy = throwing{}) const {
-    call_on_device(policy, "rdma_disconnect", [](rdma_cm_id* id) { return rdma_disconnect(id); });
-  }
+  void disconnect(on_failure policy = throwing{}) const;
 
   /// Sets the type of service of the packets: six bits of DSCP above two of ECN, as in an IP
   /// header. InfiniBand and RoCE derive their traffic class from it. Call it before the route is
@@ -418,12 +272,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Sets the path to the peer instead of resolving it. Call it once the address is resolved. Ends
   /// with the event route_resolved. InfiniBand only; the kernel uses only the first path in both
   /// directions. Wraps: rdma_set_option(3).
-  void set_path(const path_record& path, on_failure policy = throwing{}) const {
-    ibv_path_data native = path.native();
-    call(policy, "rdma_set_option", [&](rdma_cm_id* id) {
-      return rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &native, sizeof native);
-    });
-  }
+  void set_path(const path_record& path, on_failure policy = throwing{}) const;
   /// Returns the number of known paths to the peer: 0 before the route is resolved, and on iWARP.
   [[nodiscard]] int path_count() const noexcept { return native_handle()->route.num_paths; }
   /// Returns one path. `index` must be less than `path_count()`.
@@ -434,20 +283,10 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Sets the enhanced connection establishment (ECE) options to send with the request or the
   /// acceptance. Only for a queue pair of the program; librdmacm does this for its own. Fails with
   /// EINVAL if the options have no vendor. Wraps: rdma_set_local_ece(3).
-  void set_local_ece(const ece& enhancements, on_failure policy = throwing{}) const {
-    ibv_ece native{enhancements.vendor_id, enhancements.options, 0};
-    call(policy, "rdma_set_local_ece",
-         [&](rdma_cm_id* id) { return rdma_set_local_ece(id, &native); });
-  }
+  void set_local_ece(const ece& enhancements, on_failure policy = throwing{}) const;
   /// Returns the ECE options of the peer's request or acceptance, without a vendor if the peer sent
   /// none. Only for a queue pair of the program. Wraps: rdma_get_remote_ece(3).
-  [[nodiscard]] ece remote_ece(on_failure policy = throwing{}) const {
-    ibv_ece native{};
-    if (!call(policy, "rdma_get_remote_ece",
-              [&](rdma_cm_id* id) { return rdma_get_remote_ece(id, &native); }))
-      return {};
-    return {native.vendor_id, native.options};
-  }
+  [[nodiscard]] ece remote_ece(on_failure policy = throwing{}) const;
 
  protected:
   /// Reports an empty identifier. Returns true if it is not empty.
@@ -495,21 +334,9 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Destroys parts of the identifier unless they are in use. `for_each_part` calls its function
   /// with each part, as that of the traits does. `other_user` is the queue pair if it is not one of
   /// the parts, or null.
-  template <class Parts, std::invocable<rdma_cm_id*> Destroy>
-  void destroy_parts(on_failure policy, std::string_view verb, const Parts& for_each_part,
-                     const ibv_qp* other_user, const Destroy& destroy) const {
-    rdma_cm_id* const id = native_handle();
-    detail::part_in_use found;
-    detail::with_new_parents<detail::identifier_traits>(id, [&] {
-      using pair = detail::queue_pair_traits;
-      if (other_user != nullptr) detail::register_with_parents<pair>(other_user);
-      found = detail::find_part_in_use(for_each_part);
-      if (other_user != nullptr) detail::unregister_from_parents<pair>(other_user);
-      if (!found) destroy(id);
-      return 0;
-    });
-    if (found) detail::report_part_in_use(policy, verb, found, for_each_part);
-  }
+  void destroy_parts(on_failure policy, std::string_view verb,
+                     detail::callable_ref<detail::part_visitor> for_each_part,
+                     const ibv_qp* other_user, void (*destroy)(rdma_cm_id*) noexcept) const;
 
   /// Calls a function that sends private data. Fails with EMSGSIZE if the data exceeds the limit of
   /// the link.
@@ -557,13 +384,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     return domain ? domain : protection_domain();
   }
   /// Explains a domain that belongs to another device or context than the identifier's.
-  bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const {
-    detail::problem_list problems{writer};
-    detail::explain_other_device(problems, "the domain", domain.native_handle(), context());
-    if (!problems.empty())
-      writer.put(": librdmacm opens the devices; make it of the context() of the connection");
-    return !problems.empty();
-  }
+  bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const;
 };
 
 template <transport Transport>
@@ -582,3 +403,7 @@ class identifier_ref : public detail::reference_to<identifier_base> {
 
 }  // namespace cm
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/identifier_ref.ipp>
+#endif

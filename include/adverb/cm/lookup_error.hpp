@@ -31,35 +31,8 @@ enum class lookup_error : int {
 #endif
 };
 
-}  // namespace adverb::inline ADVERB_ABI::cm
-
-namespace adverb::inline ADVERB_ABI::detail {
-
-class [[gnu::visibility("default")]] lookup_category_type final : public std::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "getaddrinfo"; }
-  [[nodiscard]] std::string message(int value) const override { return ::gai_strerror(value); }
-  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
-    switch (static_cast<cm::lookup_error>(value)) {
-      case cm::lookup_error::try_again: return std::errc::resource_unavailable_try_again;
-      case cm::lookup_error::family_not_supported: return std::errc::address_family_not_supported;
-      case cm::lookup_error::out_of_memory: return std::errc::not_enough_memory;
-      default: return {value, *this};
-    }
-  }
-};
-
-// The address of a category is its identity, so there is one object, of default visibility.
-[[gnu::visibility("default")]] inline const lookup_category_type lookup_category_instance;
-
-}  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI::cm {
-
 /// Returns the error category of `lookup_error`.
-[[nodiscard]] inline const std::error_category& lookup_category() noexcept {
-  return detail::lookup_category_instance;
-}
+[[nodiscard, gnu::visibility("default")]] const std::error_category& lookup_category() noexcept;
 
 [[nodiscard]] inline std::error_code make_error_code(lookup_error error) noexcept {
   return {static_cast<int>(error), lookup_category()};
@@ -69,3 +42,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 template <>
 struct std::is_error_code_enum<adverb::cm::lookup_error> : std::true_type {};
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/lookup_error.ipp>
+#endif

@@ -2,7 +2,6 @@
 // Multicast group memberships.
 #pragma once
 
-#include <cerrno>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -36,18 +35,9 @@ struct joined_group {
 /// group that arrives during the join of another is not lost.
 class group_list {
  public:
-  [[nodiscard]] joined_group* add() {
-    groups_.push_back(std::make_unique<joined_group>());
-    return groups_.back().get();
-  }
-  void remove(const joined_group* group) noexcept {
-    std::erase_if(groups_, [&](const auto& each) { return each.get() == group; });
-  }
-  void note(const cm::event& happened) noexcept {
-    if (happened.type() != cm::event_type::multicast_error) return;
-    for (const auto& each : groups_)
-      if (each.get() == happened.join_context()) each->is_lost = true;
-  }
+  [[nodiscard]] joined_group* add();
+  void remove(const joined_group* group) noexcept;
+  void note(const cm::event& happened) noexcept;
 
  private:
   std::vector<std::unique_ptr<joined_group>> groups_;
@@ -79,13 +69,7 @@ class [[nodiscard]] multicast_membership : public datagram_target {
   /// pairs in `domain` can send to the group. The default is the domain of the identifier's queue
   /// pair, or librdmacm's without one. Leaves the group if the address handle cannot be created.
   multicast_membership(adopt_t, identifier_ref id, const socket_address& group, event& joined,
-                       protection_domain_ref domain = {}, on_failure policy = throwing{})
-      : multicast_membership{adopt, id, group} {
-    const datagram_parameters there = joined.datagram_parameters();
-    // Leaving waits for this acknowledgement.
-    joined.acknowledge();
-    find_way(domain ? domain : domain_of(id), there, policy);
-  }
+                       protection_domain_ref domain = {}, on_failure policy = throwing{});
 
   multicast_membership(multicast_membership&& other) noexcept
       : datagram_target{std::move(other)},
@@ -93,17 +77,7 @@ class [[nodiscard]] multicast_membership : public datagram_target {
         group_{std::exchange(other.group_, {})},
         groups_{std::move(other.groups_)},
         state_{std::exchange(other.state_, nullptr)} {}
-  multicast_membership& operator=(multicast_membership&& other) noexcept {
-    if (this != &other) {
-      close(detail::to_failure_hook{});
-      datagram_target::operator=(std::move(other));
-      id_ = std::exchange(other.id_, {});
-      group_ = std::exchange(other.group_, {});
-      groups_ = std::move(other.groups_);
-      state_ = std::exchange(other.state_, nullptr);
-    }
-    return *this;
-  }
+  multicast_membership& operator=(multicast_membership&& other) noexcept;
   ~multicast_membership() { close(detail::to_failure_hook{}); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(id_); }
@@ -117,17 +91,7 @@ class [[nodiscard]] multicast_membership : public datagram_target {
   /// Leaves the group, and reports errors. The membership is empty afterwards even on failure:
   /// librdmacm drops its record of the membership, which then ends with the identifier. Does
   /// nothing if it is empty. Wraps: rdma_leave_multicast(3).
-  void close(on_failure policy = throwing{}) {
-    policy.clear();
-    if (!id_) return;
-    detail::lifetime_registry::instance().remove_child(id_.native_handle(),
-                                                       object_kind::multicast_membership);
-    const identifier_ref left = std::exchange(id_, {});
-    datagram_target::operator=({});
-    if (state_ != nullptr) groups_->remove(std::exchange(state_, nullptr));
-    groups_ = {};
-    left.leave_multicast(std::exchange(group_, {}), policy);
-  }
+  void close(on_failure policy = throwing{});
 
  private:
   friend class multicast_join;
@@ -141,15 +105,9 @@ class [[nodiscard]] multicast_membership : public datagram_target {
                                                     object_kind::multicast_membership);
   }
 
-  [[nodiscard]] static protection_domain_ref domain_of(identifier_ref id) noexcept {
-    const ibv_qp* const pair = id.native_handle()->qp;
-    return pair == nullptr ? id.protection_domain() : protection_domain_ref{pair->pd};
-  }
+  [[nodiscard]] static protection_domain_ref domain_of(identifier_ref id) noexcept;
 
-  void find_way(protection_domain_ref domain, const datagram_parameters& there, on_failure policy) {
-    datagram_target::operator=(datagram_target{domain, there, policy});
-    if (policy.failed()) close(detail::to_failure_hook{});
-  }
+  void find_way(protection_domain_ref domain, const datagram_parameters& there, on_failure policy);
 
   identifier_ref id_;
   socket_address group_;
@@ -175,34 +133,10 @@ class [[nodiscard]] multicast_join {
   /// Returns the membership, or an empty one until its event arrives. Does not block. Success
   /// empties this object. Fails with EINVAL if the endpoint shares a channel.
   /// Wraps: rdma_get_cm_event(3).
-  [[nodiscard]] multicast_membership finish(on_failure policy = throwing{}) {
-    if (!detail::check_present(policy, verb, own_channel_.native_handle())) return {};
-    return detail::take_events(own_channel_, policy,
-                               [&](event& happened) { return finish(happened, policy); });
-  }
+  [[nodiscard]] multicast_membership finish(on_failure policy = throwing{});
   /// Passes an event of a shared channel to the join, and acknowledges it. Records an event about
   /// another group of the endpoint.
-  [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{}) {
-    if (!detail::is_about(joining_.identifier(), happened, verb, policy)) return {};
-    policy.clear();
-    const bool about_this = happened.join_context() == joining_.state_;
-    if (!about_this && happened.type() != event_type::device_removal) {
-      joining_.groups_->note(happened);
-      happened.acknowledge();
-      return {};
-    }
-    if (happened.type() != event_type::multicast_join || happened.status() != 0) {
-      detail::report_event(joining_.identifier(), happened, verb, policy);
-      happened.acknowledge();
-      joining_ = {};
-      return {};
-    }
-    const datagram_parameters there = happened.datagram_parameters();
-    // Leaving waits for this acknowledgement.
-    happened.acknowledge();
-    joining_.find_way(multicast_membership::domain_of(joining_.identifier()), there, policy);
-    return std::move(joining_);
-  }
+  [[nodiscard]] multicast_membership finish(event& happened, on_failure policy = throwing{});
 
  private:
   friend class datagram_endpoint;
@@ -212,32 +146,14 @@ class [[nodiscard]] multicast_join {
   /// `own_channel` is empty if the identifier shares a channel.
   multicast_join(identifier_ref id, event_channel_ref own_channel,
                  std::shared_ptr<detail::group_list> groups, const socket_address& group,
-                 const multicast_options& options, on_failure policy) {
-    if (!detail::check_present(policy, verb, id.native_handle())) return;
-    // Otherwise the attachment of the queue pair fails, and librdmacm gives no reason.
-    if (detail::is_single_address(group)) {
-      policy.report(EINVAL, verb, [&](failure_description& description) {
-        description.detail(to_text(group));
-        detail::on_object<detail::identifier_traits>(id.native_handle())(description);
-        detail::explain_group(description, id.native_handle(), group);
-      });
-      return;
-    }
-    detail::joined_group* const state = groups->add();
-    failure why;
-    id.join_multicast(group, options.role, state, why);
-    if (why) {
-      groups->remove(state);
-      policy.report(why);
-      return;
-    }
-    policy.clear();
-    own_channel_ = own_channel;
-    joining_ = multicast_membership{adopt, id, group, std::move(groups), state};
-  }
+                 const multicast_options& options, on_failure policy);
 
   multicast_membership joining_;
   event_channel_ref own_channel_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/multicast_membership.ipp>
+#endif

@@ -6,7 +6,6 @@
 #include <bit>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -14,7 +13,7 @@
 #include <system_error>
 #include <type_traits>
 
-#include <adverb/core/detail/byte_order.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -50,9 +49,7 @@ class private_data {
   static constexpr std::size_t capacity = 255;
 
   private_data() noexcept = default;
-  private_data(std::span<const std::byte> bytes) noexcept : size_{bytes.size()} {
-    if (!bytes.empty()) std::memcpy(bytes_.data(), bytes.data(), this->bytes().size());
-  }
+  private_data(std::span<const std::byte> bytes) noexcept;
 
   /// Encodes text, without a terminating zero.
   [[nodiscard]] static private_data of(std::string_view words) noexcept {
@@ -104,11 +101,7 @@ class private_data {
   /// Returns the text encoded by `of`, whatever its characters. Returns nothing if there is no text
   /// or it is empty: over InfiniBand and RoCE, no data arrives as zeros. The view refers to this
   /// object.
-  [[nodiscard]] std::optional<std::string_view> text() const& noexcept {
-    const std::optional<std::size_t> count = length();
-    if (!count || *count == 0) return std::nullopt;
-    return std::string_view{reinterpret_cast<const char*>(bytes_.data() + length_size), *count};
-  }
+  [[nodiscard]] std::optional<std::string_view> text() const& noexcept;
   std::optional<std::string_view> text() const&& = delete;
 
  private:
@@ -121,24 +114,10 @@ class private_data {
   };
 
   /// Encodes these bytes behind their length, up to the capacity.
-  [[nodiscard]] static private_data with_length(const void* bytes, std::size_t size) noexcept {
-    constexpr std::size_t room = capacity - length_size;
-    private_data result;
-    detail::store_little_endian<0>(result.bytes_, static_cast<std::uint16_t>(size));
-    if (size != 0)
-      std::memcpy(result.bytes_.data() + length_size, bytes, size < room ? size : room);
-    result.size_ = length_size + size;
-    return result;
-  }
+  [[nodiscard]] static private_data with_length(const void* bytes, std::size_t size) noexcept;
 
   /// Returns the length that `of` put in front, or nothing if the data is incomplete.
-  [[nodiscard]] std::optional<std::size_t> length() const noexcept {
-    if (size_ < length_size) return std::nullopt;
-    const std::size_t count =
-        detail::load_little_endian<0, std::uint16_t>(std::span<const std::byte, capacity>{bytes_});
-    if (count + length_size > bytes().size()) return std::nullopt;
-    return count;
-  }
+  [[nodiscard]] std::optional<std::size_t> length() const noexcept;
 
   /// True for types that only refer to other data, as far as the type shows it. Arrays are
   /// aggregates.
@@ -165,3 +144,7 @@ class private_data {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/private_data.ipp>
+#endif

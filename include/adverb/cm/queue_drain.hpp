@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,7 +16,6 @@
 #include <adverb/core/timeout.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/queue/detail/post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -111,50 +109,15 @@ class [[nodiscard]] queue_drain {
     return send_.is_awaited() || receive_.is_awaited();
   }
 
-  bool enter_error(on_failure policy) const {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_ERR;
-    return detail::check_returned(policy, "ibv_modify_qp",
-                                  ibv_modify_qp(pair_, &attributes, IBV_QP_STATE),
-                                  detail::on_object<detail::queue_pair_traits>(pair_));
-  }
+  bool enter_error(on_failure policy) const;
 
   /// A queue without capacity gets no marker.
-  void look_up_sizes(on_failure policy) {
-    if (pair_->context->device->transport_type == IBV_TRANSPORT_IWARP) return;
-    ibv_qp_attr attributes{};
-    ibv_qp_init_attr initial{};
-    if (!detail::check_returned(policy, "ibv_query_qp",
-                                ibv_query_qp(pair_, &attributes, IBV_QP_CAP, &initial),
-                                detail::on_object<detail::queue_pair_traits>(pair_)))
-      return;
-    if (initial.cap.max_send_wr != 0) send_.await();
-    if (initial.cap.max_recv_wr != 0 && pair_->srq == nullptr) receive_.await();
-  }
+  void look_up_sizes(on_failure policy);
 
-  bool mark_ends(on_failure policy) {
-    if (!send_.is_to_be_posted() && !receive_.is_to_be_posted()) return true;
-    ibv_send_wr last_send{};
-    last_send.opcode = IBV_WR_SEND;
-    last_send.send_flags = IBV_SEND_SIGNALED;
-    const int send_error = send_.post_to<detail::send_queue>(pair_, last_send);
-    const int error = send_error != 0
-                          ? send_error
-                          : receive_.post_to<detail::receive_queue>(pair_, ibv_recv_wr{});
-    return detail::check_returned(policy, "connection::drain", error,
-                                  detail::on_object<detail::queue_pair_traits>(pair_)) &&
-           enter_error(policy);
-  }
+  bool mark_ends(on_failure policy);
 
   /// Arms the queues that have a channel.
-  bool arm(on_failure policy) const {
-    for (ibv_cq* const each : {pair_->recv_cq, pair_->send_cq})
-      if (each->channel != nullptr &&
-          !detail::check_returned(policy, "ibv_req_notify_cq", ibv_req_notify_cq(each, 0),
-                                  detail::on_object<detail::completion_queue_traits>(each)))
-        return false;
-    return true;
-  }
+  bool arm(on_failure policy) const;
 
   /// Returns true when both markers have completed and the queues behind them are empty.
   template <class Consume>
@@ -208,22 +171,9 @@ class [[nodiscard]] queue_drain {
     return found.size();
   }
 
-  void report_late(timeout limit, on_failure policy) const {
-    policy.report(ETIMEDOUT, "connection::drain", [&](failure_description& description) {
-      detail::on_object<detail::queue_pair_traits>(pair_)(description);
-      description.explain([&](text_writer& writer) {
-        writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
-        writer.put(" queue was not flushed within ").put(limit);
-      });
-    });
-  }
+  void report_late(timeout limit, on_failure policy) const;
 
-  void report_woken(on_failure policy) const {
-    policy.report(ECANCELED, "connection::drain", [&](failure_description& description) {
-      detail::on_object<detail::queue_pair_traits>(pair_)(description);
-      description.explain(detail::woken_by_descriptor);
-    });
-  }
+  void report_woken(on_failure policy) const;
 
   /// The addresses of these objects are the ids of the markers. No object of the program is there,
   /// so no request of the program has these ids; an address on the stack could be reused.
@@ -237,3 +187,7 @@ class [[nodiscard]] queue_drain {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::cm
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/queue_drain.ipp>
+#endif

@@ -8,6 +8,7 @@
 
 #include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/device/context.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -60,8 +61,8 @@ struct completion_channel_traits {
   static int destroy(ibv_comp_channel* channel) noexcept {
     return ibv_destroy_comp_channel(channel);
   }
-  template <class Function>
-  static void for_each_parent(const ibv_comp_channel* channel, const Function& function) noexcept {
+  static void for_each_parent(const ibv_comp_channel* channel,
+                              callable_ref<const void*> function) noexcept {
     function(channel->context);
   }
   static void describe(const ibv_comp_channel* channel, text_writer& writer) noexcept {

@@ -4,10 +4,8 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -208,10 +206,7 @@ class completion_queue_base : public common_completion_queue_base<ibv_cq> {
  private:
   [[nodiscard]] std::span<completion> wait_for(std::span<completion> out,
                                                const detail::deadline& deadline,
-                                               on_failure policy) const {
-    if (!fits(out, "completion_queue::wait", policy)) return {};
-    return out.first(wait_with(poll_into(out), deadline, policy));
-  }
+                                               on_failure policy) const;
 
   bool fits(std::span<completion> out, std::string_view verb, on_failure policy) const {
     return has_room(policy, verb, out.size(),
@@ -261,29 +256,11 @@ class [[nodiscard]] completion_queue
 
  private:
   static ibv_cq* create(context_ref context, std::size_t capacity,
-                        const completion_queue_options& options) noexcept {
-    if (!detail::need_extended_creation(options))
-      return ibv_create_cq(context.native_handle(), detail::entries_of(capacity),
-                           options.user_context, options.channel.native_handle(),
-                           static_cast<int>(options.vector));
-    ibv_cq_ex* const made =
-        detail::create_extended(context, capacity, options, standard_completion_fields);
-    return made == nullptr ? nullptr : ibv_cq_ex_to_cq(made);
-  }
+                        const completion_queue_options& options) noexcept;
 };
 
-inline std::optional<completion_queue_ref> detail::completion_channel_base::next_event(
-    on_failure policy) const {
-  ibv_comp_channel* const channel = native_handle();
-  if (!detail::check_present(policy, "ibv_get_cq_event", channel)) return std::nullopt;
-  ibv_cq* queue = nullptr;
-  void* user_context = nullptr;
-  const bool found = detail::check_waited(
-      policy, "ibv_get_cq_event", [&] { return ibv_get_cq_event(channel, &queue, &user_context); },
-      detail::on_device(channel->context));
-  if (!found) return std::nullopt;
-  ibv_ack_cq_events(queue, 1);
-  return completion_queue_ref{queue};
-}
-
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/completion_queue.ipp>
+#endif

@@ -191,8 +191,7 @@ struct extended_completion_queue_traits {
   using plain = completion_queue_traits;
   static constexpr std::string_view destroy_verb = plain::destroy_verb;
   static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
-  template <class Function>
-  static void for_each_parent(const ibv_cq_ex* queue, const Function& function) noexcept {
+  static void for_each_parent(const ibv_cq_ex* queue, callable_ref<const void*> function) noexcept {
     plain::for_each_parent(plain_queue(queue), function);
   }
   static void describe(const ibv_cq_ex* queue, text_writer& writer) noexcept {

@@ -159,42 +159,8 @@ struct completion_status_description {
   return detail::describe(status).hint;
 }
 
-namespace detail {
-
-class [[gnu::visibility("default")]] completion_category_type final : public std::error_category {
- public:
-  [[nodiscard]] const char* name() const noexcept override { return "ibv_wc_status"; }
-  [[nodiscard]] std::string message(int value) const override {
-    return to_string(static_cast<completion_status>(value));
-  }
-  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
-    switch (static_cast<completion_status>(value)) {
-      case completion_status::local_length_error: return std::errc::message_size;
-      case completion_status::local_protection_error:
-      case completion_status::local_access_error:
-      case completion_status::remote_access_error: return std::errc::permission_denied;
-      case completion_status::local_queue_pair_operation_error:
-      case completion_status::remote_invalid_request_error: return std::errc::invalid_argument;
-      case completion_status::flushed: return std::errc::operation_canceled;
-      case completion_status::retries_exceeded:
-      case completion_status::response_timeout: return std::errc::timed_out;
-      case completion_status::rnr_retries_exceeded: return std::errc::no_buffer_space;
-      case completion_status::remote_aborted: return std::errc::connection_aborted;
-      case completion_status::fatal_error: return std::errc::io_error;
-      default: return {value, *this};
-    }
-  }
-};
-
-// A category is identified by its address, so there is one, with default visibility.
-[[gnu::visibility("default")]] inline const completion_category_type completion_category_instance;
-
-}  // namespace detail
-
 /// Returns the error category of completion_status.
-[[nodiscard]] inline const std::error_category& completion_category() noexcept {
-  return detail::completion_category_instance;
-}
+[[nodiscard, gnu::visibility("default")]] const std::error_category& completion_category() noexcept;
 
 [[nodiscard]] inline std::error_code make_error_code(completion_status status) noexcept {
   return {static_cast<int>(status), completion_category()};
@@ -204,3 +170,7 @@ class [[gnu::visibility("default")]] completion_category_type final : public std
 
 template <>
 struct std::is_error_code_enum<adverb::completion_status> : std::true_type {};
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/status.ipp>
+#endif

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/core/failure_hook.hpp>
 
@@ -90,15 +91,14 @@ class on_failure {
   }
 
   /// Reports a failure by its errno or its code. Calls `describe` with a failure_description, and
-  /// only if the policy needs more than a code. Copies `describe`, so that its captures need not be
-  /// in memory on the success path.
-  template <class Describe>
-  void report(int number, std::string_view verb, const Describe& describe) const {
+  /// only if the policy needs more than a code.
+  void report(int number, std::string_view verb,
+              detail::callable_ref<failure_description&> describe) const {
     report_errno(*this, number, verb, describe);
     if (way_ == way::raise) __builtin_unreachable();
   }
-  template <class Describe>
-  void report(std::error_code code, std::string_view verb, const Describe& describe) const {
+  void report(std::error_code code, std::string_view verb,
+              detail::callable_ref<failure_description&> describe) const {
     report_code(*this, code, verb, describe);
     if (way_ == way::raise) __builtin_unreachable();
   }
@@ -123,9 +123,9 @@ class on_failure {
     }
   }
 
-  template <class Describe>
-  [[gnu::cold, gnu::noinline]] static void report_code(on_failure to, std::error_code code,
-                                                       std::string_view verb, Describe describe) {
+  [[gnu::cold, gnu::noinline]] static void report_code(
+      on_failure to, std::error_code code, std::string_view verb,
+      detail::callable_ref<failure_description&> describe) {
     if (to.way_ == way::code)
       *to.code_ = code;
     else
@@ -133,9 +133,9 @@ class on_failure {
   }
 
   // Takes an errno, which needs one register; an error code needs two.
-  template <class Describe>
-  [[gnu::cold, gnu::noinline]] static void report_errno(on_failure to, int number,
-                                                        std::string_view verb, Describe describe) {
+  [[gnu::cold, gnu::noinline]] static void report_errno(
+      on_failure to, int number, std::string_view verb,
+      detail::callable_ref<failure_description&> describe) {
     report_code(to, detail::errno_code(number), verb, describe);
   }
 

@@ -4,12 +4,10 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <string_view>
 #include <system_error>
 
 #include <adverb/core/detail/callable_ref.hpp>
-#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -103,9 +101,7 @@ class failure {
     std::size_t end = 0;
   };
 
-  [[nodiscard]] std::string_view part(range where) const noexcept {
-    return std::string_view{message_}.substr(where.begin, where.end - where.begin);
-  }
+  [[nodiscard]] std::string_view part(range where) const noexcept;
 
   std::error_code code_;
   range verb_;
@@ -132,24 +128,10 @@ class failure_description {
   }
 
   /// Names the object: calls `write` with a text_writer.
-  failure_description& object(detail::callable_ref<text_writer&> write) noexcept {
-    writer_.put(" on ");
-    const std::size_t begin = writer_.size();
-    write(writer_);
-    failure_.object_ = {begin, writer_.size()};
-    return *this;
-  }
+  failure_description& object(detail::callable_ref<text_writer&> write) noexcept;
 
   /// Adds the reason: calls `write` with a text_writer. Adds nothing if `write` writes nothing.
-  failure_description& explain(detail::callable_ref<text_writer&> write) noexcept {
-    put_code();
-    const adverb::static_string<640> why{
-        [&](text_writer& writer) { attempt([&] { write(writer); }); }};
-    if (why.view().empty()) return *this;
-    writer_.put("; ");
-    failure_.explanation_ = put_range(why);
-    return *this;
-  }
+  failure_description& explain(detail::callable_ref<text_writer&> write) noexcept;
   failure_description& explain(std::string_view text) noexcept {
     return explain([&](text_writer& writer) { writer.put(text); });
   }
@@ -162,46 +144,14 @@ class failure_description {
 
  private:
   /// Explains a missing feature: "rxe0 has no device memory".
-  void explain_missing_feature() noexcept {
-    const std::string_view feature = detail::feature_of(failure_.verb());
-    if (feature.empty() || !detail::is_unsupported(failure_.code_)) return;
-    const std::string_view device =
-        failure_.object().substr(0, failure_.object().find_first_of(": "));
-    const adverb::static_string<160> why{[&](text_writer& writer) {
-      writer.put(device.empty() ? "the device" : device).put(" has no ").put(feature);
-    }};
-    writer_.put("; ");
-    failure_.explanation_ = put_range(why);
-  }
+  void explain_missing_feature() noexcept;
 
-  failure::range put_range(std::string_view text) noexcept {
-    const std::size_t begin = writer_.size();
-    writer_.put(text);
-    return {begin, writer_.size()};
-  }
+  failure::range put_range(std::string_view text) noexcept;
 
-  void put_code() noexcept {
-    if (code_written_) return;
-    code_written_ = true;
-    writer_.put(": ");
-    const std::error_code& code = failure_.code_;
-    if (code.category() == std::generic_category())
-      put_errno(code.value());
-    else
-      attempt([&] { writer_.put(code.message()); });
-  }
+  void put_code() noexcept;
 
   /// Writes an errno: "EINVAL (Invalid argument)".
-  void put_errno(int number) noexcept {
-    const std::string_view name = detail::errno_name(number);
-    char buffer[128] = {};
-    const std::string_view message =
-        message_in(buffer, ::strerror_r(number, buffer, sizeof buffer));
-    if (name.empty())
-      writer_.put(message);
-    else
-      writer_.put(name).put(" (").put(message).put(")");
-  }
+  void put_errno(int number) noexcept;
 
   // strerror_r has two forms: GNU's returns the message, POSIX's writes it to the buffer.
   static std::string_view message_in(const char*, const char* message) noexcept { return message; }
@@ -235,3 +185,7 @@ inline failure::failure(std::error_code code, std::string_view verb,
 }
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/failure.ipp>
+#endif

@@ -23,8 +23,6 @@ inline constexpr adopt_t adopt{};
 namespace detail {
 /// Stands for the function that receives the parents of an object.
 inline constexpr auto take_parent = [](const void*) {};
-/// Stands for the function that receives the parts of an object and their traits.
-inline constexpr auto take_part = [](auto, const void*) {};
 }  // namespace detail
 
 /// The traits that an owner needs for its C object.
@@ -36,7 +34,7 @@ inline constexpr auto take_part = [](auto, const void*) {};
 /// Optional, if the errno of a failed destroy needs an explanation:
 ///   explain_destroy(description) adds the reason
 /// Optional, if destroying it also destroys parts that can have children:
-///   for_each_part(object, f)     calls f with the traits of each part, and the part
+///   for_each_part(object, f)     calls f with each part and its operations
 template <class Traits>
 concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
@@ -47,83 +45,137 @@ concept handle_traits = requires(typename Traits::native_type* object, text_writ
 
 namespace detail {
 
-/// Names an object in a failure, through its traits.
+struct object_operations;
+
+/// An object that is destroyed together with another one.
+struct object_part {
+  const void* object = nullptr;
+  const object_operations* operations = nullptr;
+};
+using part_visitor = callable_ref<object_part>;
+
+/// What the lifetime checker and the destructor of an owner need to know of a kind of object: its
+/// traits as plain functions, so that all code on them is compiled once.
+struct object_operations {
+  std::string_view destroy_verb;
+  object_kind kind;
+  int (*destroy)(void* object) noexcept;
+  void (*for_each_parent)(const void* object, callable_ref<const void*> function) noexcept;
+  void (*describe)(const void* object, text_writer& writer) noexcept;
+  /// Null if the traits have none.
+  void (*explain_destroy)(failure_description& description) noexcept;
+  void (*for_each_part)(const void* object, part_visitor function) noexcept;
+};
+
+/// Converts the functions of a kind's traits to those of object_operations.
 template <handle_traits Traits>
-[[nodiscard]] auto on_object(const typename Traits::native_type* object) noexcept {
-  return [object](failure_description& description) {
-    description.object([&](text_writer& writer) { Traits::describe(object, writer); });
-  };
+struct traits_as_operations {
+  using native_type = typename Traits::native_type;
+
+  static int destroy(void* object) noexcept {
+    return Traits::destroy(static_cast<native_type*>(object));
+  }
+  static void for_each_parent(const void* object, callable_ref<const void*> function) noexcept {
+    Traits::for_each_parent(static_cast<const native_type*>(object), function);
+  }
+  static void describe(const void* object, text_writer& writer) noexcept {
+    Traits::describe(static_cast<const native_type*>(object), writer);
+  }
+  static constexpr auto explain_destroy() noexcept -> void (*)(failure_description&) noexcept {
+    if constexpr (requires { &Traits::explain_destroy; })
+      return &Traits::explain_destroy;
+    else
+      return nullptr;
+  }
+  static constexpr auto for_each_part() noexcept -> void (*)(const void*, part_visitor) noexcept {
+    if constexpr (requires { &Traits::for_each_part; })
+      return [](const void* object, part_visitor function) noexcept {
+        Traits::for_each_part(static_cast<const native_type*>(object), function);
+      };
+    else
+      return nullptr;
+  }
+};
+
+template <handle_traits Traits>
+inline constexpr object_operations operations_for{Traits::destroy_verb,
+                                                  kind_of<typename Traits::native_type>,
+                                                  &traits_as_operations<Traits>::destroy,
+                                                  &traits_as_operations<Traits>::for_each_parent,
+                                                  &traits_as_operations<Traits>::describe,
+                                                  traits_as_operations<Traits>::explain_destroy(),
+                                                  traits_as_operations<Traits>::for_each_part()};
+
+/// Returns an object as a part of another one.
+template <handle_traits Traits>
+[[nodiscard]] object_part as_part(const typename Traits::native_type* object) noexcept {
+  return {object, &operations_for<Traits>};
+}
+
+/// Names an object in a failure, through its traits.
+struct object_name {
+  const void* object;
+  void (*describe)(const void* object, text_writer& writer) noexcept;
+
+  void operator()(failure_description& description) const noexcept {
+    description.object([this](text_writer& writer) { describe(object, writer); });
+  }
+};
+
+/// The same for an object of a known kind, in one word.
+template <handle_traits Traits>
+struct known_object_name {
+  const typename Traits::native_type* object;
+
+  void operator()(failure_description& description) const noexcept {
+    object_name{object, &traits_as_operations<Traits>::describe}(description);
+  }
+};
+
+template <handle_traits Traits>
+[[nodiscard]] known_object_name<Traits> on_object(
+    const typename Traits::native_type* object) noexcept {
+  return {object};
 }
 
 /// Reports EBUSY: the object still has live children.
-[[gnu::cold]] inline void report_children(on_failure policy, std::string_view verb,
-                                          const child_counts& children,
-                                          callable_ref<failure_description&> describe) {
-  policy.report(EBUSY, verb, [&](failure_description& description) {
-    describe(description);
-    description.explain([&](text_writer& writer) {
-      writer.put("still in use by ");
-      children.write_to(writer);
-      writer.put("; destroy these first");
-    });
-  });
-}
+[[gnu::cold]] void report_children(on_failure policy, std::string_view verb,
+                                   const child_counts& children, const object_name& describe);
 
 /// A part that is destroyed together with an object and has live children.
 struct part_in_use {
-  const void* part = nullptr;
+  object_part part;
   child_counts children;
 
-  explicit operator bool() const noexcept { return part != nullptr; }
+  explicit operator bool() const noexcept { return part.object != nullptr; }
 };
 
-/// Returns the first part with live children. `for_each_part` enumerates the parts.
-template <class Parts>
-[[nodiscard]] part_in_use find_part_in_use(const Parts& for_each_part) noexcept {
-  part_in_use found;
-  for_each_part([&](auto, const auto* part) {
-    if (part == nullptr || found) return;
-    const child_counts children = lifetime_registry::instance().children_of(part);
-    if (!children.none()) found = {part, children};
-  });
-  return found;
-}
+/// Returns the first part with live children.
+[[nodiscard]] part_in_use find_part_in_use(callable_ref<part_visitor> for_each_part) noexcept;
 
 /// Reports EBUSY: a part of the object still has live children.
-template <class Parts>
 [[gnu::cold]] void report_part_in_use(on_failure policy, std::string_view verb,
-                                      const part_in_use& found, const Parts& for_each_part) {
-  report_children(policy, verb, found.children, [&](failure_description& description) {
-    for_each_part([&](auto traits, const auto* part) {
-      if (part == found.part) on_object<decltype(traits)>(part)(description);
-    });
-  });
-}
+                                      const part_in_use& found);
 
 /// Adds an object to the child counts of its parents, or removes it from them.
-template <handle_traits Traits>
-void register_with_parents(const typename Traits::native_type* object) noexcept {
-  Traits::for_each_parent(object, [](const void* parent) {
-    if (parent != nullptr)
-      lifetime_registry::instance().add_child(parent, kind_of<typename Traits::native_type>);
-  });
-}
-template <handle_traits Traits>
-void unregister_from_parents(const typename Traits::native_type* object) noexcept {
-  Traits::for_each_parent(object, [](const void* parent) {
-    if (parent != nullptr)
-      lifetime_registry::instance().remove_child(parent, kind_of<typename Traits::native_type>);
-  });
-}
+void register_with_parents(const void* object, const object_operations& operations) noexcept;
+void unregister_from_parents(const void* object, const object_operations& operations) noexcept;
+
+/// Destroys an object, unless it or a part of it has live children. Returns true if it is
+/// destroyed.
+bool destroy_object(void* object, const object_operations& operations, on_failure policy);
+
+/// Removes an object from the child counts without destroying it.
+void forget_object(const void* object, const object_operations& operations) noexcept;
 
 /// Makes a call that may change an object's parents, and updates their child counts. Keeps the
 /// errno of the call.
 template <handle_traits Traits, class Call>
 auto with_new_parents(const typename Traits::native_type* object, const Call& call) {
-  unregister_from_parents<Traits>(object);
+  unregister_from_parents(object, operations_for<Traits>);
   const auto result = call();
   const int reason = errno;
-  register_with_parents<Traits>(object);
+  register_with_parents(object, operations_for<Traits>);
   errno = reason;
   return result;
 }
@@ -163,9 +215,9 @@ class [[nodiscard]] owner : public Base {
 
   /// Takes ownership of an object of the C API; null makes an empty owner.
   template <class... More>
-    requires std::constructible_from<Base, native_type*, More...>
+    requires std::is_constructible_v<Base, native_type*, More...>
   owner(adopt_t, native_type* object, const More&... more) noexcept : Base{object, more...} {
-    if (object_ != nullptr) register_with_parents<Traits>(object_);
+    if (object_ != nullptr) register_with_parents(object_, operations_for<Traits>);
   }
 
   owner(owner&& other) noexcept : Base{other} { other.object_ = nullptr; }
@@ -181,11 +233,8 @@ class [[nodiscard]] owner : public Base {
 
   /// Returns the C object and gives up ownership without destroying it.
   [[nodiscard]] native_type* release() noexcept {
-    if (object_ != nullptr) {
-      unregister_from_parents<Traits>(object_);
-      lifetime_registry::instance().take_noted_parents(object_);
-    }
-    return std::exchange(object_, nullptr);
+    if (object_ != nullptr) forget_object(object_, operations_for<Traits>);
+    return take(*this);
   }
 
   /// Destroys the object now. Fails with EBUSY if it has live children. If it fails, the handle
@@ -193,36 +242,8 @@ class [[nodiscard]] owner : public Base {
   // See docs/decisions.md, "A failed close keeps the object".
   void close(on_failure policy = throwing{}) {
     policy.clear();
-    if (object_ == nullptr) return;
-    const child_counts children = lifetime_registry::instance().children_of(object_);
-    if (!children.none()) {
-      report_children(policy, Traits::destroy_verb, children, on_object<Traits>(object_));
-      return;
-    }
-    unregister_from_parents<Traits>(object_);
-    if constexpr (requires { Traits::for_each_part(object_, take_part); }) {
-      // Only after unregistering, because an object may be a child of its own parts.
-      const auto parts = [this](const auto& function) { Traits::for_each_part(object_, function); };
-      if (const part_in_use found = find_part_in_use(parts)) {
-        register_with_parents<Traits>(object_);
-        report_part_in_use(policy, Traits::destroy_verb, found, parts);
-        return;
-      }
-    }
-    // Taken before the destroy: afterwards another thread's object may have the same address.
-    const auto noted = lifetime_registry::instance().take_noted_parents(object_);
-    const int result = Traits::destroy(object_);
-    if (result == 0) {
+    if (object_ != nullptr && destroy_object(object_, operations_for<Traits>, policy))
       object_ = nullptr;
-      return;
-    }
-    lifetime_registry::instance().note_parents(object_, noted.data(), noted.size());
-    register_with_parents<Traits>(object_);
-    check_returned(policy, Traits::destroy_verb, result, [&](failure_description& description) {
-      on_object<Traits>(object_)(description);
-      if constexpr (requires { Traits::explain_destroy(description); })
-        Traits::explain_destroy(description);
-    });
   }
 
  protected:
@@ -231,8 +252,7 @@ class [[nodiscard]] owner : public Base {
 
   /// Takes the object of an owner with other operations, for instance those of another state.
   template <class Other>
-  explicit owner(owner<Other, Traits>&& other) noexcept
-      : Base{std::exchange(other.object_, nullptr)} {}
+  explicit owner(owner<Other, Traits>&& other) noexcept : Base{take(other)} {}
 
   /// Makes a call that may change the object's parents, and updates their child counts. Keeps the
   /// errno of the call.
@@ -242,6 +262,12 @@ class [[nodiscard]] owner : public Base {
   }
 
  private:
+  template <class Owner>
+  static native_type* take(Owner& from) noexcept {
+    native_type* const object = from.object_;
+    from.object_ = nullptr;
+    return object;
+  }
   void destroy_or_tell() noexcept { close(to_failure_hook{}); }
 };
 
@@ -256,7 +282,7 @@ class reference_to : public Base {
  public:
   constexpr reference_to() noexcept = default;
   constexpr reference_to(typename Base::native_type* object) noexcept
-    requires std::constructible_from<Base, typename Base::native_type*>
+    requires std::is_constructible_v<Base, typename Base::native_type*>
       : Base{object} {}
   template <std::derived_from<Base> Handle>
   constexpr reference_to(const Handle& handle) noexcept : Base{handle} {}
@@ -286,14 +312,14 @@ template <class Native>
 bool check_present(on_failure policy, std::string_view verb, const Native* object) {
   if (object != nullptr) [[likely]]
     return true;
-  policy.report(EINVAL, verb, explain_empty<Native>);
+  policy.report(EINVAL, verb, empty_object{kind_of<Native>});
   return false;
 }
 
 /// Creates an object with a C call. Returns null if the call fails or one of `parents` is null.
-template <class Create, class Describe, class... Parents>
+template <class Create, class... Parents>
 [[nodiscard]] auto make_object(on_failure policy, std::string_view verb, const Create& create,
-                               const Describe& describe, const Parents&... parents)
+                               describe_failure describe, const Parents&... parents)
     -> decltype(create()) {
   if (!(check_present(policy, verb, parents.native_handle()) && ...)) return nullptr;
   return check_pointer(policy, verb, create, describe);
@@ -307,3 +333,7 @@ template <class Handle, class... Arguments>
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/handle.ipp>
+#endif

@@ -8,8 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
 #include <adverb/device/async_event_type.hpp>
-#include <adverb/device/detail/describe_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -34,15 +34,7 @@ class [[nodiscard]] async_event {
       : context_{other.context_},
         native_{other.native_},
         pending_{std::exchange(other.pending_, false)} {}
-  async_event& operator=(async_event&& other) noexcept {
-    if (this != &other) {
-      acknowledge();
-      context_ = other.context_;
-      native_ = other.native_;
-      pending_ = std::exchange(other.pending_, false);
-    }
-    return *this;
-  }
+  async_event& operator=(async_event&& other) noexcept;
   ~async_event() { acknowledge(); }
 
   /// Acknowledges the event, so that its object can be destroyed. A second call does nothing.
@@ -76,10 +68,7 @@ class [[nodiscard]] async_event {
     return names(async_event_subject::work_queue) ? native_.element.wq : nullptr;
   }
   /// Returns the port of the event, even after the acknowledgement; empty for another subject.
-  [[nodiscard]] std::optional<port_number> port() const noexcept {
-    if (subject() != async_event_subject::port) return std::nullopt;
-    return static_cast<port_number>(native_.element.port_num);
-  }
+  [[nodiscard]] std::optional<port_number> port() const noexcept;
 
   [[nodiscard]] const ibv_async_event& native() const noexcept { return native_; }
 
@@ -94,18 +83,7 @@ class [[nodiscard]] async_event {
     return pending_ && subject() == which;
   }
 
-  void write_to(text_writer& writer) const noexcept {
-    writer.put(type()).put(" on ");
-    detail::put_device(writer, context_);
-    if (const auto number = port()) writer.put(":").put(*number);
-    if (const auto pair = queue_pair())
-      writer.put(" qp ").put(qp_number{pair.native_handle()->qp_num});
-    if (const auto queue = completion_queue())
-      writer.put(" cq ").decimal(queue.native_handle()->handle);
-    if (const auto queue = srq()) writer.put(" srq ").decimal(queue.native_handle()->handle);
-    if (const auto queue = work_queue())
-      writer.put(" wq ").put(work_queue_number{queue.native_handle()->wq_num});
-  }
+  void write_to(text_writer& writer) const noexcept;
 
   ibv_context* context_;
   ibv_async_event native_;
@@ -113,3 +91,7 @@ class [[nodiscard]] async_event {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/device/impl/async_event.ipp>
+#endif

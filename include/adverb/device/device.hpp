@@ -11,7 +11,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/check.hpp>
+#include <adverb/core/error.hpp>
 #include <adverb/device/guid.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -83,11 +83,7 @@ class device_ref {
   }
   /// Returns the number that the kernel assigned to the device until it goes away; nothing if there
   /// is none. Wraps: ibv_get_device_index(3).
-  [[nodiscard]] std::optional<std::uint32_t> index() const noexcept {
-    const int number = ibv_get_device_index(device_);
-    if (number < 0) return std::nullopt;
-    return static_cast<std::uint32_t>(number);
-  }
+  [[nodiscard]] std::optional<std::uint32_t> index() const noexcept;
   /// Returns the node GUID without opening the device; 0 if it cannot be read.
   /// Wraps: ibv_get_device_guid(3).
   [[nodiscard]] guid node_guid() const noexcept {
@@ -126,27 +122,10 @@ class [[nodiscard]] device_list {
     ibv_device* const* position_ = nullptr;
   };
 
-  explicit device_list(on_failure policy = throwing{}) {
-    int count = 0;
-    devices_ = detail::check_pointer(
-        policy, "ibv_get_device_list", [&] { return ibv_get_device_list(&count); },
-        [](failure_description& description) {
-          if (description.code() == std::errc::function_not_supported)
-            description.explain(
-                "this kernel has no RDMA: load the driver of the device and ib_uverbs");
-        });
-    size_ = static_cast<std::size_t>(count);
-  }
+  explicit device_list(on_failure policy = throwing{});
   device_list(device_list&& other) noexcept
       : devices_{std::exchange(other.devices_, nullptr)}, size_{std::exchange(other.size_, 0)} {}
-  device_list& operator=(device_list&& other) noexcept {
-    if (this != &other) {
-      free();
-      devices_ = std::exchange(other.devices_, nullptr);
-      size_ = std::exchange(other.size_, 0);
-    }
-    return *this;
-  }
+  device_list& operator=(device_list&& other) noexcept;
   ~device_list() { free(); }
 
   [[nodiscard]] iterator begin() const noexcept { return iterator{devices_}; }
@@ -157,11 +136,7 @@ class [[nodiscard]] device_list {
   [[nodiscard]] device_ref operator[](std::size_t index) const noexcept { return devices_[index]; }
 
   /// Returns the device named `name`, or an empty reference.
-  [[nodiscard]] device_ref find(std::string_view name) const noexcept {
-    for (const device_ref device : *this)
-      if (device.name() == name) return device;
-    return {};
-  }
+  [[nodiscard]] device_ref find(std::string_view name) const noexcept;
 
  private:
   void free() noexcept {
@@ -173,3 +148,7 @@ class [[nodiscard]] device_list {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/device/impl/device.ipp>
+#endif

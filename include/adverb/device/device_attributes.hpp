@@ -81,12 +81,7 @@ class device_attributes {
   [[nodiscard]] adverb::atomicity atomicity() const noexcept {
     return static_cast<adverb::atomicity>(original().atomic_cap);
   }
-  [[nodiscard]] adverb::pci_atomics pci_atomics() const noexcept {
-    const ibv_pci_atomic_caps& sizes = native_.pci_atomic_caps;
-    return {.fetch_and_add = pci_atomic_sizes::from_bits(sizes.fetch_add),
-            .swap = pci_atomic_sizes::from_bits(sizes.swap),
-            .compare_and_swap = pci_atomic_sizes::from_bits(sizes.compare_swap)};
-  }
+  [[nodiscard]] adverb::pci_atomics pci_atomics() const noexcept;
 
   [[nodiscard]] std::uint32_t max_completion_queues() const noexcept {
     return at(original().max_cq);
@@ -131,55 +126,23 @@ class device_attributes {
 
   // Fields of the extended query: all 0 if the provider does not support it.
 
-  [[nodiscard]] adverb::on_demand_paging on_demand_paging() const noexcept {
-    const ibv_odp_caps& paging = native_.odp_caps;
-    return {.features = paging_features::from_bits(paging.general_caps),
-            .rc = paged_operations::from_bits(paging.per_transport_caps.rc_odp_caps),
-            .uc = paged_operations::from_bits(paging.per_transport_caps.uc_odp_caps),
-            .ud = paged_operations::from_bits(paging.per_transport_caps.ud_odp_caps),
-            .xrc = paged_operations::from_bits(native_.xrc_odp_caps)};
-  }
+  [[nodiscard]] adverb::on_demand_paging on_demand_paging() const noexcept;
   /// Returns the clock of `context.device_time()` and of completion timestamps, if the device
   /// reports its frequency.
-  [[nodiscard]] std::optional<device_clock> clock() const noexcept {
-    if (native_.hca_core_clock == 0) return std::nullopt;
-    return device_clock{native_.hca_core_clock, native_.completion_timestamp_mask};
-  }
+  [[nodiscard]] std::optional<device_clock> clock() const noexcept;
   /// Returns the mask of the bits in a completion timestamp; 0 if completions have none.
   [[nodiscard]] std::uint64_t completion_timestamp_mask() const noexcept {
     return native_.completion_timestamp_mask;
   }
-  [[nodiscard]] adverb::segmentation_offload segmentation_offload() const noexcept {
-    return {.max_message_size = native_.tso_caps.max_tso,
-            .transports = transport_set::from_bits(native_.tso_caps.supported_qpts)};
-  }
-  [[nodiscard]] adverb::receive_side_scaling receive_side_scaling() const noexcept {
-    const ibv_rss_caps& scaling = native_.rss_caps;
-    return {.transports = transport_set::from_bits(scaling.supported_qpts),
-            .max_indirection_tables = scaling.max_rwq_indirection_tables,
-            .max_indirection_table_size = scaling.max_rwq_indirection_table_size,
-            .fields = hash_fields::from_bits(scaling.rx_hash_fields_mask),
-            .functions = hash_functions::from_bits(scaling.rx_hash_function)};
-  }
+  [[nodiscard]] adverb::segmentation_offload segmentation_offload() const noexcept;
+  [[nodiscard]] adverb::receive_side_scaling receive_side_scaling() const noexcept;
   /// Returns the maximum number of work queues for receiving.
   [[nodiscard]] std::uint32_t max_work_queues() const noexcept { return native_.max_wq_type_rq; }
-  [[nodiscard]] adverb::packet_pacing packet_pacing() const noexcept {
-    const ibv_packet_pacing_caps& pacing = native_.packet_pacing_caps;
-    return {.min_rate = pacing.qp_rate_limit_min,
-            .max_rate = pacing.qp_rate_limit_max,
-            .transports = transport_set::from_bits(pacing.supported_qpts)};
-  }
+  [[nodiscard]] adverb::packet_pacing packet_pacing() const noexcept;
   [[nodiscard]] raw_packet_capabilities raw_packets() const noexcept {
     return raw_packet_capabilities::from_bits(native_.raw_packet_caps);
   }
-  [[nodiscard]] tag_matching_limits tag_matching() const noexcept {
-    const ibv_tm_caps& matching = native_.tm_caps;
-    return {.max_rendezvous_header_size = matching.max_rndv_hdr_size,
-            .max_tags = matching.max_num_tags,
-            .max_operations = matching.max_ops,
-            .max_sge = matching.max_sge,
-            .capabilities = tag_matching_capabilities::from_bits(matching.flags)};
-  }
+  [[nodiscard]] tag_matching_limits tag_matching() const noexcept;
   [[nodiscard]] completion_moderation_limits completion_moderation() const noexcept {
     return {.max_count = native_.cq_mod_caps.max_cq_count,
             .max_period = native_.cq_mod_caps.max_cq_period};
@@ -221,3 +184,7 @@ class device_attributes {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/device/impl/device_attributes.ipp>
+#endif

@@ -2,20 +2,20 @@
 // Device memory: memory inside the device.
 #pragma once
 
-#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/device/context.hpp>
-#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/core/detail/callable_ref.hpp>
+#include <adverb/core/detail/check.hpp>
+#include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/memory/detail/byte_extent.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -23,10 +23,7 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Writes "rxe0 dm", and a number if the provider reports one.
-inline void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept {
-  put_device(writer, memory->context).put(" dm");
-  if ((memory->comp_mask & IBV_DM_MASK_HANDLE) != 0) writer.put(" ").decimal(memory->handle);
-}
+void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept;
 
 /// Names device memory in a failure.
 [[nodiscard]] inline auto on_device_memory(const ibv_dm* memory) noexcept {
@@ -50,17 +47,7 @@ class device_memory_base : public handle_base<ibv_dm> {
 
   /// Returns the handle by which another process imports the memory. Fails with EOPNOTSUPP if the
   /// provider reports no handle.
-  [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const {
-    constexpr std::string_view verb = "device_memory::handle";
-    if (!detail::check_present(policy, verb, native_handle())) return {};
-    const bool told = (native_handle()->comp_mask & IBV_DM_MASK_HANDLE) != 0;
-    const bool usable = detail::check_returned(
-        policy, verb, told ? 0 : EOPNOTSUPP, [&](failure_description& description) {
-          on_device_memory(native_handle())(description);
-          description.explain("the provider does not tell by what the memory can be imported");
-        });
-    return static_cast<device_memory_handle>(usable ? native_handle()->handle : 0);
-  }
+  [[nodiscard]] device_memory_handle handle(on_failure policy = throwing{}) const;
 
   /// Copies `values` into the memory, from the byte at `offset` on. `values` is an array, a
   /// container or a span of trivially copyable values. Fails with ERANGE if they do not fit. Some
@@ -132,8 +119,7 @@ struct device_memory_traits {
   using native_type = ibv_dm;
   static constexpr std::string_view destroy_verb = "ibv_free_dm";
   static int destroy(ibv_dm* memory) noexcept { return ibv_free_dm(memory); }
-  template <class Function>
-  static void for_each_parent(const ibv_dm* memory, const Function& function) noexcept {
+  static void for_each_parent(const ibv_dm* memory, callable_ref<const void*> function) noexcept {
     function(memory->context);
   }
   static void describe(const ibv_dm* memory, text_writer& writer) noexcept {
@@ -177,44 +163,11 @@ class [[nodiscard]] device_memory
 
  private:
   static ibv_dm* make(context_ref context, std::size_t size, const device_memory_options& options,
-                      on_failure policy) {
-    constexpr std::string_view verb = "ibv_alloc_dm";
-    const bool aligned = std::has_single_bit(options.alignment);
-    const auto describe = [&](failure_description& description) {
-      detail::on_device(context.native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        detail::problem_list problems{writer};
-        if (!aligned) problems.add("the alignment is not a power of two");
-        if (size == 0) problems.add("there are no bytes to allocate");
-        std::error_code unknown;
-        const device_attributes device = context.query_device(unknown);
-        const std::uint64_t most = device.max_device_memory_size();
-        // The error code already reports a device without device memory.
-        if (most != 0)
-          detail::add_exceeded(
-              problems, device,
-              {detail::limit<&device_attributes::max_device_memory_size>("the size", size)});
-        if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
-          problems.add([&](text_writer& out) {
-            out.put("the device has ").decimal(most).put(" bytes in all, for all its users");
-          });
-      });
-    };
-    if (context && !aligned) {
-      policy.report(EINVAL, verb, describe);
-      return nullptr;
-    }
-    return detail::make_object(
-        policy, verb,
-        [&] {
-          ibv_alloc_dm_attr attributes{};
-          attributes.length = size;
-          attributes.log_align_req =
-              static_cast<std::uint32_t>(std::countr_zero(options.alignment));
-          return ibv_alloc_dm(context.native_handle(), &attributes);
-        },
-        describe, context);
-  }
+                      on_failure policy);
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/device_memory.ipp>
+#endif

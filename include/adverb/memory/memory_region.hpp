@@ -6,9 +6,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -26,19 +23,13 @@ struct memory_region_traits {
   using native_type = ibv_mr;
   static constexpr std::string_view destroy_verb = "ibv_dereg_mr";
   static int destroy(ibv_mr* region) noexcept { return ibv_dereg_mr(region); }
-  template <class Function>
-  static void for_each_parent(const ibv_mr* region, const Function& function) noexcept {
+  static void for_each_parent(const ibv_mr* region, callable_ref<const void*> function) noexcept {
     function(region->pd);
   }
   static void describe(const ibv_mr* region, text_writer& writer) noexcept {
     put_region(writer, region);
   }
-  static void explain_destroy(failure_description& description) noexcept {
-    if (description.code() == std::errc::invalid_argument ||
-        description.code() == std::errc::device_or_resource_busy)
-      description.explain(
-          "a memory window may be bound to it: unbind, invalidate or deallocate that first");
-  }
+  static void explain_destroy(failure_description& description) noexcept;
 };
 
 }  // namespace detail
@@ -115,30 +106,13 @@ class [[nodiscard]] memory_region
   /// The device must support on-demand paging. Wraps: ibv_reg_mr(3).
   [[nodiscard]] static memory_region of_whole_address_space(
       protection_domain_ref domain, access_rights rights = access_right::local_write,
-      on_failure policy = throwing{}) {
-    return registered(domain, {nullptr, std::numeric_limits<std::size_t>::max(), false},
-                      rights | access_right::on_demand, policy);
-  }
+      on_failure policy = throwing{});
 
   /// Registers a part of a dma-buf. Wraps: ibv_reg_dmabuf_mr(3).
   [[nodiscard]] static memory_region of_dmabuf(protection_domain_ref domain,
                                                const dmabuf_range& range,
                                                access_rights rights = access_right::local_write,
-                                               on_failure policy = throwing{}) {
-    return made(
-        {.domain = domain,
-         .address = range.offset,
-         .device_address = range.device_address,
-         .length = range.length,
-         .rights = rights},
-        "ibv_reg_dmabuf_mr",
-        [&] {
-          return ibv_reg_dmabuf_mr(domain.native_handle(), range.offset, range.length,
-                                   range.device_address, range.file_descriptor,
-                                   native_rights(rights));
-        },
-        policy);
-  }
+                                               on_failure policy = throwing{});
 
   /// Registers `length` bytes of device memory from `offset` on. The region is zero-based: peers
   /// address it from 0 on. It must be destroyed before the device memory. Fails with ERANGE if the
@@ -146,27 +120,7 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region of_device_memory(
       protection_domain_ref domain, device_memory_ref memory, std::uint64_t offset,
       std::size_t length, access_rights rights = access_right::local_write,
-      on_failure policy = throwing{}) {
-    constexpr std::string_view verb = "ibv_reg_dm_mr";
-    const access_rights all_rights = rights | access_right::zero_based;
-    if (!detail::check_present(policy, verb, memory.native_handle())) return {};
-    if (const detail::byte_extent extent{offset, length}; !extent.is_inside(memory.size())) {
-      policy.report(ERANGE, verb, [&](failure_description& description) {
-        detail::on_device(memory.context().native_handle())(description);
-        description.explain([&](text_writer& writer) {
-          extent.put_outside(writer, memory.size(), "device memory");
-        });
-      });
-      return {};
-    }
-    return made(
-        {.domain = domain, .length = length, .rights = all_rights}, verb,
-        [&] {
-          return ibv_reg_dm_mr(domain.native_handle(), memory.native_handle(), offset, length,
-                               all_rights.bits());
-        },
-        policy);
-  }
+      on_failure policy = throwing{});
   /// Registers all of the device memory.
   [[nodiscard]] static memory_region of_device_memory(
       protection_domain_ref domain, device_memory_ref memory,
@@ -178,16 +132,7 @@ class [[nodiscard]] memory_region
   /// maximum size, and cannot be granted to peers.
   /// Wraps: ibv_alloc_null_mr(3).
   [[nodiscard]] static memory_region null(protection_domain_ref domain,
-                                          on_failure policy = throwing{}) {
-    constexpr std::string_view verb = "ibv_alloc_null_mr";
-    return {detail::make_object(
-                policy, verb, [&] { return ibv_alloc_null_mr(domain.native_handle()); },
-                [&](failure_description& description) {
-                  detail::on_device(domain.context().native_handle())(description);
-                },
-                domain),
-            0, access_right::local_write, false};
-  }
+                                          on_failure policy = throwing{});
 
   /// Takes ownership of a region of the C API that was registered with `rights`. The device address
   /// defaults to that of the memory, or to 0 if the region is zero_based. Pass the device address
@@ -234,45 +179,17 @@ class [[nodiscard]] memory_region
 
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,
-                                                on_failure policy) {
-    // Some providers (rxe, for one) ignore IBV_ACCESS_ZERO_BASED. Device address 0 means the same
-    // to all.
-    // See docs/decisions.md, "Zero-based regions have device address 0".
-    if (rights.contains(access_right::zero_based))
-      return registered_at(domain, memory, 0, rights, policy);
-    return made(
-        attempt(domain, memory, memory.address(), rights), "ibv_reg_mr",
-        [&] {
-          return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
-                            native_rights(rights));
-        },
-        policy);
-  }
+                                                on_failure policy);
 
   [[nodiscard]] static memory_region registered_at(protection_domain_ref domain,
                                                    detail::byte_range memory,
                                                    std::uint64_t device_address,
-                                                   access_rights rights, on_failure policy) {
-    return made(
-        attempt(domain, memory, device_address, rights), "ibv_reg_mr_iova",
-        [&] {
-          return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length,
-                                 device_address, native_rights(rights));
-        },
-        policy);
-  }
+                                                   access_rights rights, on_failure policy);
 
   [[nodiscard]] static detail::registration_attempt attempt(protection_domain_ref domain,
                                                             detail::byte_range memory,
                                                             std::uint64_t device_address,
-                                                            access_rights rights) noexcept {
-    return {.domain = domain,
-            .address = memory.address(),
-            .device_address = device_address,
-            .length = memory.length,
-            .rights = rights,
-            .constant = memory.constant};
-  }
+                                                            access_rights rights) noexcept;
 
   template <std::invocable Create>
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
@@ -298,62 +215,17 @@ class [[nodiscard]] memory_region
     return {region, attempt.device_address, attempt.rights, attempt.constant};
   }
 
-  void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy) {
-    constexpr std::string_view verb = "ibv_rereg_mr";
-    if (!detail::check_present(policy, verb, this->native_handle())) return;
-    const detail::reregistration_attempt attempt{
-        .region = this->native_handle(),
-        .memory = memory,
-        .changes = changes,
-        .rights = changes.rights.value_or(this->rights()),
-        .constant = memory != nullptr ? memory->constant : constant_memory_,
-        .zero_based = this->rights().contains(access_right::zero_based)};
-    if (const static_string<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
-        !impossible.view().empty()) {
-      policy.report(EINVAL, verb, [&](failure_description& description) {
-        detail::on_region(this->native_handle())(description);
-        description.explain(impossible);
-      });
-      return;
-    }
-    detail::check_reregistered(
-        policy, verb,
-        [&] {
-          const int result = this->with_new_parents([&] { return attempt.run(); });
-          remember(attempt, detail::outcome_of_reregistration(result, errno));
-          return result;
-        },
-        [&](failure_description& description, int result) {
-          const auto outcome =
-              detail::outcome_of_reregistration(result, description.code().value());
-          detail::on_region(this->native_handle())(description);
-          if (outcome.words.empty()) return;
-          description.explain([&](text_writer& writer) {
-            detail::problem_list problems{writer};
-            detail::explain_registration(
-                problems, description.code(),
-                {.domain = this->protection_domain(),
-                 .length = memory != nullptr ? memory->length : this->size(),
-                 .rights = attempt.rights});
-            problems.add(outcome.words);
-          });
-        });
-  }
+  void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy);
 
   void remember(const detail::reregistration_attempt& attempt,
-                const detail::reregistration_outcome& outcome) noexcept {
-    const std::uint64_t here = this->device_address();
-    if (outcome.changed) {
-      this->redescribe(attempt.memory != nullptr ? attempt.memory->address() : here,
-                       attempt.rights);
-      constant_memory_ = attempt.constant;
-    } else if (!outcome.usable) {
-      this->redescribe(here, {});
-    }
-  }
+                const detail::reregistration_outcome& outcome) noexcept;
 
   // Kept for re-registration; fits beside the rights.
   bool constant_memory_ = false;
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/memory_region.ipp>
+#endif

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -23,9 +22,7 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Writes "rxe0 mr 0x1234".
-inline void put_region(text_writer& writer, const ibv_mr* region) noexcept {
-  put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
-}
+void put_region(text_writer& writer, const ibv_mr* region) noexcept;
 
 /// A range of bytes to check before it becomes a buffer.
 struct slice_request {
@@ -37,18 +34,7 @@ struct slice_request {
     return extent.is_inside(region_size) && extent.length <= max_buffer_size && writable;
   }
 
-  void explain(failure_description& description) const noexcept {
-    description.explain([&](text_writer& writer) {
-      if (!writable) {
-        writer.put("the region was registered without local_write: nothing can be received into ");
-        writer.put("it; const_buffer() and const_slice() are there to send from it");
-      } else if (!extent.is_inside(region_size)) {
-        extent.put_outside(writer, region_size, "region");
-      } else {
-        writer.decimal(extent.length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
-      }
-    });
-  }
+  void explain(failure_description& description) const noexcept;
 };
 
 /// Names a region in a failure.
@@ -178,11 +164,7 @@ class memory_region_base : public handle_base<ibv_mr> {
 
  protected:
   /// Updates the stored values after the region itself changed.
-  void redescribe(std::uint64_t device_address, access_rights rights) noexcept {
-    device_address_ = device_address;
-    rights_ = rights;
-    if (*this) lkey_ = static_cast<adverb::lkey>(native_handle()->lkey);
-  }
+  void redescribe(std::uint64_t device_address, access_rights rights) noexcept;
 
  private:
   [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
@@ -250,3 +232,7 @@ class memory_region_ref : public detail::reference_to<detail::memory_region_base
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/memory_region_ref.ipp>
+#endif

@@ -2,15 +2,11 @@
 // Memory windows: grant and revoke a peer's access to a part of a region without a registration.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <system_error>
-#include <utility>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/window_binding.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -21,57 +17,20 @@ struct memory_window_traits {
   using native_type = ibv_mw;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_mw";
   static int destroy(ibv_mw* window) noexcept { return ibv_dealloc_mw(window); }
-  template <class Function>
-  static void for_each_parent(const ibv_mw* window, const Function& function) noexcept {
+  static void for_each_parent(const ibv_mw* window, callable_ref<const void*> function) noexcept {
     function(window->pd);
   }
-  static void describe(const ibv_mw* window, text_writer& writer) noexcept {
-    put_device(writer, window->context).put(" mw ").put(static_cast<rkey>(window->rkey));
-  }
+  static void describe(const ibv_mw* window, text_writer& writer) noexcept;
 };
 
 /// Reports, through the policy, the reasons why a window cannot be bound. Returns true if it can.
-inline bool check_window(on_failure policy, std::string_view verb, const window_request& request) {
-  if (!check_present(policy, verb, request.window) ||
-      !check_present(policy, verb, request.region.native_handle()))
-    return false;
-  return check_returned(policy, verb, request.error(), [&](failure_description& description) {
-    on_object<memory_window_traits>(request.window)(description);
-    description.explain([&](text_writer& writer) { request.put_problems(writer); });
-  });
-}
+bool check_window(on_failure policy, std::string_view verb, const window_request& request);
 
 /// Explains why a window could not be allocated.
-inline void explain_allocation(failure_description& description, context_ref context,
-                               window_type type) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    if (unknown) return;
-    const bool has_type_2 = device.capabilities().intersects(
-        device_capability::memory_windows_type_2a | device_capability::memory_windows_type_2b);
-    if (device.max_memory_windows() > 0 && type == window_type::two && !has_type_2) {
-      put_device(writer, context.native_handle()).put(" has no memory windows of type 2");
-    } else if (description.code() == std::errc::not_enough_memory) {
-      writer.put("the device allows ").decimal(device.max_memory_windows());
-      writer.put(" memory windows in all");
-    }
-  });
-}
+void explain_allocation(failure_description& description, context_ref context, window_type type);
 
 /// Reports EINVAL if a window of the C API is of another type. Returns true if it matches.
-inline bool check_type(on_failure policy, const ibv_mw* window, window_type type) {
-  constexpr std::string_view verb = "memory window adoption";
-  if (!check_present(policy, verb, window)) return false;
-  const auto found = static_cast<window_type>(window->type);
-  return check_returned(policy, verb, found == type ? 0 : EINVAL,
-                        [&](failure_description& description) {
-                          on_object<memory_window_traits>(window)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("it is of ").put(found).put(", not of ").put(type);
-                          });
-                        });
-}
+bool check_type(on_failure policy, const ibv_mw* window, window_type type);
 
 /// The operations of a memory window, whether it is owned or referred to.
 template <window_type Type>
@@ -188,3 +147,7 @@ class [[nodiscard]] memory_window
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/memory_window.ipp>
+#endif

@@ -4,7 +4,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/memory/provider_allocator.hpp>
 #include <adverb/memory/thread_domain.hpp>
@@ -26,8 +25,7 @@ namespace detail {
 /// parent domains).
 struct parent_domain_traits : protection_domain_traits {
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
-  template <class Function>
-  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+  static void for_each_parent(const ibv_pd* domain, callable_ref<const void*> function) noexcept {
     function(domain->context);
     for (const void* parent : lifetime_registry::instance().noted_parents_of(domain))
       function(parent);
@@ -51,29 +49,11 @@ class [[nodiscard]] parent_domain
 
  private:
   static ibv_pd* make(protection_domain_ref domain, const parent_domain_options& options,
-                      on_failure policy) {
-    constexpr std::string_view verb = "ibv_alloc_parent_domain";
-    if (!detail::check_present(policy, verb, domain.native_handle())) return nullptr;
-    ibv_parent_domain_init_attr attributes{};
-    attributes.pd = domain.native_handle();
-    attributes.td = options.thread_domain.native_handle();
-    options.allocator.install(attributes);
-    return detail::check_pointer(
-        policy, verb,
-        [&] {
-          return detail::with_parents(
-              ibv_alloc_parent_domain(domain.context().native_handle(), &attributes),
-              {attributes.pd, attributes.td});
-        },
-        [&](failure_description& description) {
-          description.object(
-              [&](text_writer& writer) { detail::put_domain(writer, domain.native_handle()); });
-          const bool refused = description.code() == std::errc::invalid_argument ||
-                               detail::is_unsupported(description.code());
-          if (options.allocator && refused)
-            description.explain("the device has no parent domains, or takes no allocators there");
-        });
-  }
+                      on_failure policy);
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/parent_domain.ipp>
+#endif

@@ -42,8 +42,7 @@ struct protection_domain_traits {
   using native_type = ibv_pd;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_pd";
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
-  template <class Function>
-  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
+  static void for_each_parent(const ibv_pd* domain, callable_ref<const void*> function) noexcept {
     function(domain->context);
   }
   static void describe(const ibv_pd* domain, text_writer& writer) noexcept {

@@ -2,7 +2,6 @@
 // Changes of a registered region, and its state after a failure.
 #pragma once
 
-#include <cerrno>
 #include <optional>
 #include <string_view>
 
@@ -36,29 +35,10 @@ struct reregistration_attempt {
   bool zero_based;
 
   /// Explains why the change is not even attempted. Writes nothing if it can be.
-  void explain(text_writer& writer) const noexcept {
-    if (memory == nullptr && !changes.domain && !changes.rights)
-      writer.put("there is nothing to change");
-    else if (changes.domain && changes.domain.context().native_handle() != region->context)
-      writer.put("the domain is of another context");
-    else if (rights.contains(access_right::zero_based) != zero_based)
-      writer.put("whether a region is zero_based cannot be changed");
-    else if (zero_based && memory != nullptr)
-      writer.put("a zero-based region cannot be given other memory");
-    else
-      explain_constant(writer, constant, rights);
-  }
+  void explain(text_writer& writer) const noexcept;
 
   /// Calls ibv_rereg_mr, which needs zero for unchanged arguments.
-  [[nodiscard]] int run() const noexcept {
-    return ibv_rereg_mr(region,
-                        (memory != nullptr ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
-                            (changes.domain ? IBV_REREG_MR_CHANGE_PD : 0) |
-                            (changes.rights ? IBV_REREG_MR_CHANGE_ACCESS : 0),
-                        changes.domain.native_handle(), memory != nullptr ? memory->begin : nullptr,
-                        memory != nullptr ? memory->length : 0,
-                        changes.rights ? static_cast<int>(rights.bits()) : 0);
-  }
+  [[nodiscard]] int run() const noexcept;
 };
 
 /// The state of a region after ibv_rereg_mr, and its explanation.
@@ -102,3 +82,7 @@ struct reregistration_outcome {
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/reregistration.ipp>
+#endif

@@ -33,8 +33,7 @@ struct thread_domain_traits {
   using native_type = ibv_td;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_td";
   static int destroy(ibv_td* domain) noexcept { return ibv_dealloc_td(domain); }
-  template <class Function>
-  static void for_each_parent(const ibv_td* domain, const Function& function) noexcept {
+  static void for_each_parent(const ibv_td* domain, callable_ref<const void*> function) noexcept {
     function(domain->context);
   }
   static void describe(const ibv_td* domain, text_writer& writer) noexcept {

@@ -9,7 +9,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
@@ -141,18 +140,9 @@ struct window_request {
   }
 
   /// Returns the errno of the first problem, or 0.
-  [[nodiscard]] int error() const {
-    int first = 0;
-    for_each_problem([&](int number, const auto&) {
-      if (first == 0) first = number;
-    });
-    return first;
-  }
+  [[nodiscard]] int error() const;
 
-  void put_problems(text_writer& writer) const {
-    problem_list problems{writer};
-    for_each_problem([&](int, const auto& write) { problems.add(write); });
-  }
+  void put_problems(text_writer& writer) const;
 
   [[nodiscard]] std::uint64_t address() const noexcept { return region.device_address() + offset; }
 
@@ -167,11 +157,12 @@ struct window_request {
     return domain->context == other->context && domain->handle == other->handle;
   }
 
-  void put_domains(text_writer& writer, std::string_view name, const ibv_pd* domain) const {
-    writer.put("the ").put(name).put(" is of pd ").decimal(domain->handle);
-    writer.put(", the window of pd ").decimal(window->pd->handle);
-  }
+  void put_domains(text_writer& writer, std::string_view name, const ibv_pd* domain) const;
 };
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/window_binding.ipp>
+#endif

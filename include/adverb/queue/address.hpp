@@ -43,37 +43,12 @@ struct address {
   rate static_rate = rate::unlimited;
   std::optional<global_route> route{};
 
-  [[nodiscard]] static address from_native(const ibv_ah_attr& native) noexcept {
-    address made{.port = port_number{native.port_num},
-                 .destination = lid{native.dlid},
-                 .service_level = adverb::service_level{native.sl},
-                 .source_path_bits = native.src_path_bits,
-                 .static_rate = adverb::rate{native.static_rate}};
-    if (native.is_global != 0)
-      made.route = global_route{.destination = gid{native.grh.dgid},
-                                .source = gid_index{native.grh.sgid_index},
-                                .flow_label = native.grh.flow_label,
-                                .hop_limit = native.grh.hop_limit,
-                                .traffic_class = native.grh.traffic_class};
-    return made;
-  }
-  [[nodiscard]] ibv_ah_attr native() const noexcept {
-    ibv_ah_attr native{};
-    if (route) {
-      native.grh.dgid = route->destination.native();
-      native.grh.flow_label = route->flow_label;
-      native.grh.sgid_index = static_cast<std::uint8_t>(route->source);
-      native.grh.hop_limit = route->hop_limit;
-      native.grh.traffic_class = route->traffic_class;
-      native.is_global = 1;
-    }
-    native.dlid = static_cast<std::uint16_t>(destination);
-    native.sl = static_cast<std::uint8_t>(service_level);
-    native.src_path_bits = source_path_bits;
-    native.static_rate = static_cast<std::uint8_t>(static_rate);
-    native.port_num = static_cast<std::uint8_t>(port);
-    return native;
-  }
+  [[nodiscard]] static address from_native(const ibv_ah_attr& native) noexcept;
+  [[nodiscard]] ibv_ah_attr native() const noexcept;
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/address.ipp>
+#endif

@@ -4,11 +4,11 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/completion/completion.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/address.hpp>
-#include <adverb/queue/address_of_sender.hpp>
-#include <adverb/queue/detail/explain_address.hpp>
+#include <adverb/queue/datagram.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -37,8 +37,7 @@ struct address_handle_traits {
   using native_type = ibv_ah;
   static constexpr std::string_view destroy_verb = "ibv_destroy_ah";
   static int destroy(ibv_ah* handle) noexcept { return ibv_destroy_ah(handle); }
-  template <class Function>
-  static void for_each_parent(const ibv_ah* handle, const Function& function) noexcept {
+  static void for_each_parent(const ibv_ah* handle, callable_ref<const void*> function) noexcept {
     function(handle->pd);
   }
   static void describe(const ibv_ah* handle, text_writer& writer) noexcept {
@@ -66,39 +65,15 @@ class [[nodiscard]] address_handle
       : owner{make(domain, port, received, header, policy)} {}
 
  private:
-  static address_handle make(protection_domain_ref domain, ibv_ah_attr native, on_failure policy) {
-    return detail::make_handle<address_handle>(
-        policy, "ibv_create_ah", [&] { return ibv_create_ah(domain.native_handle(), &native); },
-        [&](failure_description& description) {
-          detail::on_port(domain.native_handle()->context,
-                          port_number{native.port_num})(description);
-          description.explain([&](text_writer& writer) {
-            detail::problem_list problems{writer};
-            port_attributes port;
-            if (detail::explain_port(problems, domain.context(), port_number{native.port_num},
-                                     port))
-              detail::explain_address(problems, description.code(), domain.context(), port, native);
-          });
-        },
-        domain);
-  }
+  static address_handle make(protection_domain_ref domain, ibv_ah_attr native, on_failure policy);
 
   static address_handle make(protection_domain_ref domain, port_number port,
                              const completion& received, const global_route_header& header,
-                             on_failure policy) {
-    return detail::make_handle<address_handle>(
-        policy, "ibv_create_ah_from_wc",
-        [&] {
-          ibv_wc native = received.native();
-          ibv_grh grh = detail::header_to_answer(domain.context(), port, header);
-          return ibv_create_ah_from_wc(domain.native_handle(), &native, &grh,
-                                       static_cast<std::uint8_t>(port));
-        },
-        [&](failure_description& description) {
-          detail::explain_sender(description, domain.context(), port, received, header);
-        },
-        domain);
-  }
+                             on_failure policy);
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/address_handle.ipp>
+#endif

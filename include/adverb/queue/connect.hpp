@@ -8,7 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/durations.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/core/transport.hpp>
+#include <adverb/device/link.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
@@ -93,27 +94,12 @@ template <transport Transport>
 /// Moves a queue pair from RTR back to INIT with its previous attributes. If that fails, calls the
 /// failure hook.
 // See docs/decisions.md, "connect() starts from INIT".
-inline void return_to_init(ibv_qp* queue_pair, transport service,
-                           const announced_attributes& announced) noexcept {
-  constexpr int kept = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
-  ibv_qp_attr before{};
-  ibv_qp_init_attr initial{};
-  const int result = ibv_query_qp(queue_pair, &before, kept, &initial);
-  failure why;
-  transition_plan reset;
-  reset.announced = announced;
-  transition_plan init = reset;
-  init.set_port(announced.port);
-  init.set_access(access_rights::from_bits(before.qp_access_flags));
-  init.set_pkey_index(pkey_index{before.pkey_index});
-  init.set_psn(announced.psn);
-  init.set_source_gid(announced.source_gid);
-  const bool returned =
-      check_returned(why, "ibv_query_qp", result, on_object<queue_pair_traits>(queue_pair)) &&
-      carry_out(reset, queue_pair, {service, qp_state::rtr, qp_state::reset}, why) &&
-      carry_out(init, queue_pair, {service, qp_state::reset, qp_state::init}, why);
-  if (!returned) tell_failure_hook(why);
-}
+void return_to_init(ibv_qp* queue_pair, transport service,
+                    const announced_attributes& announced) noexcept;
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/connect.ipp>
+#endif

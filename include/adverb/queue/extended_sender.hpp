@@ -12,6 +12,7 @@
 #include <adverb/core/detail/thread_sanitizer.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/queue/detail/post.hpp>
+#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/send_operation.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -95,24 +96,7 @@ constexpr void tell_refused(const Request& request) noexcept {
 }
 
 /// Returns the operations for which a provider has set a function, requested or not.
-[[nodiscard]] inline send_operations operations_of(const ibv_qp_ex& sender) noexcept {
-  send_operations found;
-  const auto add = [&](bool there, send_operation operation) {
-    if (there) found |= operation;
-  };
-  add(sender.wr_rdma_write != nullptr, send_operation::write);
-  add(sender.wr_rdma_write_imm != nullptr, send_operation::write_with_immediate);
-  add(sender.wr_send != nullptr, send_operation::send);
-  add(sender.wr_send_imm != nullptr, send_operation::send_with_immediate);
-  add(sender.wr_rdma_read != nullptr, send_operation::read);
-  add(sender.wr_atomic_cmp_swp != nullptr, send_operation::compare_and_swap);
-  add(sender.wr_atomic_fetch_add != nullptr, send_operation::fetch_and_add);
-  add(sender.wr_local_inv != nullptr, send_operation::local_invalidate);
-  add(sender.wr_bind_mw != nullptr, send_operation::bind_window);
-  add(sender.wr_send_inv != nullptr, send_operation::send_with_invalidate);
-  add(sender.wr_send_tso != nullptr, send_operation::tcp_segmentation);
-  return found;
-}
+[[nodiscard]] send_operations operations_of(const ibv_qp_ex& sender) noexcept;
 
 /// Returns the same with the operations that only later rdma-core declares.
 template <class Sender>
@@ -239,3 +223,7 @@ class extended_sender {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/extended_sender.ipp>
+#endif

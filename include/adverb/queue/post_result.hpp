@@ -2,14 +2,14 @@
 // The result of a post.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <system_error>
 
-#include <adverb/core/detail/check.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/fwd.hpp>
 #include <adverb/queue/detail/explain_post.hpp>
 #include <adverb/queue/detail/posted_to.hpp>
 
@@ -71,24 +71,9 @@ class [[nodiscard("a post can be refused: .check() it")]] post_result {
   }
 
   // Takes the result by value, so that it never has to be in memory.
-  [[gnu::cold, gnu::noinline]] static void report(post_result result, on_failure policy) {
-    policy.report(result.error_, detail::verb_of(result.queue()),
-                  [&](failure_description& description) { result.describe(description); });
-  }
+  [[gnu::cold]] static void report(post_result result, on_failure policy);
 
-  void describe(failure_description& description) const noexcept {
-    description
-        .object([&](text_writer& writer) { detail::put_posted_to(writer, queue(), object_); })
-        .explain([&](text_writer& writer) {
-          if (!accepted())
-            writer.put("it is unknown how many requests were accepted");
-          else
-            writer.decimal(*accepted())
-                .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
-          if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
-            detail::explain_refusal(writer.put("; "), queue(), object_);
-        });
-  }
+  void describe(failure_description& description) const noexcept;
 
   const void* object_ = nullptr;
   int error_ = 0;
@@ -98,3 +83,7 @@ class [[nodiscard("a post can be refused: .check() it")]] post_result {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/post_result.ipp>
+#endif

@@ -13,7 +13,6 @@
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
 #include <adverb/queue/send_operation.hpp>
-#include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -108,53 +107,15 @@ struct queue_pair_options {
 
   /// Returns the attributes for ibv_create_qp. For a transport without a receive queue, they
   /// request none: the provider might otherwise allocate one (mlx5 does) where the kernel does not.
-  [[nodiscard]] ibv_qp_init_attr native(transport service) const noexcept {
-    const bool receives = detail::receives(service);
-    return {.qp_context = user_context,
-            .send_cq = send_cq.native_handle(),
-            .recv_cq = recv_cq.native_handle(),
-            .srq = srq.native_handle(),
-            .cap = {.max_send_wr = max_send_wr,
-                    .max_recv_wr = receives ? max_recv_wr : 0,
-                    .max_send_sge = max_send_sge,
-                    .max_recv_sge = receives ? max_recv_sge : 0,
-                    .max_inline_data = max_inline_data},
-            .qp_type = static_cast<ibv_qp_type>(service),
-            .sq_sig_all = signal_all_sends ? 1 : 0};
-  }
+  [[nodiscard]] ibv_qp_init_attr native(transport service) const noexcept;
 
   /// Returns the attributes for ibv_create_qp_ex.
   [[nodiscard]] ibv_qp_init_attr_ex native_extended(transport service,
-                                                    ibv_pd* domain) const noexcept {
-    const ibv_qp_init_attr plain = native(service);
-    ibv_qp_init_attr_ex extended{};
-    extended.qp_context = plain.qp_context;
-    extended.send_cq = plain.send_cq;
-    extended.recv_cq = plain.recv_cq;
-    extended.srq = plain.srq;
-    extended.cap = plain.cap;
-    extended.qp_type = plain.qp_type;
-    extended.sq_sig_all = plain.sq_sig_all;
-    extended.comp_mask = IBV_QP_INIT_ATTR_PD;
-    extended.pd = domain;
-    if (!send_operations.empty()) {
-      extended.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-      extended.send_ops_flags = send_operations.bits();
-    }
-    if (!flags.empty() || source_queue_pair) {
-      extended.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
-      extended.create_flags = flags.bits();
-    }
-    if (source_queue_pair) {
-      extended.create_flags |= IBV_QP_CREATE_SOURCE_QPN;
-      extended.source_qpn = static_cast<std::uint32_t>(*source_queue_pair);
-    }
-    if (max_tso_header != 0) {
-      extended.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
-      extended.max_tso_header = max_tso_header;
-    }
-    return extended;
-  }
+                                                    ibv_pd* domain) const noexcept;
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/queue_pair_options.ipp>
+#endif

@@ -2,9 +2,6 @@
 // References to queue pairs, with the transport and the state in the type.
 #pragma once
 
-#include <cerrno>
-#include <string_view>
-
 #include <infiniband/verbs.h>
 
 #include <adverb/queue/detail/queue_pair_base.hpp>
@@ -15,21 +12,7 @@ namespace detail {
 
 /// Checks that a queue pair of the C API has the transport and state of a type. Returns true if so,
 /// fails with EINVAL if not.
-inline bool check_kind(on_failure policy, const ibv_qp* pair, transport service, qp_state state) {
-  constexpr std::string_view verb = "queue pair adoption";
-  if (!check_present(policy, verb, pair)) return false;
-  const bool fits = pair->qp_type == static_cast<ibv_qp_type>(service) &&
-                    (state == qp_state::any || pair->state == static_cast<ibv_qp_state>(state));
-  const int result = fits ? 0 : EINVAL;
-  return check_returned(policy, verb, result, [&](failure_description& description) {
-    on_object<queue_pair_traits>(pair)(description);
-    description.explain([&](text_writer& writer) {
-      writer.put("it is ").put(static_cast<transport>(pair->qp_type));
-      writer.put(" in ").put(static_cast<qp_state>(pair->state));
-      writer.put(", the type says ").put(service).put(" in ").put(state);
-    });
-  });
-}
+bool check_kind(on_failure policy, const ibv_qp* pair, transport service, qp_state state);
 
 }  // namespace detail
 
@@ -88,3 +71,7 @@ class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Trans
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/queue_pair_ref.ipp>
+#endif

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 
-#include <infiniband/verbs.h>
-
-#include <adverb/device/context.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/queue/address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -41,40 +39,11 @@ struct ethernet_destination {
 /// Resolves an address on a RoCE port to its MAC address and VLAN, as a connected queue pair does.
 /// Uses the routes and neighbours of the kernel, and may block until the network answers. The
 /// address needs a route. Wraps: ibv_resolve_eth_l2_from_gid(3).
-[[nodiscard]] inline ethernet_destination resolve_ethernet(context_ref context, const address& way,
-                                                           on_failure policy = throwing{}) {
-  constexpr std::uint16_t untagged = 0xffff;
-  constexpr std::string_view verb = "ibv_resolve_eth_l2_from_gid";
-  if (!detail::check_present(policy, verb, context.native_handle())) return {};
-  ibv_ah_attr attributes = way.native();
-  ethernet_destination found;
-  std::uint16_t vlan = untagged;
-  errno = 0;
-  int result =
-      ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
-  // If an inner query fails, rdma-core returns -1 instead of an errno.
-  if (result == -1 && errno != 0) result = errno;
-  const bool resolved =
-      detail::check_returned(policy, verb, result, [&](failure_description& description) {
-        detail::on_port(context.native_handle(), way.port)(description);
-        failure no_port;
-        (void)context.query_port(way.port, no_port);
-        if (no_port) {
-          description.explain(no_port.explanation());
-          return;
-        }
-        if (!way.route) {
-          description.explain("the address has no global route (GRH), whose GIDs say the way");
-          return;
-        }
-        description.explain([&](text_writer& writer) {
-          writer.put("no neighbour on the way to ").put(way.route->destination);
-          writer.put(" from GID ").put(way.route->source);
-        });
-      });
-  if (!resolved) return {};
-  if (vlan != untagged) found.vlan = vlan;
-  return found;
-}
+[[nodiscard]] ethernet_destination resolve_ethernet(context_ref context, const address& way,
+                                                    on_failure policy = throwing{});
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/resolve_ethernet.ipp>
+#endif

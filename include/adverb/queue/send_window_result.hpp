@@ -10,7 +10,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/check.hpp>
 #include <adverb/queue/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -58,25 +57,15 @@ class [[nodiscard("a post can be refused, or the window full: look at it")]] sen
   }
 
   // Takes the result by value, so that it never has to be in memory.
-  [[gnu::cold, gnu::noinline]] static void report(send_window_result result, on_failure policy) {
-    if (!result.full()) return result.posted_.check(policy);
-    policy.report(EAGAIN, detail::verb_of(result.posted_.queue()),
-                  [&](failure_description& description) { result.describe_full(description); });
-  }
+  [[gnu::cold]] static void report(send_window_result result, on_failure policy);
 
-  void describe_full(failure_description& description) const noexcept {
-    description
-        .object([&](text_writer& writer) {
-          detail::put_posted_to(writer, posted_.queue(), posted_.object_);
-        })
-        .explain([&](text_writer& writer) {
-          writer.put("the window is full: ").decimal(static_cast<unsigned>(posted_.error_));
-          writer.put(" of ").decimal(posted_.accepted_or_unknown());
-          writer.put(" requests are in progress; hand their completions to completed()");
-        });
-  }
+  void describe_full(failure_description& description) const noexcept;
 
   post_result posted_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/send_window_result.ipp>
+#endif

@@ -57,30 +57,17 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
   }
 
   /// Returns the size of the queue and its limit. Wraps: ibv_query_srq(3).
-  [[nodiscard]] shared_receive_queue_attributes query(on_failure policy = throwing{}) const {
-    if (!present(policy, "ibv_query_srq")) return {};
-    ibv_srq_attr attributes{};
-    const int result = ibv_query_srq(native_handle(), &attributes);
-    if (!detail::check_returned(
-            policy, "ibv_query_srq", result,
-            detail::on_object<detail::shared_receive_queue_traits>(native_handle())))
-      return {};
-    return shared_receive_queue_attributes{attributes};
-  }
+  [[nodiscard]] shared_receive_queue_attributes query(on_failure policy = throwing{}) const;
 
   /// Resizes the queue to hold at least `max_wr` receives, which must not be less than the limit.
   /// Posted receives stay. Not every device supports it
   /// (device_capability::resize_shared_receive_queue). Wraps: ibv_modify_srq(3).
-  void resize(std::uint32_t max_wr, on_failure policy = throwing{}) const {
-    modify({.max_wr = max_wr, .max_sge = 0, .srq_limit = 0}, IBV_SRQ_MAX_WR, policy);
-  }
+  void resize(std::uint32_t max_wr, on_failure policy = throwing{}) const;
 
   /// Requests one asynchronous event (IBV_EVENT_SRQ_LIMIT_REACHED) when fewer than `limit` receives
   /// are posted. After the event post more, and set the limit again. 0 requests none.
   /// Wraps: ibv_modify_srq(3).
-  void set_limit(std::uint32_t limit, on_failure policy = throwing{}) const {
-    modify({.max_wr = 0, .max_sge = 0, .srq_limit = limit}, IBV_SRQ_LIMIT, policy);
-  }
+  void set_limit(std::uint32_t limit, on_failure policy = throwing{}) const;
 
  protected:
   [[nodiscard]] bool present(on_failure policy, std::string_view verb) const {
@@ -88,14 +75,7 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
   }
 
  private:
-  void modify(ibv_srq_attr attributes, int mask, on_failure policy) const {
-    if (!present(policy, "ibv_modify_srq")) return;
-    const int result = ibv_modify_srq(native_handle(), &attributes, mask);
-    detail::check_returned(policy, "ibv_modify_srq", result, [&](failure_description& description) {
-      detail::on_object<detail::shared_receive_queue_traits>(native_handle())(description);
-      detail::explain_modification(description, native_handle(), attributes, mask);
-    });
-  }
+  void modify(ibv_srq_attr attributes, int mask, on_failure policy) const;
 };
 
 }  // namespace detail
@@ -134,3 +114,7 @@ class [[nodiscard]] shared_receive_queue
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/shared_receive_queue.ipp>
+#endif

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/device/detail/device_limit.hpp>
 #include <adverb/queue/detail/srq_with_cq.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/tag_requests.hpp>
@@ -38,24 +36,8 @@ struct tag_matching_queue_options {
 namespace detail {
 
 /// Explains why a tag matching queue could not be created.
-inline void explain_creation(problem_list& problems, context_ref context,
-                             const tag_matching_queue_options& options) {
-  std::error_code unknown;
-  const device_attributes device = context.query_device(unknown);
-  if (unknown) return;
-  if (device.tag_matching().max_tags == 0) {
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" has no tag matching");
-    });
-    return;
-  }
-  add_size_problems(problems, device, options.unexpected());
-  add_exceeded(problems, device,
-               {limit<&device_attributes::tag_matching, &tag_matching_limits::max_tags>(
-                    "max_tags", options.max_tags),
-                limit<&device_attributes::tag_matching, &tag_matching_limits::max_operations>(
-                    "max_operations", options.max_operations)});
-}
+void explain_creation(problem_list& problems, context_ref context,
+                      const tag_matching_queue_options& options);
 
 /// The traits for posting operations on the list.
 struct posted_tag_list {
@@ -133,3 +115,7 @@ class [[nodiscard]] tag_matching_queue
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/tag_matching_queue.ipp>
+#endif

@@ -12,6 +12,7 @@
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_plan.hpp>
+#include <adverb/queue/transition_table.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

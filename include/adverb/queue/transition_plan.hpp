@@ -2,21 +2,20 @@
 // The values of a transition: those that the caller set, and the defaults that complete them.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 
 #include <infiniband/verbs.h>
-#include <sys/random.h>
 
 #include <adverb/core/durations.hpp>
-#include <adverb/core/handle.hpp>
-#include <adverb/device/choose_gid.hpp>
+#include <adverb/core/transport.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/memory/access.hpp>
 #include <adverb/queue/address.hpp>
-#include <adverb/queue/detail/explain_transition.hpp>
+#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/path_migration.hpp>
+#include <adverb/queue/transition_table.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -86,11 +85,7 @@ struct transition_plan {
     return given.contains(attribute);
   }
 
-  void set_port(port_number number) noexcept {
-    announced.port = number;
-    values.port_num = static_cast<std::uint8_t>(number);
-    given |= qp_attribute::port;
-  }
+  void set_port(port_number number) noexcept;
   void set_access(access_rights rights) noexcept {
     values.qp_access_flags = rights.bits();
     given |= qp_attribute::access;
@@ -108,20 +103,8 @@ struct transition_plan {
     values.sq_psn = number.value();
     given |= qp_attribute::sq_psn;
   }
-  void set_source_gid(std::optional<gid_index> index) noexcept {
-    chooses_gid = !index;
-    if (!index) return;
-    announced.source_gid = *index;
-    given |= qp_attribute::source_gid;
-  }
-  void set_peer(const endpoint& end, const path_options& way) noexcept {
-    has_peer = true;
-    peer = end;
-    path = way;
-    set_remote_queue_pair(end.number);
-    set_remote_psn(end.psn);
-    given |= qp_attribute::address;
-  }
+  void set_source_gid(std::optional<gid_index> index) noexcept;
+  void set_peer(const endpoint& end, const path_options& way) noexcept;
   void set_address(const address& way) noexcept {
     values.ah_attr = way.native();
     given |= qp_attribute::address;
@@ -162,13 +145,7 @@ struct transition_plan {
     values.max_rd_atomic = count;
     given |= qp_attribute::max_initiator_read_atomic;
   }
-  void set_alternate_path(const alternate_path& other) noexcept {
-    values.alt_ah_attr = other.address.native();
-    values.alt_port_num = values.alt_ah_attr.port_num;
-    values.alt_pkey_index = static_cast<std::uint16_t>(other.pkey_index);
-    values.alt_timeout = other.acknowledge_timeout.code();
-    given |= qp_attribute::alternate_path;
-  }
+  void set_alternate_path(const alternate_path& other) noexcept;
   void set_path_migration_state(path_migration_state state) noexcept {
     values.path_mig_state = static_cast<ibv_mig_state>(state);
     given |= qp_attribute::path_migration_state;
@@ -200,12 +177,7 @@ struct transition_defaults {
   static constexpr std::uint8_t rnr_timer_code = 12;
 };
 
-[[nodiscard]] inline psn random_psn() noexcept {
-  std::uint32_t number = 0;
-  // Fails only if the system call is missing; then any number serves, even 0.
-  [[maybe_unused]] const ssize_t size = ::getrandom(&number, sizeof number, 0);
-  return psn{number};
-}
+[[nodiscard]] psn random_psn() noexcept;
 
 [[nodiscard]] inline std::uint8_t limit_to_byte(std::uint32_t number) noexcept {
   return static_cast<std::uint8_t>(number < 255 ? number : 255);
@@ -217,101 +189,18 @@ template <class T>
 }
 
 // Each of these fills in the omitted attributes. Returns false if a query of the device fails.
-inline bool complete_init(transition_plan& plan, qp_state from, context_ref context,
-                          on_failure policy) {
-  const bool fresh = from == qp_state::reset;
-  if (fresh && !plan.has(qp_attribute::sq_psn)) plan.announced.psn = random_psn();
-  const bool on_new_port = fresh || plan.has(qp_attribute::port);
-  if (plan.has(qp_attribute::source_gid) || !(on_new_port || plan.chooses_gid)) return true;
-
-  const std::optional<gid_entry> chosen = choose_gid(context, plan.announced.port, policy);
-  if (policy.failed()) return false;
-  // Without a GID, a peer in the same InfiniBand subnet is still reachable by its LID.
-  if (chosen) plan.announced.source_gid = chosen->index();
-  return true;
-}
+bool complete_init(transition_plan& plan, qp_state from, context_ref context, on_failure policy);
 
 /// Returns the address of a peer's endpoint, from the port and GID announced to it.
-inline address address_of_peer(const endpoint& peer, const path_options& path,
-                               const announced_attributes& announced, context_ref context,
-                               const port_attributes& port, on_failure policy) {
-  address result{.port = announced.port,
-                 .destination = peer.lid,
-                 .service_level = path.service_level,
-                 .source_path_bits = path.source_path_bits,
-                 .static_rate = path.static_rate};
-  bool needs_route = port.needs_global_route();
-  if (!needs_route && !peer.gid.is_empty()) {
-    const gid own = context.gid(announced.port, announced.source_gid, policy);
-    if (policy.failed()) return {};
-    needs_route = !own.same_subnet(peer.gid);
-  }
-  if (needs_route)
-    result.route = global_route{.destination = peer.gid,
-                                .source = announced.source_gid,
-                                .flow_label = path.flow_label,
-                                .hop_limit = path.hop_limit,
-                                .traffic_class = path.traffic_class};
-  return result;
-}
+address address_of_peer(const endpoint& peer, const path_options& path,
+                        const announced_attributes& announced, context_ref context,
+                        const port_attributes& port, on_failure policy);
 
-inline bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
-                         on_failure policy) {
-  const bool chooses_mtu =
-      needed.contains(qp_attribute::path_mtu) && !plan.has(qp_attribute::path_mtu);
-  // The device is queried only for missing attributes: programs set up thousands of queue pairs.
-  port_attributes port;
-  if (plan.has_peer || chooses_mtu) {
-    port = context.query_port(plan.announced.port, policy);
-    if (policy.failed()) return false;
-  }
+bool complete_rtr(transition_plan& plan, qp_attributes needed, context_ref context,
+                  on_failure policy);
 
-  if (plan.has_peer) {
-    const address way =
-        address_of_peer(plan.peer, plan.path, plan.announced, context, port, policy);
-    if (policy.failed()) return false;
-    plan.values.ah_attr = way.native();
-    plan.announced.peer_read_atomic = plan.peer.max_destination_read_atomic;
-  } else {
-    // The queue pair already uses this port, whatever the address contains.
-    plan.values.ah_attr.port_num = static_cast<std::uint8_t>(plan.announced.port);
-  }
-  if (chooses_mtu) {
-    const mtu smaller =
-        plan.has_peer ? lower_of(port.active_mtu(), plan.peer.mtu) : port.active_mtu();
-    plan.values.path_mtu = static_cast<ibv_mtu>(smaller);
-  }
-  if (needed.contains(qp_attribute::max_destination_read_atomic) &&
-      !plan.has(qp_attribute::max_destination_read_atomic)) {
-    const device_attributes device = context.query_device(policy);
-    if (policy.failed()) return false;
-    const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
-    plan.values.max_dest_rd_atomic =
-        plan.has_peer ? lower_of(limit, plan.peer.max_initiator_read_atomic) : limit;
-  }
-  if (!plan.has(qp_attribute::rnr_timer))
-    plan.values.min_rnr_timer = transition_defaults::rnr_timer_code;
-  return true;
-}
-
-inline bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
-                         on_failure policy) {
-  plan.values.sq_psn = plan.announced.psn.value();
-  if (!plan.has(qp_attribute::acknowledge_timeout))
-    plan.values.timeout = transition_defaults::acknowledge_timeout_code;
-  if (!plan.has(qp_attribute::retry_count))
-    plan.values.retry_cnt = transition_defaults::retry_count;
-  if (!plan.has(qp_attribute::rnr_retry_count))
-    plan.values.rnr_retry = transition_defaults::rnr_retry_count;
-  if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
-      !plan.has(qp_attribute::max_initiator_read_atomic)) {
-    const device_attributes device = context.query_device(policy);
-    if (policy.failed()) return false;
-    plan.values.max_rd_atomic = lower_of(limit_to_byte(device.max_initiator_read_atomic()),
-                                         plan.announced.peer_read_atomic);
-  }
-  return true;
-}
+bool complete_rts(transition_plan& plan, qp_attributes needed, context_ref context,
+                  on_failure policy);
 
 /// Fills in the omitted attributes that the transition needs. Returns false if a device query
 /// fails.
@@ -328,22 +217,12 @@ inline bool complete(transition_plan& plan, const transition_step& step, context
 
 /// Completes a plan with defaults and performs the transition. The values used stay in the plan.
 /// Returns true on success. Wraps: ibv_modify_qp(3).
-inline bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
-                      on_failure policy) {
-  if (!check_present(policy, "ibv_modify_qp", queue_pair)) return false;
-  const context_ref context{queue_pair->context};
-  const transition_attributes& table = step.attributes;
-  if (announces(step.service) && !complete(plan, step, context, policy)) return false;
-  plan.values.qp_state = static_cast<ibv_qp_state>(step.to);
-  const qp_attributes mask = table.required | (plan.given & table.optional) | qp_attribute::state;
-  const int result = has_retries_of_wire(plan.values)
-                         ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
-                         : EINVAL;
-  return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
-    explain_transition(description, queue_pair, step.service, step.from, step.to, plan.values, mask,
-                       port_to_explain(queue_pair, mask, plan.announced.port));
-  });
-}
+bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const transition_step& step,
+               on_failure policy);
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/transition_plan.ipp>
+#endif

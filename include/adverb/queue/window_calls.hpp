@@ -2,15 +2,11 @@
 // The calls that bind and unbind a memory window of type 1.
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
 #include <cstdint>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/memory_window.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/postable.hpp>
 #include <adverb/queue/transport.hpp>
 
@@ -25,12 +21,7 @@ struct bind_options {
   /// Waits until all earlier reads and atomics of the queue pair have completed (RC).
   bool fenced = false;
 
-  [[nodiscard]] unsigned send_flags() const noexcept {
-    unsigned flags = 0;
-    if (signaled) flags |= IBV_SEND_SIGNALED;
-    if (fenced) flags |= IBV_SEND_FENCE;
-    return flags;
-  }
+  [[nodiscard]] unsigned send_flags() const noexcept;
 };
 
 namespace detail {
@@ -49,19 +40,8 @@ constexpr void check_can_bind() noexcept {
 inline constexpr std::uint64_t largest_window_of_mlx5 = std::uint64_t{1} << 31;
 
 /// Binds the window on the queue pair; a length of zero unbinds it. Returns true on success.
-inline bool call_bind(on_failure policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
-                      const bind_options& options) {
-  const bool fence_without_rc = options.fenced && pair->qp_type == IBV_QPT_UC;
-  ibv_mw_bind bind{options.id, options.send_flags(), info};
-  const int result = fence_without_rc ? EINVAL : ibv_bind_mw(pair, window, &bind);
-  return check_returned(policy, "ibv_bind_mw", result, [&](failure_description& description) {
-    on_object<memory_window_traits>(window)(description);
-    if (fence_without_rc)
-      description.explain("UC has no fences");
-    else if (info.length > largest_window_of_mlx5 && is_unsupported(description.code()))
-      description.explain("some devices bind 2 GiB at most (mlx5)");
-  });
-}
+bool call_bind(on_failure policy, ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& info,
+               const bind_options& options);
 
 template <class Binding>
 [[nodiscard]] Binding bind_by_call(ibv_qp* pair, const window_request& request, ibv_mw* window,
@@ -73,13 +53,12 @@ template <class Binding>
   return {adopt, window, info, static_cast<rkey>(window->rkey), previous};
 }
 
-inline void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
-                           const bind_options& options, on_failure policy) {
-  if (!check_present(policy, "ibv_bind_mw", window)) return;
-  // The region is named although nothing of it is bound: the provider of Soft-RoCE (rdma-core 44)
-  // examines it in any case.
-  call_bind(policy, pair, window, {bound.mr, bound.addr, 0, 0}, options);
-}
+void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
+                    const bind_options& options, on_failure policy);
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/window_calls.ipp>
+#endif

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -27,24 +26,7 @@ struct posted_work_queue {
   }
 };
 
-inline bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attributes) {
-  constexpr std::string_view verb = "ibv_modify_wq";
-  return check_present(policy, verb, queue) &&
-         check_returned(
-             policy, verb, ibv_modify_wq(queue, &attributes),
-             [&](failure_description& description) {
-               on_object<work_queue_traits>(queue)(description);
-               description.explain([&](text_writer& writer) {
-                 if ((attributes.attr_mask & IBV_WQ_ATTR_FLAGS) == 0) return;
-                 std::error_code unknown;
-                 const device_attributes device = context_ref{queue->context}.query_device(unknown);
-                 if (unknown) return;
-                 problem_list problems{writer};
-                 add_missing_flags(problems, work_queue_flags::from_bits(attributes.flags_mask),
-                                   device);
-               });
-             });
-}
+bool modify_work_queue(on_failure policy, ibv_wq* queue, ibv_wq_attr attributes);
 
 /// Operations on a work queue in one state, owned or referenced.
 template <work_queue_state State>
@@ -238,3 +220,7 @@ class [[nodiscard]] work_queue
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/work_queue.ipp>
+#endif

@@ -5,14 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
-#include <system_error>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/device/detail/device_limit.hpp>
-#include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/detail/explain_other_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -81,16 +78,7 @@ struct work_queue_options {
   /// Returned by `user_context()`.
   void* user_context = nullptr;
 
-  [[nodiscard]] ibv_wq_init_attr native(ibv_pd* domain) const noexcept {
-    return {.wq_context = user_context,
-            .wq_type = IBV_WQT_RQ,
-            .max_wr = max_wr,
-            .max_sge = max_sge,
-            .pd = domain,
-            .cq = completion_queue.native_handle(),
-            .comp_mask = flags.empty() ? 0U : std::uint32_t{IBV_WQ_INIT_ATTR_FLAGS},
-            .create_flags = flags.bits()};
-  }
+  [[nodiscard]] ibv_wq_init_attr native(ibv_pd* domain) const noexcept;
 };
 
 /// The flags of a work queue to turn on and off; the others stay unchanged.
@@ -102,43 +90,18 @@ struct work_queue_flag_changes {
 namespace detail {
 
 /// Returns the flags that a device reports as supported.
-[[nodiscard]] inline work_queue_flags supported_work_queue_flags(
-    const device_attributes& device) noexcept {
-  work_queue_flags known;
-  const raw_packet_capabilities can = device.raw_packets();
-  if (can.contains(raw_packet_capability::vlan_stripping)) known |= work_queue_flag::strip_vlan;
-  if (can.contains(raw_packet_capability::scatter_frame_checksum))
-    known |= work_queue_flag::scatter_frame_check_sequence;
-  if (can.contains(raw_packet_capability::delay_drop)) known |= work_queue_flag::delay_drop;
-  if (device.capabilities().contains(device_capability::pci_write_end_padding))
-    known |= work_queue_flag::pci_write_end_padding;
-  return known;
-}
+[[nodiscard]] work_queue_flags supported_work_queue_flags(const device_attributes& device) noexcept;
 
-inline void add_missing_flags(problem_list& problems, work_queue_flags asked,
-                              const device_attributes& device) {
-  const work_queue_flags missing = asked - supported_work_queue_flags(device);
-  if (missing.empty()) return;
-  problems.add([&](text_writer& writer) { writer.put("the device has no ").put(missing); });
-}
+void add_missing_flags(problem_list& problems, work_queue_flags asked,
+                       const device_attributes& device);
 
 /// Explains why a work queue could not be created.
-inline void explain_work_queue(failure_description& description, context_ref context,
-                               const work_queue_options& options) {
-  description.explain([&](text_writer& writer) {
-    std::error_code unknown;
-    const device_attributes device = context.query_device(unknown);
-    // A device without work queues has no limits to report; another explanation covers it.
-    if (unknown || device.max_work_queues() == 0) return;
-    problem_list problems{writer};
-    add_exceeded(problems, device,
-                 {limit<&device_attributes::max_work_requests>("max_wr", options.max_wr),
-                  limit<&device_attributes::max_sge>("max_sge", options.max_sge)});
-    add_missing_flags(problems, options.flags, device);
-    explain_other_device(problems, "the completion queue", options.completion_queue.native_handle(),
-                         context);
-  });
-}
+void explain_work_queue(failure_description& description, context_ref context,
+                        const work_queue_options& options);
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/work_queue_options.ipp>
+#endif

@@ -3,15 +3,16 @@
 // connections, within one process or, through a file, across several.
 #pragma once
 
-#include <cerrno>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 
-#include <adverb/device/context.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/core/handle.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -50,8 +51,7 @@ struct xrc_domain_traits {
   using native_type = ibv_xrcd;
   static constexpr std::string_view destroy_verb = "ibv_close_xrcd";
   static int destroy(ibv_xrcd* domain) noexcept { return ibv_close_xrcd(domain); }
-  template <class Function>
-  static void for_each_parent(const ibv_xrcd* domain, const Function& function) noexcept {
+  static void for_each_parent(const ibv_xrcd* domain, callable_ref<const void*> function) noexcept {
     function(domain->context);
   }
   static void describe(const ibv_xrcd* domain, text_writer& writer) noexcept {
@@ -60,18 +60,7 @@ struct xrc_domain_traits {
 };
 
 /// Explains why an XRC domain could not be opened: the errors of the kernel for a file.
-inline void explain_opening(failure_description& description, xrc_domain_opening opening) {
-  description.explain([&](text_writer& writer) {
-    const std::error_code code = description.code();
-    if (code == std::errc::bad_file_descriptor)
-      writer.put("the file is not open");
-    else if (opening == xrc_domain_opening::existing &&
-             code == std::errc::resource_unavailable_try_again)
-      writer.put("no XRC domain is open through this file");
-    else if (opening == xrc_domain_opening::only_new && code == std::errc::invalid_argument)
-      writer.put("an XRC domain may be open through this file already");
-  });
-}
+void explain_opening(failure_description& description, xrc_domain_opening opening);
 
 }  // namespace detail
 
@@ -95,26 +84,11 @@ class [[nodiscard]] xrc_domain
 
  private:
   static xrc_domain open(context_ref context, std::optional<int> file_descriptor,
-                         xrc_domain_opening opening, on_failure policy) {
-    return detail::make_handle<xrc_domain>(
-        policy, "ibv_open_xrcd",
-        [&]() -> ibv_xrcd* {
-          // For the C call -1 means no file; for the caller, a file that could not be opened.
-          if (file_descriptor && *file_descriptor < 0) {
-            errno = EBADF;
-            return nullptr;
-          }
-          ibv_xrcd_init_attr native{.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-                                    .fd = file_descriptor.value_or(-1),
-                                    .oflags = static_cast<int>(opening)};
-          return ibv_open_xrcd(context.native_handle(), &native);
-        },
-        [&](failure_description& description) {
-          detail::on_device(context.native_handle())(description);
-          detail::explain_opening(description, opening);
-        },
-        context);
-  }
+                         xrc_domain_opening opening, on_failure policy);
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/xrc_domain.ipp>
+#endif

@@ -2,10 +2,7 @@
 // Creates the targets of extended reliable connections (XRC), and opens those of other processes.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
-
-#include <infiniband/verbs.h>
 
 #include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/xrc_domain.hpp>
@@ -34,43 +31,17 @@ template <std::invocable Make, class Explain>
       domain);
 }
 
-[[nodiscard]] inline owned_queue_pair create_xrc_target(xrc_domain_ref domain,
-                                                        const xrc_target_options& options,
-                                                        on_failure policy) {
-  return make_xrc_target(
-      policy, "ibv_create_qp_ex", domain,
-      [&] {
-        ibv_qp_init_attr_ex native{};
-        native.qp_context = options.user_context;
-        native.qp_type = IBV_QPT_XRC_RECV;
-        native.comp_mask = IBV_QP_INIT_ATTR_XRCD;
-        native.xrcd = domain.native_handle();
-        return ibv_create_qp_ex(domain.native_handle()->context, &native);
-      },
-      [](failure_description&) {});
-}
+[[nodiscard]] owned_queue_pair create_xrc_target(xrc_domain_ref domain,
+                                                 const xrc_target_options& options,
+                                                 on_failure policy);
 
-[[nodiscard]] inline owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number number,
-                                                      const xrc_target_options& options,
-                                                      on_failure policy) {
-  return make_xrc_target(
-      policy, "ibv_open_qp", domain,
-      [&] {
-        ibv_qp_open_attr native{.comp_mask = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD |
-                                             IBV_QP_OPEN_ATTR_CONTEXT | IBV_QP_OPEN_ATTR_TYPE,
-                                .qp_num = static_cast<std::uint32_t>(number),
-                                .xrcd = domain.native_handle(),
-                                .qp_context = options.user_context,
-                                .qp_type = IBV_QPT_XRC_RECV};
-        return ibv_open_qp(domain.native_handle()->context, &native);
-      },
-      [&](failure_description& description) {
-        if (description.code() == std::errc::invalid_argument)
-          description.explain([&](text_writer& writer) {
-            writer.put("no target with the number ").put(number).put(" is in this XRC domain");
-          });
-      });
-}
+[[nodiscard]] owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number number,
+                                               const xrc_target_options& options,
+                                               on_failure policy);
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/xrc_target.ipp>
+#endif

@@ -3,16 +3,14 @@
 #pragma once
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string_view>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/missing_feature.hpp>
-#include <adverb/device/context.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 #include <adverb/steering/flow.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -35,8 +33,8 @@ struct counters_traits {
   using native_type = ibv_counters;
   static constexpr std::string_view destroy_verb = "ibv_destroy_counters";
   static int destroy(ibv_counters* counters) noexcept { return ibv_destroy_counters(counters); }
-  template <class Function>
-  static void for_each_parent(const ibv_counters* counters, const Function& function) noexcept {
+  static void for_each_parent(const ibv_counters* counters,
+                              callable_ref<const void*> function) noexcept {
     function(counters->context);
   }
   static void describe(const ibv_counters* counters, text_writer& writer) noexcept {
@@ -64,10 +62,7 @@ class counters_base : public handle_base<ibv_counters> {
   /// Counts a quantity at an index in a flow that is in force. Some devices with counters do not
   /// support this. Wraps: ibv_attach_counters_point_flow(3).
   void attach(counted what, std::uint32_t index, flow_ref flow,
-              on_failure policy = throwing{}) const {
-    if (detail::check_present(policy, attach_verb, flow.native_handle()))
-      attach_to(flow.native_handle(), what, index, policy);
-  }
+              on_failure policy = throwing{}) const;
 
   /// Reads the counters from index 0. `values` must reach the highest index in use.
   /// Wraps: ibv_read_counters(3).
@@ -84,41 +79,9 @@ class counters_base : public handle_base<ibv_counters> {
   static constexpr std::string_view attach_verb = "ibv_attach_counters_point_flow";
   static constexpr std::string_view read_verb = "ibv_read_counters";
 
-  void attach_to(ibv_flow* flow, counted what, std::uint32_t index, on_failure policy) const {
-    if (!detail::check_present(policy, attach_verb, native_handle())) return;
-    ibv_counter_attach_attr attributes{
-        .counter_desc = static_cast<ibv_counter_description>(what), .index = index, .comp_mask = 0};
-    const int result = ibv_attach_counters_point_flow(native_handle(), &attributes, flow);
-    detail::check_returned(policy, attach_verb, result, [&](failure_description& description) {
-      detail::on_object<detail::counters_traits>(native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        if (detail::is_unsupported(description.code())) {
-          writer.put("the device does not count the ").put(what).put(" of flows");
-          if (flow != nullptr)
-            writer.put(", or takes that only before the flow is made: attach without a flow");
-        } else if (description.code() == std::errc::device_or_resource_busy) {
-          writer.put("a flow uses the counters: say what they count before it is made");
-        }
-      });
-    });
-  }
+  void attach_to(ibv_flow* flow, counted what, std::uint32_t index, on_failure policy) const;
 
-  void read_with(std::uint32_t flags, std::span<std::uint64_t> values, on_failure policy) const {
-    if (!detail::check_present(policy, read_verb, native_handle())) return;
-    constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
-    const auto count = static_cast<std::uint32_t>(values.size() < most ? values.size() : most);
-    const int result = ibv_read_counters(native_handle(), values.data(), count, flags);
-    detail::check_returned(policy, read_verb, result, [&](failure_description& description) {
-      detail::on_object<detail::counters_traits>(native_handle())(description);
-      if (description.code() == std::errc::invalid_argument)
-        description.explain([&](text_writer& writer) {
-          writer.put("there is room for ").decimal(values.size());
-          writer.put(
-              ": that may not reach the highest index in use, or perhaps no flow uses the "
-              "counters yet");
-        });
-    });
-  }
+  void read_with(std::uint32_t flags, std::span<std::uint64_t> values, on_failure policy) const;
 };
 
 }  // namespace detail
@@ -158,3 +121,7 @@ class [[nodiscard]] counters
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/steering/impl/counters.ipp>
+#endif

@@ -2,18 +2,16 @@
 // Flows: active rules that steer packets to queue pairs.
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/transport.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/describe_device.hpp>
 #include <adverb/fwd.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/steering/detail/explain_flow.hpp>
 #include <adverb/steering/flow_rule.hpp>
 #include <adverb/steering/flow_specification.hpp>
 
@@ -43,8 +41,7 @@ struct flow_traits {
   using native_type = ibv_flow;
   static constexpr std::string_view destroy_verb = "ibv_destroy_flow";
   static int destroy(ibv_flow* flow) noexcept { return ibv_destroy_flow(flow); }
-  template <class Function>
-  static void for_each_parent(const ibv_flow* flow, const Function& function) noexcept {
+  static void for_each_parent(const ibv_flow* flow, callable_ref<const void*> function) noexcept {
     function(flow->context);
     for (const void* parent : lifetime_registry::instance().noted_parents_of(flow))
       function(parent);
@@ -55,22 +52,8 @@ struct flow_traits {
 };
 
 /// Returns the objects that must outlive a flow: its queue pair, and those that its actions use.
-[[nodiscard]] inline std::vector<const void*> parents_of_flow(const ibv_qp* pair,
-                                                              const ibv_flow_attr* rule) {
-  std::vector<const void*> parents{pair};
-  for_each_specification(rule, [&](unsigned type, const std::byte* bytes) {
-    if (type == IBV_FLOW_SPEC_ACTION_HANDLE) {
-      ibv_flow_spec_action_handle action;
-      std::memcpy(&action, bytes, sizeof action);
-      parents.push_back(action.action);
-    } else if (type == IBV_FLOW_SPEC_ACTION_COUNT) {
-      ibv_flow_spec_counter_action action;
-      std::memcpy(&action, bytes, sizeof action);
-      parents.push_back(action.counters);
-    }
-  });
-  return parents;
-}
+[[nodiscard]] std::vector<const void*> parents_of_flow(const ibv_qp* pair,
+                                                       const ibv_flow_attr* rule);
 
 }  // namespace detail
 
@@ -115,55 +98,18 @@ class [[nodiscard]] flow : public detail::owner<detail::flow_base, detail::flow_
  private:
   static constexpr std::string_view verb = "ibv_create_flow";
 
-  [[nodiscard]] static flow refused(on_failure policy, std::string_view why) {
-    policy.report(EINVAL, verb,
-                  [&](failure_description& description) { description.explain(why); });
-    return {};
-  }
+  [[nodiscard]] static flow refused(on_failure policy, std::string_view why);
 
   [[nodiscard]] static flow make(on_failure policy, flow_destination pair,
-                                 const ibv_flow_attr* rule, const detail::lowering_notes& notes) {
-    if (const auto problem = detail::range_problem(notes); !problem.view().empty())
-      return refused(policy, problem);
-    if (!detail::check_present(policy, verb, pair.native_handle())) return {};
-    const std::vector<const void*> parents = detail::parents_of_flow(pair.native_handle(), rule);
-    for (const void* parent : parents)
-      if (parent == nullptr)
-        return refused(policy,
-                       "an action of the rule names counters or a flow action that are empty: "
-                       "moved from, closed, or never made");
-    return detail::make_handle<flow>(
-        policy, verb,
-        [&] {
-          // The C function does not modify it.
-          return detail::with_parents_of(
-              ibv_create_flow(pair.native_handle(), const_cast<ibv_flow_attr*>(rule)), parents);
-        },
-        [&](failure_description& description) {
-          detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
-          detail::explain_flow(description, pair.native_handle(), rule, notes);
-        });
-  }
+                                 const ibv_flow_attr* rule, const detail::lowering_notes& notes);
 
   [[nodiscard]] static flow make_from_list(on_failure policy, flow_destination pair,
                                            const flow_options& options,
-                                           std::span<const flow_specification> specifications) {
-    if (specifications.size() > 255)
-      return refused(policy, "a rule has at most 255 specifications");
-    detail::lowering_notes notes;
-    std::vector<std::byte> bytes(sizeof(ibv_flow_attr));
-    for (const flow_specification& each : specifications) {
-      bytes.insert(bytes.end(), each.bytes().begin(), each.bytes().end());
-      if (notes.too_large.empty()) {
-        const bool partial = notes.partial;
-        notes = each.notes();
-        notes.partial |= partial;
-      }
-    }
-    const ibv_flow_attr head = detail::native_flow(options, bytes.size(), specifications.size());
-    std::memcpy(bytes.data(), &head, sizeof head);
-    return make(policy, pair, reinterpret_cast<const ibv_flow_attr*>(bytes.data()), notes);
-  }
+                                           std::span<const flow_specification> specifications);
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/steering/impl/flow.ipp>
+#endif

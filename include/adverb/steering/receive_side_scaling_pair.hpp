@@ -3,12 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <system_error>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/problem_list.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/indirection_table.hpp>
 #include <adverb/queue/queue_pair.hpp>
@@ -19,36 +16,8 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Explains why a receive-side scaling queue pair could not be created.
-inline void explain_scaling(failure_description& description, context_ref context,
-                            transport service, const receive_hash& hash,
-                            indirection_table_ref table) {
-  description.explain([&](text_writer& writer) {
-    if (description.code() == std::errc::operation_not_permitted) {
-      writer.put("raw packets need the capability CAP_NET_RAW");
-      return;
-    }
-    std::error_code unknown;
-    const receive_side_scaling limits = context.query_device(unknown).receive_side_scaling();
-    if (unknown) return;
-    problem_list problems{writer};
-    if (!limits.transports.contains(service)) {
-      problems.add([&](text_writer& out) {
-        put_device(out, context.native_handle()).put(" has no receive-side scaling for ");
-        out.put(service).put(" pairs");
-      });
-    } else {
-      if (!limits.functions.contains(hash_function::toeplitz))
-        problems.add("the device has no Toeplitz hash");
-      const hash_fields missing = hash.fields() - limits.fields;
-      if (!missing.empty())
-        problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
-    }
-    if (table.native_handle()->context != context.native_handle())
-      problems.add("the table was made on another device, or another opening of it");
-    if (problems.empty() && hash.fields().empty())
-      problems.add("nothing is hashed, which is for tables with one entry");
-  });
-}
+void explain_scaling(failure_description& description, context_ref context, transport service,
+                     const receive_hash& hash, indirection_table_ref table);
 
 }  // namespace detail
 
@@ -92,3 +61,7 @@ template <transport Transport = transport::raw_packet>
 }
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/steering/impl/receive_side_scaling_pair.ipp>
+#endif

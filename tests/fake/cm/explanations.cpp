@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <adverb/cm/detail/explain_event.hpp>
 #include <support/catch.hpp>
 
 #include "cm_bench.hpp"

@@ -151,6 +151,7 @@ TEST_CASE_METHOD(fixture, "an identifier that dies under others is told, and lef
     CHECK(machine.log().empty());
   }
   // Nobody counts it but this test, which destroys it after all.
-  adverb::detail::unregister_from_parents<adverb::detail::identifier_traits>(native);
+  adverb::detail::unregister_from_parents(
+      native, adverb::detail::operations_for<adverb::detail::identifier_traits>);
   id = cm::identifier{adverb::adopt, native};
 }

@@ -7,6 +7,7 @@
 #include <adverb/cm/detail/drive_own_pair.hpp>
 #include <adverb/cm/event_type.hpp>
 #include <adverb/cm/step.hpp>
+#include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <cerrno>
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/socket_address.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -25,22 +24,10 @@ class [[gnu::visibility("default")]] default_domains {
  public:
   /// Keeps the protection domain of this identifier from now on. Does nothing without a device. If
   /// no more identifiers can be created, the domain is not kept. Preserves errno.
-  static void keep(const rdma_cm_id* id) noexcept {
-    if (id->verbs == nullptr || is_kept(first_.load(std::memory_order_acquire), id->verbs)) return;
-    const int reason = errno;
-    if (rdma_cm_id* const keeper = bound_beside(id)) add(keeper);
-    errno = reason;
-  }
+  static void keep(const rdma_cm_id* id) noexcept;
 
   /// Releases all domains, for tests whose devices come and go. No other thread may use this class.
-  static void release_all() noexcept {
-    rdma_cm_id* keeper = first_.exchange(nullptr, std::memory_order_acq_rel);
-    while (keeper != nullptr) {
-      rdma_cm_id* const next = next_of(keeper);
-      rdma_destroy_id(keeper);
-      keeper = next;
-    }
-  }
+  static void release_all() noexcept;
 
  private:
   /// Returns the next keeper, which the unused user context stores.
@@ -48,35 +35,20 @@ class [[gnu::visibility("default")]] default_domains {
     return static_cast<rdma_cm_id*>(keeper->context);
   }
   // A kept context is never closed, so no other context can have its address.
-  [[nodiscard]] static bool is_kept(const rdma_cm_id* keeper, const ibv_context* device) noexcept {
-    while (keeper != nullptr && keeper->verbs != device) keeper = next_of(keeper);
-    return keeper != nullptr;
-  }
+  [[nodiscard]] static bool is_kept(const rdma_cm_id* keeper, const ibv_context* device) noexcept;
 
   /// Returns another identifier at the same local address, with its own channel. Returns null if
   /// none can be created or the address now belongs to another device.
-  [[nodiscard]] static rdma_cm_id* bound_beside(const rdma_cm_id* id) noexcept {
-    const cm::socket_address address = address_in(&id->route.addr.src_addr).with_port(0);
-    rdma_cm_id* made = nullptr;
-    if (address.is_empty() || rdma_create_id(nullptr, &made, nullptr, id->ps) != 0) return nullptr;
-    if (rdma_bind_addr(made, address.native()) == 0 && made->verbs == id->verbs) return made;
-    rdma_destroy_id(made);
-    return nullptr;
-  }
+  [[nodiscard]] static rdma_cm_id* bound_beside(const rdma_cm_id* id) noexcept;
 
   /// Adds a keeper unless another thread was faster.
-  static void add(rdma_cm_id* keeper) noexcept {
-    rdma_cm_id* first = first_.load(std::memory_order_acquire);
-    do {
-      if (is_kept(first, keeper->verbs)) {
-        rdma_destroy_id(keeper);
-        return;
-      }
-      keeper->context = first;
-    } while (!first_.compare_exchange_weak(first, keeper, std::memory_order_acq_rel));
-  }
+  static void add(rdma_cm_id* keeper) noexcept;
 
   static inline std::atomic<rdma_cm_id*> first_{nullptr};
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/default_domains.ipp>
+#endif

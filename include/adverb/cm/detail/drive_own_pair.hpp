@@ -2,7 +2,6 @@
 // Connects a queue pair of the program in the same way as librdmacm connects its own.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -11,7 +10,6 @@
 
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/identifier.hpp>
-#include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -23,51 +21,21 @@ struct read_atomic_limits {
 
 /// Returns the limits that the acceptance grants: the program's, or the lower of the peer's request
 /// and the device's maximum.
-[[nodiscard]] inline read_atomic_limits granted_limits(const cm::connection_parameters& options,
-                                                       const cm::peer_parameters& asked,
-                                                       context_ref context, on_failure policy) {
-  const device_attributes device = context.query_device(policy);
-  if (policy.failed()) return {};
-  return {
-      .as_destination = options.max_destination_read_atomic.value_or(lower_of(
-          asked.max_destination_read_atomic, limit_to_byte(device.max_destination_read_atomic()))),
-      .as_initiator = options.max_initiator_read_atomic.value_or(lower_of(
-          asked.max_initiator_read_atomic, limit_to_byte(device.max_initiator_read_atomic())))};
-}
+[[nodiscard]] read_atomic_limits granted_limits(const cm::connection_parameters& options,
+                                                const cm::peer_parameters& asked,
+                                                context_ref context, on_failure policy);
 
 /// Returns the attributes of a transition, from the identifier. Older kernels include RoCE
 /// attributes for RTR on InfiniBand too (bits 21 to 23, from IB_QP_SMAC to IB_QP_VID), and then
 /// refuse the transition. librdmacm omits these for its own queue pairs.
-[[nodiscard]] inline cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
-                                                                  const ibv_qp* pair, qp_state to,
-                                                                  on_failure policy) {
-  cm::queue_pair_settings settings = id.settings_for(to, policy);
-  constexpr auto of_ethernet = qp_attributes::from_bits(0xe00000);
-  if (policy.failed() || (settings.given & of_ethernet).empty()) return settings;
-  const port_attributes port = context_ref{pair->context}.query_port(id.port(), policy);
-  if (!policy.failed() && port.link_layer() == link_layer::infiniband)
-    settings.given -= of_ethernet;
-  return settings;
-}
+[[nodiscard]] cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id,
+                                                           const ibv_qp* pair, qp_state to,
+                                                           on_failure policy);
 
 /// Performs one transition with the identifier's attributes. On iWARP there may be nothing to set,
 /// because the kernel connects the queue pair. Returns true on success. Wraps: ibv_modify_qp(3).
-inline bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
-                           const read_atomic_limits& limits, on_failure policy) {
-  cm::queue_pair_settings settings = settings_of_own_pair(id, pair, to, policy);
-  if (policy.failed()) return false;
-  if (settings.given.empty()) return true;
-  if (settings.given.contains(qp_attribute::max_destination_read_atomic) && limits.as_destination)
-    settings.values.max_dest_rd_atomic = *limits.as_destination;
-  if (settings.given.contains(qp_attribute::max_initiator_read_atomic) && limits.as_initiator)
-    settings.values.max_rd_atomic = *limits.as_initiator;
-  const int result = ibv_modify_qp(pair, &settings.values, static_cast<int>(settings.given.bits()));
-  return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
-    explain_transition(description, pair, static_cast<transport>(pair->qp_type), from, to,
-                       settings.values, settings.given,
-                       port_to_explain(pair, settings.given, id.port()));
-  });
-}
+bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, qp_state to,
+                    const read_atomic_limits& limits, on_failure policy);
 
 /// Returns true for iWARP, where the kernel connects and disconnects the queue pair.
 [[nodiscard]] inline bool is_iwarp(context_ref context) noexcept {
@@ -75,51 +43,23 @@ inline bool drive_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state from, q
 }
 
 /// Moves the queue pair to RTS from the reached state, INIT or RTR. Returns true on success.
-inline bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
-                             const read_atomic_limits& limits, on_failure policy) {
-  const auto drive_to = [&](qp_state next) {
-    if (!drive_own_pair(id, pair, reached, next, limits, policy)) return false;
-    reached = next;
-    return true;
-  };
-  // The peer's access to this side's memory is known only now; the first transition to INIT granted
-  // none.
-  // See docs/decisions.md, "The program's queue pair enters INIT twice".
-  if (reached == qp_state::init && !(drive_to(qp_state::init) && drive_to(qp_state::rtr)))
-    return false;
-  return reached == qp_state::rts || drive_to(qp_state::rts);
-}
+bool connect_own_pair(cm::identifier_ref id, ibv_qp* pair, qp_state& reached,
+                      const read_atomic_limits& limits, on_failure policy);
 
 /// Returns the parameters to send for a queue pair that the identifier does not own.
-[[nodiscard]] inline cm::connection_parameters options_for_own_pair(
-    cm::connection_parameters options, const ibv_qp* pair) noexcept {
-  options.queue_pair_number = static_cast<qp_number>(pair->qp_num);
-  options.has_shared_receive_queue = pair->srq != nullptr;
-  return options;
-}
+[[nodiscard]] cm::connection_parameters options_for_own_pair(cm::connection_parameters options,
+                                                             const ibv_qp* pair) noexcept;
 
 /// Reports a queue pair on another device than the connection's. Another context of the same device
 /// is valid. Returns true if the queue pair fits.
-inline bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
-                           const ibv_qp* pair) {
-  if (!check_present(policy, verb, id.native_handle()) || !check_present(policy, verb, pair))
-    return false;
-  const std::string_view device = ibv_get_device_name(pair->context->device);
-  const std::string_view wanted = ibv_get_device_name(id.context().native_handle()->device);
-  return check_returned(policy, verb, device == wanted ? 0 : EINVAL,
-                        [&](failure_description& description) {
-                          on_object<queue_pair_traits>(pair)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("the connection is one of ").put(wanted);
-                            writer.put(": make the queue pair there");
-                          });
-                        });
-}
+bool check_own_pair(on_failure policy, std::string_view verb, cm::identifier_ref id,
+                    const ibv_qp* pair);
 
 /// Checks a queue pair and moves it to INIT. Returns true on success.
-inline bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair) {
-  return check_own_pair(policy, "rdma_init_qp_attr", id, pair) &&
-         drive_own_pair(id, pair, qp_state::reset, qp_state::init, {}, policy);
-}
+bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/drive_own_pair.ipp>
+#endif

@@ -6,13 +6,9 @@
 #include <string_view>
 
 #include <netdb.h>
-#include <sys/socket.h>
 
 #include <adverb/cm/address_list.hpp>
-#include <adverb/cm/detail/explain_lookup.hpp>
-#include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/socket_address.hpp>
-#include <adverb/core/detail/check.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -21,26 +17,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 class host_addresses {
  public:
   host_addresses(std::string_view host, std::uint16_t port, cm::address_family family,
-                 on_failure policy) {
-    addrinfo hints{};
-    hints.ai_flags = AI_NUMERICSERV;
-    hints.ai_family = static_cast<int>(family);
-    // One entry per address instead of one per socket type.
-    hints.ai_socktype = SOCK_STREAM;
-    // A name that is too long is cut so that it matches no host.
-    const static_string<NI_MAXHOST> node{[&](text_writer& writer) { writer.put(host); }};
-    const static_string<8> service{[&](text_writer& writer) { writer.decimal(port); }};
-    check_looked_up(
-        policy, "getaddrinfo", cm::lookup_category(),
-        [&] {
-          const int result = ::getaddrinfo(host.empty() ? nullptr : node.c_str(), service.c_str(),
-                                           &hints, &first_);
-          return result == EAI_SYSTEM ? -1 : result;
-        },
-        [&](failure_description& description) {
-          describe_lookup(description, {host, service, family});
-        });
-  }
+                 on_failure policy);
   host_addresses(const host_addresses&) = delete;
   host_addresses& operator=(const host_addresses&) = delete;
   ~host_addresses() {
@@ -73,3 +50,7 @@ void for_each_address_of(std::string_view host, std::uint16_t port, cm::address_
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/host_addresses.ipp>
+#endif

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include <adverb/cm/detail/explain_event.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/core/timeout.hpp>
 
@@ -19,49 +18,23 @@ struct cm_step {
   cm::event_type wanted;
   cm::event_type or_else = wanted;
 
-  [[nodiscard]] bool ends_well_with(const cm::event& event) const noexcept {
-    return event.status() == 0 && (event.type() == wanted || event.type() == or_else);
-  }
+  [[nodiscard]] bool ends_well_with(const cm::event& event) const noexcept;
 };
 
 /// Reports a failure that concerns an identifier.
-inline void report_on(cm::identifier_ref id, int code, std::string_view verb, on_failure policy,
-                      std::string_view why) {
-  policy.report(code, verb, [&](failure_description& description) {
-    on_object<identifier_traits>(id.native_handle())(description);
-    description.explain(why);
-  });
-}
+void report_on(cm::identifier_ref id, int code, std::string_view verb, on_failure policy,
+               std::string_view why);
 
 /// Reports an event of another identifier. Returns true if it is about this one.
-[[nodiscard]] inline bool is_about(cm::identifier_ref id, const cm::event& happened,
-                                   std::string_view verb, on_failure policy) {
-  if (!check_present(policy, verb, id.native_handle())) return false;
-  if (happened.identifier() == id) return true;
-  report_on(id, EINVAL, verb, policy, "the event is about another identifier");
-  return false;
-}
+[[nodiscard]] bool is_about(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
+                            on_failure policy);
 
 /// Returns true for an event that neither completes nor fails anything.
-[[nodiscard]] inline bool ends_nothing(const cm::event& happened) noexcept {
-  return happened.type() == cm::event_type::address_change ||
-         happened.type() == cm::event_type::timewait_exit;
-}
+[[nodiscard]] bool ends_nothing(const cm::event& happened) noexcept;
 
 /// Reports an event as the failure of `verb`.
-inline void report_event(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
-                         on_failure policy) {
-  policy.report(errno_of(happened), verb, [&](failure_description& description) {
-    on_object<identifier_traits>(id.native_handle())(description);
-    description.explain([&](text_writer& writer) {
-      // A peer that requested the connection does not reject it; it is gone.
-      if (verb == "rdma_accept" && happened.is_rejection())
-        writer.put(peer_gave_up).put(": ").put(happened.reason());
-      else
-        explain_event(writer, happened);
-    });
-  });
-}
+void report_event(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
+                  on_failure policy);
 
 /// Takes events from a non-blocking channel until `take` returns a result, fails, or none is left.
 template <class Take>
@@ -85,43 +58,21 @@ struct cm_session {
 
   cm_session() noexcept = default;
   cm_session(cm_session&&) noexcept = default;
-  cm_session& operator=(cm_session&& other) noexcept {
-    id = std::move(other.id);
-    channel = std::move(other.channel);
-    under_way = other.under_way;
-    return *this;
-  }
+  cm_session& operator=(cm_session&& other) noexcept;
   ~cm_session() = default;
 
   /// Creates an identifier on the shared channel, or on its own if that is empty.
   /// Wraps: rdma_create_id(3).
   [[nodiscard]] static cm_session create(cm::event_channel_ref shared, cm::port_space space,
-                                         on_failure policy) {
-    cm_session session;
-    if (!session.choose_channel(shared, policy)) return {};
-    session.id = cm::identifier::create(shared, space, nullptr, policy);
-    if (!session.id) return {};
-    return session;
-  }
+                                         on_failure policy);
 
   /// Takes the identifier of a request, or a synchronous one, and moves it to the shared channel,
   /// or to its own if that is empty.
   [[nodiscard]] static cm_session of_identifier(cm::identifier&& id, cm::event_channel_ref shared,
-                                                on_failure policy) {
-    cm_session session;
-    if (!session.choose_channel(shared, policy)) return {};
-    session.id = std::move(id);
-    if (session.id.channel() == shared) return session;
-    session.id.migrate(shared, policy);
-    if (policy.failed()) return {};
-    return session;
-  }
+                                                on_failure policy);
 
   /// Moves the events to a shared channel. Wraps: rdma_migrate_id(3).
-  void migrate(cm::event_channel_ref shared, on_failure policy) {
-    id.migrate(shared, policy);
-    if (!policy.failed()) channel = {};
-  }
+  void migrate(cm::event_channel_ref shared, on_failure policy);
 
   [[nodiscard]] int file_descriptor() const noexcept {
     return id ? id.channel().file_descriptor() : -1;
@@ -129,20 +80,10 @@ struct cm_session {
 
   /// Reports an empty identifier, or one on a shared channel, where a wait would take the events of
   /// others. Returns true if it can wait.
-  [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const {
-    if (!check_present(policy, verb, id.native_handle())) return false;
-    if (channel) return true;
-    report_on(id, EINVAL, verb, policy,
-              "its events come on a channel that others share: take them there, and pass them on");
-    return false;
-  }
+  [[nodiscard]] bool can_wait(std::string_view verb, on_failure policy) const;
 
   /// Returns the next event on its own channel, or nothing if none is pending.
-  [[nodiscard]] std::optional<cm::event> next_event(std::string_view verb,
-                                                    on_failure policy) const {
-    if (!can_wait(verb, policy)) return std::nullopt;
-    return channel.next_event(policy);
-  }
+  [[nodiscard]] std::optional<cm::event> next_event(std::string_view verb, on_failure policy) const;
 
   /// Starts a step with the call `start`. Fails with EALREADY while another step is in progress.
   template <class Start>
@@ -170,11 +111,7 @@ struct cm_session {
     report_event(id, happened, step.verb, policy);
     return false;
   }
-  [[nodiscard]] bool is_started(std::string_view verb, on_failure policy) const {
-    if (!check_present(policy, verb, id.native_handle())) return false;
-    if (!under_way) report_on(id, EINVAL, verb, policy, "no step was started");
-    return under_way;
-  }
+  [[nodiscard]] bool is_started(std::string_view verb, on_failure policy) const;
 
   /// Calls `start`, which starts a step, unless it is in progress, and waits for its end. If the
   /// time limit expires or a signal handler runs, the step stays in progress. Calling it again then
@@ -218,25 +155,13 @@ struct cm_session {
 
  private:
   /// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
-  void report_wait(wait_end end, timeout limit, std::string_view verb, on_failure policy) const {
-    if (end == wait_end::woken) return report_on(id, ECANCELED, verb, policy, woken_by_descriptor);
-    if (end == wait_end::interrupted)
-      return report_on(id, EINTR, verb, policy, "a signal handler ran meanwhile");
-    policy.report(ETIMEDOUT, verb, [&](failure_description& description) {
-      on_object<identifier_traits>(id.native_handle())(description);
-      description.explain(
-          [&](text_writer& writer) { explain_silence(writer, verb, id.native_handle(), limit); });
-    });
-  }
+  void report_wait(wait_end end, timeout limit, std::string_view verb, on_failure policy) const;
 
-  [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy) {
-    if (shared) return true;
-    channel = cm::event_channel::create(policy);
-    if (!channel) return false;
-    channel.set_non_blocking(true, policy);
-    shared = channel;
-    return !policy.failed();
-  }
+  [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy);
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/cm/impl/session.ipp>
+#endif

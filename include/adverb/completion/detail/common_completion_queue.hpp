@@ -42,8 +42,7 @@ struct completion_queue_traits {
   using native_type = ibv_cq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_cq";
   static int destroy(ibv_cq* queue) noexcept { return ibv_destroy_cq(queue); }
-  template <class Function>
-  static void for_each_parent(const ibv_cq* queue, const Function& function) noexcept {
+  static void for_each_parent(const ibv_cq* queue, callable_ref<const void*> function) noexcept {
     function(queue->context);
     function(queue->channel);
   }

@@ -22,36 +22,11 @@ class [[gnu::visibility("default")]] reserved_completions
   };
 
   /// Reserves entries of a queue of `capacity` entries, if enough are left.
-  outcome add(const ibv_cq* queue, std::size_t entries, std::size_t capacity) noexcept {
-    const lock guard{*this};
-    entry** const place = place_of(queue);
-    const std::size_t before = *place == nullptr ? 0 : (*place)->entries;
-    const bool fits = before <= capacity && entries <= capacity - before;
-    if (fits && entries != 0) {
-      if (*place == nullptr) *place = new entry{queue, 0, nullptr};
-      (*place)->entries += entries;
-    }
-    return {fits, before};
-  }
+  outcome add(const ibv_cq* queue, std::size_t entries, std::size_t capacity) noexcept;
 
-  void remove(const ibv_cq* queue, std::size_t entries) noexcept {
-    const lock guard{*this};
-    entry** const place = place_of(queue);
-    entry* const found = *place;
-    if (found == nullptr) return;
-    if (found->entries > entries) {
-      found->entries -= entries;
-      return;
-    }
-    *place = found->next;
-    delete found;
-  }
+  void remove(const ibv_cq* queue, std::size_t entries) noexcept;
 
-  [[nodiscard]] std::size_t of(const ibv_cq* queue) noexcept {
-    const lock guard{*this};
-    const entry* const found = *place_of(queue);
-    return found == nullptr ? 0 : found->entries;
-  }
+  [[nodiscard]] std::size_t of(const ibv_cq* queue) noexcept;
 
  private:
   struct entry {
@@ -61,13 +36,13 @@ class [[gnu::visibility("default")]] reserved_completions
   };
 
   /// Returns the link to the entry of a queue, or the place to insert one.
-  [[nodiscard]] entry** place_of(const ibv_cq* queue) noexcept {
-    entry** place = &first_;
-    while (*place != nullptr && (*place)->queue != queue) place = &(*place)->next;
-    return place;
-  }
+  [[nodiscard]] entry** place_of(const ibv_cq* queue) noexcept;
 
   entry* first_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/reserved_completions.ipp>
+#endif

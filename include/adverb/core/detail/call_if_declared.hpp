@@ -31,8 +31,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 ///         { return check_returned(policy, "ibv_new_verb",
 ///                                 ibv_new_verb(native, 0U), …); },
 ///         pair);
-template <class Result, class Describe, class Use, class... Arguments>
-Result call_if_declared(on_failure policy, std::string_view verb, const Describe& describe,
+template <class Result, class Use, class... Arguments>
+Result call_if_declared(on_failure policy, std::string_view verb, describe_failure describe,
                         const Use& use, Arguments... arguments) {
   if constexpr (std::invocable<const Use&, Arguments...>) {
     return use(arguments...);

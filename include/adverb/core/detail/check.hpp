@@ -7,14 +7,17 @@
 #include <string_view>
 #include <system_error>
 
+#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/error.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Fills in a failure. Called only if something failed, and the policy needs more than a code.
+using describe_failure = callable_ref<failure_description&>;
+
 /// Checks a call that returns 0 or an errno, which some providers negate. Returns true on success.
-template <class Describe>
-bool check_returned(on_failure policy, std::string_view verb, int result,
-                    const Describe& describe) {
+inline bool check_returned(on_failure policy, std::string_view verb, int result,
+                           describe_failure describe) {
   if (result == 0) [[likely]] {
     policy.clear();
     return true;
@@ -24,9 +27,9 @@ bool check_returned(on_failure policy, std::string_view verb, int result,
 }
 
 /// Checks a call that returns a pointer, or null and sets errno. Returns the pointer.
-template <class Call, class Describe>
+template <class Call>
 auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
-                   const Describe& describe) -> decltype(call()) {
+                   describe_failure describe) -> decltype(call()) {
   errno = 0;
   const auto result = call();
   if (result != nullptr) [[likely]]
@@ -38,9 +41,9 @@ auto check_pointer(on_failure policy, std::string_view verb, const Call& call,
 
 /// Checks a call that returns -1 and usually sets errno; any other result is success. Returns true
 /// on success.
-template <class Call, class Describe>
+template <class Call>
 bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
-                     const Describe& describe) {
+                     describe_failure describe) {
   errno = 0;
   if (call() != -1) [[likely]] {
     policy.clear();
@@ -53,9 +56,9 @@ bool check_minus_one(on_failure policy, std::string_view verb, const Call& call,
 /// Checks rdma_getaddrinfo, and returns true on success. The call returns 0, or -1 and an errno. If
 /// a name was not resolved, it passes on the error of getaddrinfo, a negative number of the
 /// category `names`: in errno, with -1, or as the result.
-template <class Call, class Describe>
+template <class Call>
 bool check_looked_up(on_failure policy, std::string_view verb, const std::error_category& names,
-                     const Call& call, const Describe& describe) {
+                     const Call& call, describe_failure describe) {
   errno = 0;
   const int result = call();
   if (result == 0) [[likely]] {
@@ -74,9 +77,9 @@ bool check_looked_up(on_failure policy, std::string_view verb, const std::error_
 
 /// Checks a call that waits, and returns -1 and sets errno on failure. EAGAIN and EINTR mean that
 /// nothing arrived, which is no failure. Returns true if something arrived.
-template <class Call, class Describe>
+template <class Call>
 bool check_waited(on_failure policy, std::string_view verb, const Call& call,
-                  const Describe& describe) {
+                  describe_failure describe) {
   bool nothing = false;
   const bool waited = check_minus_one(
       policy, verb,
@@ -90,9 +93,8 @@ bool check_waited(on_failure policy, std::string_view verb, const Call& call,
 }
 
 /// Checks a call that returns a count, or a negated errno. Returns the count, 0 on failure.
-template <class Describe>
-std::size_t check_count(on_failure policy, std::string_view verb, long result,
-                        const Describe& describe) {
+inline std::size_t check_count(on_failure policy, std::string_view verb, long result,
+                               describe_failure describe) {
   if (result >= 0) [[likely]] {
     policy.clear();
     return static_cast<std::size_t>(result);
@@ -116,6 +118,14 @@ int check_reregistered(on_failure policy, std::string_view verb, const Call& cal
   return result;
 }
 
+/// Reports a failed poll. Takes a copy of `describe`, so that its captures need not be in memory on
+/// the success path.
+template <class Describe>
+[[gnu::cold, gnu::noinline]] void report_copy(on_failure policy, int number, std::string_view verb,
+                                              Describe describe) {
+  policy.report(number, verb, describe);
+}
+
 /// Checks a poll that returns a count, or a negative number without further meaning. Returns the
 /// count, 0 on failure (EIO).
 // See docs/decisions.md, "Poll failures are EIO".
@@ -126,7 +136,7 @@ std::size_t check_polled(on_failure policy, std::string_view verb, int result,
   // empty result again.
   if (result <= 0) {
     if (result < 0) [[unlikely]]
-      policy.report(EIO, verb, describe);
+      report_copy(policy, EIO, verb, describe);
     else
       policy.clear();
     return 0;
@@ -147,7 +157,7 @@ bool check_entry(on_failure policy, std::string_view verb, int result, const Des
   if (result == ENOENT)
     policy.clear();
   else
-    policy.report(result < 0 ? EIO : result, verb, describe);
+    report_copy(policy, result < 0 ? EIO : result, verb, describe);
   return false;
 }
 

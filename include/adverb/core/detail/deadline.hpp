@@ -2,12 +2,10 @@
 // A point in time that ends a wait, asleep or spinning.
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 
-#include <poll.h>
 #include <time.h>
 
 #include <adverb/core/durations.hpp>
@@ -56,25 +54,7 @@ class deadline {
     return end_ == never ? wait_end::readable : wait_either_readable(file_descriptor, -1);
   }
   /// Waits until either of two files is readable, even without a deadline.
-  [[nodiscard]] wait_end wait_either_readable(int one, int other) const noexcept {
-    // Poll ignores negative descriptors.
-    pollfd files[]{{one, POLLIN, 0}, {other, POLLIN, 0}, {wake_, POLLIN, 0}};
-    timespec time_left{};
-    if (end_ != never) {
-      const std::int64_t left = end_ - now();
-      if (left > 0) {
-        // time_t has 32 bits on some platforms, which is 68 years.
-        time_left.tv_sec = static_cast<time_t>(left / 1'000'000'000);
-        time_left.tv_nsec = static_cast<long>(left % 1'000'000'000);
-      }
-    }
-    const int result = ::ppoll(files, 3, end_ == never ? nullptr : &time_left, nullptr);
-    if (result == 0) return wait_end::late;
-    if (result == -1 && errno == EINTR) return wait_end::interrupted;
-    const bool only_woken = result == 1 && files[2].revents != 0;
-    // Reading the file reports any other failure.
-    return only_woken ? wait_end::woken : wait_end::readable;
-  }
+  [[nodiscard]] wait_end wait_either_readable(int one, int other) const noexcept;
 
   /// Returns the current reading of the clock, in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept {
@@ -131,3 +111,7 @@ class spin_deadline {
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/deadline.ipp>
+#endif

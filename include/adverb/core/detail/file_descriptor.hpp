@@ -16,9 +16,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 }
 
 /// Makes reads from a descriptor non-blocking or blocking.
-template <class Describe>
-void set_non_blocking(on_failure policy, int file_descriptor, bool non_blocking,
-                      const Describe& describe) {
+inline void set_non_blocking(on_failure policy, int file_descriptor, bool non_blocking,
+                             describe_failure describe) {
   check_minus_one(
       policy, "fcntl",
       [&] {

@@ -2,13 +2,10 @@
 // Checks against invalid accesses, at the level of ADVERB_HARDENING.
 #pragma once
 
-#include <cerrno>
-#include <cstdlib>
 #include <string_view>
-#include <system_error>
 
+#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/failure.hpp>
-#include <adverb/core/failure_hook.hpp>
 #include <adverb/core/object_kind.hpp>
 #include <adverb/version.hpp>
 
@@ -19,21 +16,23 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Reports a programming error to the failure hook and aborts the program. Calls `describe` with a
 /// failure_description.
-template <class Describe>
-[[noreturn, gnu::cold, gnu::noinline]] void end_program(std::string_view call,
-                                                        Describe describe) noexcept {
-  tell_failure_hook(failure{std::error_code{EINVAL, std::generic_category()}, call, describe});
-  std::abort();
-}
+[[noreturn, gnu::cold]] void end_program(std::string_view call,
+                                         callable_ref<failure_description&> describe) noexcept;
 
 /// Explains "the queue pair is empty: moved from, closed, or never made".
-template <class Native>
-void explain_empty(failure_description& description) noexcept {
-  description.explain([](text_writer& writer) {
-    writer.put("the ").put(name_of(kind_of<Native>));
-    writer.put(" is empty: moved from, closed, or never made");
-  });
-}
+struct empty_object {
+  object_kind kind;
+
+  void operator()(failure_description& description) const noexcept {
+    description.explain([this](text_writer& writer) {
+      writer.put("the ").put(name_of(kind));
+      writer.put(" is empty: moved from, closed, or never made");
+    });
+  }
+};
+
+/// Reports an empty object to the failure hook and aborts the program.
+[[noreturn, gnu::cold]] void end_program_over(object_kind kind, std::string_view call) noexcept;
 
 /// Aborts the program if `object` is null, where no error can be reported.
 template <class Native>
@@ -41,7 +40,11 @@ template <class Native>
                                                    const Native* object) noexcept {
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (object == nullptr) [[unlikely]]
-      end_program(call, explain_empty<Native>);
+      end_program_over(kind_of<Native>, call);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/hardening.ipp>
+#endif

@@ -5,9 +5,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <initializer_list>
-#include <utility>
 
 #include <adverb/core/detail/live_objects.hpp>
 #include <adverb/core/detail/side_table.hpp>
@@ -19,48 +17,17 @@ namespace adverb::inline ADVERB_ABI::detail {
 /// out.
 class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifetime_registry> {
  public:
-  void add_child(const void* parent, object_kind kind) noexcept {
-    const lock guard{*this};
-    ++objects_.find_or_add(parent).children.of[static_cast<std::size_t>(kind)];
-  }
+  void add_child(const void* parent, object_kind kind) noexcept;
 
-  void remove_child(const void* parent, object_kind kind) noexcept {
-    const lock guard{*this};
-    live_object* const found = objects_.find(parent);
-    if (found == nullptr) return;
-    std::uint32_t& count = found->children.of[static_cast<std::size_t>(kind)];
-    // Zero if C code has changed the object's parent since it was counted.
-    if (count == 0) return;
-    --count;
-    if (found->empty()) objects_.remove(found);
-  }
+  void remove_child(const void* parent, object_kind kind) noexcept;
 
-  [[nodiscard]] child_counts children_of(const void* parent) noexcept {
-    const lock guard{*this};
-    const live_object* const found = objects_.find(parent);
-    return found == nullptr ? child_counts{} : found->children;
-  }
+  [[nodiscard]] child_counts children_of(const void* parent) noexcept;
 
   /// Stores the parents of an object until they are replaced or taken.
-  void note_parents(const void* child, const void* const* parents, std::size_t count) noexcept {
-    if (count == 0) return;
-    const lock guard{*this};
-    objects_.find_or_add(child).parents.assign(parents, parents + count);
-  }
-  [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept {
-    const lock guard{*this};
-    const live_object* const found = objects_.find(child);
-    return found == nullptr ? noted_parents{} : found->parents;
-  }
+  void note_parents(const void* child, const void* const* parents, std::size_t count) noexcept;
+  [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept;
   /// Returns the stored parents of an object and removes them.
-  noted_parents take_noted_parents(const void* child) noexcept {
-    const lock guard{*this};
-    live_object* const found = objects_.find(child);
-    if (found == nullptr) return {};
-    noted_parents taken = std::exchange(found->parents, {});
-    if (found->empty()) objects_.remove(found);
-    return taken;
-  }
+  noted_parents take_noted_parents(const void* child) noexcept;
 
  private:
   live_objects objects_;
@@ -86,3 +53,7 @@ template <class Native>
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/lifetime.ipp>
+#endif

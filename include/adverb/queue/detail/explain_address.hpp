@@ -2,97 +2,40 @@
 // Explains the problems of an address, as far as this side can determine them.
 #pragma once
 
-#include <optional>
 #include <system_error>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/core/detail/problem_list.hpp>
-#include <adverb/device/choose_gid.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/device/context_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Writes the GIDs of a port: "usable: 0 (RoCE v2, fe80::…), 1 (RoCE v2, ::ffff:10.0.0.1)".
-inline void put_usable_gids(text_writer& writer, context_ref context, port_number port) {
-  std::error_code unknown;
-  std::string_view separator = "usable: ";
-  bool none = true;
-  for (const gid_entry& entry : context.gid_table(unknown)) {
-    if (entry.port() != port || gid_preference(entry) == 0) continue;
-    writer.put(separator).put(entry);
-    separator = ", ";
-    none = false;
-  }
-  if (none) writer.put("port ").put(port).put(" has none: give its network interface an address");
-}
+void put_usable_gids(text_writer& writer, context_ref context, port_number port);
 
 /// Writes "sgid index 3 is empty; usable: …".
-inline void put_empty_gid(text_writer& writer, context_ref context, port_number port,
-                          gid_index index) {
-  writer.put("sgid index ").put(index).put(" is empty; ");
-  put_usable_gids(writer, context, port);
-}
+void put_empty_gid(text_writer& writer, context_ref context, port_number port, gid_index index);
 
 /// Adds that a port does not exist, and then returns false, or that it carries no traffic. Stores
 /// the port's attributes in `attributes`.
-[[nodiscard]] inline bool explain_port(problem_list& problems, context_ref context,
-                                       port_number port, port_attributes& attributes) {
-  failure why;
-  attributes = context.query_port(port, why);
-  if (why) {
-    problems.add(why.explanation());
-    return false;
-  }
-  if (attributes.state() != port_state::active)
-    problems.add([&](text_writer& writer) {
-      writer.put("port ").put(port).put(" is ").put(attributes.state());
-    });
-  return true;
-}
+[[nodiscard]] bool explain_port(problem_list& problems, context_ref context, port_number port,
+                                port_attributes& attributes);
 
 /// Returns true if an error can mean that the peer has no route.
-[[nodiscard]] inline bool is_about_routing(const std::error_code& code) noexcept {
-  return code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
-         code == std::errc::timed_out || code == std::errc::invalid_argument;
-}
+[[nodiscard]] bool is_about_routing(const std::error_code& code) noexcept;
 
 /// Adds the problems of the global route of an address.
-inline void explain_route(problem_list& problems, const std::error_code& code, context_ref context,
-                          port_number port, const ibv_global_route& route) {
-  std::error_code unknown;
-  const gid_index source{route.sgid_index};
-  const gid destination{route.dgid};
-  const std::optional<gid_entry> entry = context.gid_entry(port, source, unknown);
-  if (!entry || entry->gid().is_empty()) {
-    problems.add([&](text_writer& writer) { put_empty_gid(writer, context, port, source); });
-  } else if (destination.is_empty()) {
-    problems.add("the destination GID is empty");
-  } else if (entry->type() != gid_type::infiniband &&
-             entry->gid().is_ipv4_mapped() != destination.is_ipv4_mapped()) {
-    problems.add([&](text_writer& writer) {
-      writer.put("sgid index ").put(source).put(" is ").put(entry->gid());
-      writer.put(", of another address family than the peer's ").put(destination).put("; ");
-      put_usable_gids(writer, context, port);
-    });
-  } else if (problems.empty() && is_about_routing(code)) {
-    problems.add([&](text_writer& writer) {
-      writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
-      writer.put(source).put(") to ").put(destination);
-      writer.put(": check the route, the peer's address, and that its interface is up");
-    });
-  }
-}
+void explain_route(problem_list& problems, const std::error_code& code, context_ref context,
+                   port_number port, const ibv_global_route& route);
 
 /// Adds the problems of an address on a port.
-inline void explain_address(problem_list& problems, const std::error_code& code,
-                            context_ref context, const port_attributes& port,
-                            const ibv_ah_attr& address) {
-  if (address.is_global != 0)
-    explain_route(problems, code, context, port_number{address.port_num}, address.grh);
-  else if (port.needs_global_route())
-    problems.add(port.is_ethernet()
-                     ? "the address has no global route (GRH), which Ethernet links need"
-                     : "the address has no global route (GRH), which this port needs");
-}
+void explain_address(problem_list& problems, const std::error_code& code, context_ref context,
+                     const port_attributes& port, const ibv_ah_attr& address);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/explain_address.ipp>
+#endif

@@ -14,88 +14,38 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option. The value is
 /// unknown if the queue could not be queried.
-inline void put_exhausted(text_writer& writer, std::string_view what, std::string_view option,
-                          bool known, std::uint32_t value) noexcept {
-  writer.put(what).put(" (").put(option);
-  if (known) writer.put(" is ").decimal(value);
-  writer.put(")");
-}
+void put_exhausted(text_writer& writer, std::string_view what, std::string_view option, bool known,
+                   std::uint32_t value) noexcept;
 
-inline void put_full(text_writer& writer, bool known, std::string_view requests_option,
-                     std::uint32_t requests, std::string_view elements_option,
-                     std::uint32_t elements) noexcept {
-  put_exhausted(writer, "the queue is full", requests_option, known, requests);
-  put_exhausted(writer, ", or the next request has too many elements", elements_option, known,
-                elements);
-}
+void put_full(text_writer& writer, bool known, std::string_view requests_option,
+              std::uint32_t requests, std::string_view elements_option,
+              std::uint32_t elements) noexcept;
 
 /// The capacity of the queues of a queue pair.
 struct queue_pair_room {
   bool known;
   ibv_qp_cap cap;
 };
-[[nodiscard]] inline queue_pair_room room_of(ibv_qp* pair) noexcept {
-  ibv_qp_attr now{};
-  ibv_qp_init_attr made_with{};
-  const bool known = ibv_query_qp(pair, &now, IBV_QP_CAP, &made_with) == 0;
-  return {known, now.cap};
-}
+[[nodiscard]] queue_pair_room room_of(ibv_qp* pair) noexcept;
 
-inline void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept {
-  const auto [known, cap] = room_of(pair);
-  put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
-  put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
-  writer.put(", or a length that its operation cannot have; unsignaled requests leave the queue ");
-  writer.put("with the completion of a signaled one behind them");
-}
+void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept;
 
 /// For receive queues.
 inline void put_no_elements(text_writer& writer) noexcept {
   writer.put(", or none at all, which soft-iWARP refuses");
 }
 
-inline void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
-  const auto [known, cap] = room_of(pair);
-  put_full(writer, known, "max_recv_wr", cap.max_recv_wr, "max_recv_sge", cap.max_recv_sge);
-  put_no_elements(writer);
-}
+void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept;
 
-inline void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept {
-  ibv_srq_attr now{};
-  const bool known = ibv_query_srq(queue, &now) == 0;
-  put_full(writer, known, "max_wr", now.max_wr, "max_sge", now.max_sge);
-  put_no_elements(writer);
-}
+void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept;
 
 /// Explains the reasons for which providers refuse a request with ENOMEM, EINVAL or ENOSPC. They do
 /// not report which reason applies.
-[[gnu::cold]] inline void explain_refusal(text_writer& writer, posted_to queue,
-                                          const void* object) noexcept {
-  const auto pair = [&] { return static_cast<ibv_qp*>(const_cast<void*>(object)); };
-  switch (queue) {
-    case posted_to::send_queue:
-    case posted_to::extended_send_queue: return explain_full_send_queue(writer, pair());
-    case posted_to::receive_queue:
-      if (pair()->srq == nullptr) return explain_full_receive_queue(writer, pair());
-      writer.put("the pair has no receive queue of its own: post to its shared receive queue");
-      return;
-    case posted_to::shared_receive_queue:
-      return explain_full_shared_receive_queue(writer,
-                                               static_cast<ibv_srq*>(const_cast<void*>(object)));
-    case posted_to::work_queue:
-      writer.put("the queue is full (max_wr), or the next request has too many elements (max_sge)");
-      return;
-    case posted_to::tag_list:
-      writer.put(
-          "the list is full, or too many operations are in progress, or the next one has too many "
-          "elements");
-      return;
-    case posted_to::send_window:
-    case posted_to::full_send_window:
-      writer.put(
-          "no completion will make room for it: the chain is longer than the window, or nothing "
-          "that is in progress is signaled");
-  }
-}
+[[gnu::cold]] void explain_refusal(text_writer& writer, posted_to queue,
+                                   const void* object) noexcept;
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/explain_post.ipp>
+#endif

@@ -2,73 +2,33 @@
 // Explains why a shared receive queue could not be created or changed.
 #pragma once
 
-#include <system_error>
-
 #include <infiniband/verbs.h>
 
-#include <adverb/device/context.hpp>
-#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Adds the sizes that exceed the limits of the device.
-inline void add_size_problems(problem_list& problems, const device_attributes& device,
-                              const shared_receive_queue_options& options) {
-  if (options.max_wr == 0) problems.add("max_wr is 0: there would be no room for a receive");
-  add_exceeded(
-      problems, device,
-      {limit<&device_attributes::max_shared_receive_queue_requests>("max_wr", options.max_wr),
-       limit<&device_attributes::max_shared_receive_queue_sge>("max_sge", options.max_sge)});
-}
+void add_size_problems(problem_list& problems, const device_attributes& device,
+                       const shared_receive_queue_options& options);
 
 /// Explains why a shared receive queue could not be created.
-inline void explain_creation(problem_list& problems, context_ref context,
-                             const shared_receive_queue_options& options) {
-  std::error_code unknown;
-  const device_attributes device = context.query_device(unknown);
-  if (unknown) return;
-  if (device.max_shared_receive_queues() == 0)
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" has no shared receive queues");
-    });
-  else
-    add_size_problems(problems, device, options);
-}
+void explain_creation(problem_list& problems, context_ref context,
+                      const shared_receive_queue_options& options);
 
 /// Explains why a shared receive queue cannot have this size.
-inline void add_resize_problems(problem_list& problems, context_ref context, std::uint32_t max_wr,
-                                const ibv_srq_attr* now) {
-  std::error_code unknown;
-  const device_attributes device = context.query_device(unknown);
-  if (unknown) return;
-  if (!device.capabilities().contains(device_capability::resize_shared_receive_queue))
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" cannot resize shared receive queues");
-    });
-  add_size_problems(problems, device, {.max_wr = max_wr, .max_sge = 0});
-  if (now != nullptr && max_wr < now->srq_limit)
-    problems.add([&](text_writer& writer) {
-      writer.put("max_wr is ").decimal(max_wr).put(", below the limit of ");
-      writer.decimal(now->srq_limit);
-    });
-}
+void add_resize_problems(problem_list& problems, context_ref context, std::uint32_t max_wr,
+                         const ibv_srq_attr* now);
 
 /// Explains why a shared receive queue could not be resized, or its limit not set.
-inline void explain_modification(failure_description& description, ibv_srq* queue,
-                                 const ibv_srq_attr& asked, int mask) {
-  description.explain([&](text_writer& writer) {
-    problem_list problems{writer};
-    ibv_srq_attr attributes{};
-    const ibv_srq_attr* const now = ibv_query_srq(queue, &attributes) == 0 ? &attributes : nullptr;
-    if ((mask & IBV_SRQ_MAX_WR) != 0)
-      add_resize_problems(problems, queue->context, asked.max_wr, now);
-    if ((mask & IBV_SRQ_LIMIT) != 0 && now != nullptr && asked.srq_limit > now->max_wr)
-      problems.add([&](text_writer& out) {
-        out.put("the limit is ").decimal(asked.srq_limit).put(", the queue holds ");
-        out.decimal(now->max_wr);
-      });
-  });
-}
+void explain_modification(failure_description& description, ibv_srq* queue,
+                          const ibv_srq_attr& asked, int mask);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/explain_shared_receive_queue.ipp>
+#endif

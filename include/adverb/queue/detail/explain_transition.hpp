@@ -3,30 +3,21 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <system_error>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/device/context.hpp>
-#include <adverb/device/detail/device_limit.hpp>
-#include <adverb/queue/detail/explain_address.hpp>
-#include <adverb/queue/transition_table.hpp>
+#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/core/ids.hpp>
+#include <adverb/core/transport.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/queue/attribute.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Adds the attributes that violate the specification's table.
-inline void explain_attributes(problem_list& problems, transport service, qp_state from,
-                               qp_state to, qp_attributes mask) {
-  const transition_attributes table = attributes_of(service, from, to);
-  const qp_attributes missing = table.required - mask;
-  const qp_attributes forbidden =
-      mask - table.required - table.optional - qp_attributes{qp_attribute::state};
-  if (!missing.empty())
-    problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
-  if (!forbidden.empty())
-    problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
-}
+void explain_attributes(problem_list& problems, transport service, qp_state from, qp_state to,
+                        qp_attributes mask);
 
 /// The maximum of a retry count, which has three bits on the wire.
 inline constexpr std::uint8_t max_retries = 7;
@@ -37,87 +28,25 @@ inline constexpr std::uint8_t max_retries = 7;
 }
 
 /// Adds the retry counts that exceed the maximum.
-inline void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
-  const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
-    if (count <= max_retries) return;
-    problems.add([&](text_writer& writer) {
-      writer.put(name).put(" is ").decimal(count).put(", the most is ").decimal(max_retries);
-    });
-  };
-  add_if_over("retry_count", values.retry_cnt);
-  add_if_over("rnr_retry_count", values.rnr_retry);
-}
+void explain_retries(problem_list& problems, const ibv_qp_attr& values);
 
 /// Adds the values that exceed the limits of the device or the port.
-inline void explain_values(problem_list& problems, context_ref context, const port_attributes& port,
-                           const ibv_qp_attr& values, qp_attributes mask) {
-  std::error_code unknown;
-  const device_attributes device = context.query_device(unknown);
-  const auto given = [&](qp_attribute attribute, std::uint8_t value) -> std::uint64_t {
-    return mask.contains(attribute) ? value : 0;
-  };
-  if (!unknown)
-    add_exceeded(problems, device,
-                 {limit<&device_attributes::max_destination_read_atomic>(
-                      "max_destination_read_atomic",
-                      given(qp_attribute::max_destination_read_atomic, values.max_dest_rd_atomic)),
-                  limit<&device_attributes::max_initiator_read_atomic>(
-                      "max_initiator_read_atomic",
-                      given(qp_attribute::max_initiator_read_atomic, values.max_rd_atomic))});
-  if (mask.contains(qp_attribute::pkey_index) && values.pkey_index >= port.pkey_table_length())
-    problems.add([&](text_writer& writer) {
-      writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");
-      writer.decimal(port.pkey_table_length());
-    });
-  const mtu path_mtu = static_cast<mtu>(values.path_mtu);
-  if (mask.contains(qp_attribute::path_mtu) && path_mtu > port.active_mtu())
-    problems.add([&](text_writer& writer) {
-      writer.put("path MTU is ").put(path_mtu).put(", the active MTU of the port ");
-      writer.put(port.active_mtu());
-    });
-}
+void explain_values(problem_list& problems, context_ref context, const port_attributes& port,
+                    const ibv_qp_attr& values, qp_attributes mask);
 
 /// Returns the port for an explanation: the announced one, or, if that is unknown and a port or its
 /// device limits the attributes, the port that a query of the queue pair returns.
-[[nodiscard]] inline port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
-                                                 port_number announced) noexcept {
-  constexpr qp_attributes limited =
-      qp_attribute::pkey_index | qp_attribute::address | qp_attribute::path_mtu |
-      qp_attribute::max_destination_read_atomic | qp_attribute::max_initiator_read_atomic;
-  if (announced != port_number{} || mask.contains(qp_attribute::port) || !mask.intersects(limited))
-    return announced;
-  ibv_qp_attr now{};
-  ibv_qp_init_attr initial{};
-  const int result = ibv_query_qp(queue_pair, &now, IBV_QP_PORT, &initial);
-  return result == 0 ? port_number{now.port_num} : announced;
-}
+[[nodiscard]] port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
+                                          port_number announced) noexcept;
 
 /// Describes a failed transition completely (without a port if none is known): "INIT->RTR on rxe0:1
 /// qp 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
-inline void explain_transition(failure_description& description, const ibv_qp* queue_pair,
-                               transport service, qp_state from, qp_state to,
-                               const ibv_qp_attr& values, qp_attributes mask, port_number port) {
-  const context_ref context{queue_pair->context};
-  const static_string<32> states{[&](text_writer& writer) { writer.put(from).put("->").put(to); }};
-  description.detail(states)
-      .object([&](text_writer& writer) {
-        put_device(writer, queue_pair->context);
-        if (port != port_number{}) writer.put(":").put(port);
-        writer.put(" qp ").put(static_cast<qp_number>(queue_pair->qp_num));
-      })
-      .explain([&](text_writer& writer) {
-        problem_list problems{writer};
-        explain_attributes(problems, service, from, to, mask);
-        explain_retries(problems, values);
-        if (from == qp_state::reset && to == qp_state::error)
-          problems.add("Linux puts no pair into ERR from RESET, where nothing is posted");
-        if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
-        port_attributes attributes;
-        if (!explain_port(problems, context, port, attributes)) return;
-        explain_values(problems, context, attributes, values, mask);
-        if (mask.contains(qp_attribute::address))
-          explain_address(problems, description.code(), context, attributes, values.ah_attr);
-      });
-}
+void explain_transition(failure_description& description, const ibv_qp* queue_pair,
+                        transport service, qp_state from, qp_state to, const ibv_qp_attr& values,
+                        qp_attributes mask, port_number port);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/queue/impl/explain_transition.ipp>
+#endif

@@ -14,8 +14,7 @@ struct queue_pair_traits {
   using native_type = ibv_qp;
   static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
   static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
-  template <class Function>
-  static void for_each_parent(const ibv_qp* pair, const Function& function) noexcept {
+  static void for_each_parent(const ibv_qp* pair, callable_ref<const void*> function) noexcept {
     // An XRC target has no other parents.
     if (is_xrc_target(pair)) function(pair->context);
     function(pair->pd);
@@ -43,8 +42,7 @@ struct shared_receive_queue_traits {
   using native_type = ibv_srq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_srq";
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
-  template <class Function>
-  static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
+  static void for_each_parent(const ibv_srq* queue, callable_ref<const void*> function) noexcept {
     function(queue->pd);
   }
   static void describe(const ibv_srq* queue, text_writer& writer) noexcept {
@@ -56,8 +54,7 @@ struct shared_receive_queue_traits {
 /// the completion queue nor the XRC domain, so creation records both.
 struct srq_with_cq_traits : shared_receive_queue_traits {
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
-  template <class Function>
-  static void for_each_parent(const ibv_srq* queue, const Function& function) noexcept {
+  static void for_each_parent(const ibv_srq* queue, callable_ref<const void*> function) noexcept {
     function(queue->pd);
     for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
       function(parent);
@@ -74,8 +71,7 @@ struct work_queue_traits {
   using native_type = ibv_wq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_wq";
   static int destroy(ibv_wq* queue) noexcept { return ibv_destroy_wq(queue); }
-  template <class Function>
-  static void for_each_parent(const ibv_wq* queue, const Function& function) noexcept {
+  static void for_each_parent(const ibv_wq* queue, callable_ref<const void*> function) noexcept {
     function(queue->pd);
     function(queue->cq);
   }

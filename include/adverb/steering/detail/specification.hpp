@@ -2,7 +2,6 @@
 // The layout of flow rule specifications for the C API.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -27,13 +26,7 @@ struct lowering_notes {
   bool partial = false;
 
   void add_too_large(std::string_view field, std::uint64_t number, bool of_mask,
-                     unsigned has_bits) noexcept {
-    if (!too_large.empty()) return;
-    too_large = field;
-    given = number;
-    is_mask = of_mask;
-    bits = has_bits;
-  }
+                     unsigned has_bits) noexcept;
 };
 
 /// Writes a number into a word in network byte order, starting `shift` bits from its low end.
@@ -43,14 +36,7 @@ void place(Word& word, std::uint64_t number, unsigned shift) noexcept {
 }
 
 /// Returns "vlan_id is 4096, which does not fit into its 12 bits", or nothing if every value fits.
-[[nodiscard]] inline static_string<160> range_problem(const lowering_notes& notes) noexcept {
-  return static_string<160>{[&](text_writer& writer) {
-    if (notes.too_large.empty()) return;
-    writer.put(notes.is_mask ? "the mask of " : "");
-    writer.put(notes.too_large).put(" is ").decimal(notes.given).put(", which does not fit ");
-    writer.put("into its ").decimal(notes.bits).put(notes.bits == 1 ? " bit" : " bits");
-  }};
-}
+[[nodiscard]] static_string<160> range_problem(const lowering_notes& notes) noexcept;
 
 /// Writes fields into the two filters of a specification, value and mask, in network byte order.
 template <class Filter>
@@ -96,25 +82,14 @@ template <>
 struct lowering<match_ethernet> {
   using native_type = ibv_flow_spec_eth;
   static constexpr unsigned type = IBV_FLOW_SPEC_ETH;
-  static void fill(const match_ethernet& from, filter_writer<ibv_flow_eth_filter> out) noexcept {
-    using filter = ibv_flow_eth_filter;
-    out.address(&filter::dst_mac, from.destination)
-        .address(&filter::src_mac, from.source)
-        .number("ether_type", &filter::ether_type, from.ether_type)
-        .number("vlan_id", &filter::vlan_tag, from.vlan_id)
-        .number("vlan_drop_eligible", &filter::vlan_tag, from.vlan_drop_eligible, 12)
-        .number("vlan_priority", &filter::vlan_tag, from.vlan_priority, 13);
-  }
+  static void fill(const match_ethernet& from, filter_writer<ibv_flow_eth_filter> out) noexcept;
 };
 
 template <>
 struct lowering<match_ipv4> {
   using native_type = ibv_flow_spec_ipv4;
   static constexpr unsigned type = IBV_FLOW_SPEC_IPV4;
-  static void fill(const match_ipv4& from, filter_writer<ibv_flow_ipv4_filter> out) noexcept {
-    using filter = ibv_flow_ipv4_filter;
-    out.address(&filter::src_ip, from.source).address(&filter::dst_ip, from.destination);
-  }
+  static void fill(const match_ipv4& from, filter_writer<ibv_flow_ipv4_filter> out) noexcept;
 };
 
 template <>
@@ -122,41 +97,21 @@ struct lowering<match_ipv4_extended> {
   using native_type = ibv_flow_spec_ipv4_ext;
   static constexpr unsigned type = IBV_FLOW_SPEC_IPV4_EXT;
   static void fill(const match_ipv4_extended& from,
-                   filter_writer<ibv_flow_ipv4_ext_filter> out) noexcept {
-    using filter = ibv_flow_ipv4_ext_filter;
-    out.address(&filter::src_ip, from.source)
-        .address(&filter::dst_ip, from.destination)
-        .number("protocol", &filter::proto, from.protocol)
-        .number("type_of_service", &filter::tos, from.type_of_service)
-        .number("time_to_live", &filter::ttl, from.time_to_live)
-        .number("flags", &filter::flags, from.flags);
-  }
+                   filter_writer<ibv_flow_ipv4_ext_filter> out) noexcept;
 };
 
 template <>
 struct lowering<match_ipv6> {
   using native_type = ibv_flow_spec_ipv6;
   static constexpr unsigned type = IBV_FLOW_SPEC_IPV6;
-  static void fill(const match_ipv6& from, filter_writer<ibv_flow_ipv6_filter> out) noexcept {
-    using filter = ibv_flow_ipv6_filter;
-    out.address(&filter::src_ip, from.source)
-        .address(&filter::dst_ip, from.destination)
-        .number("flow_label", &filter::flow_label, from.flow_label)
-        .number("next_header", &filter::next_hdr, from.next_header)
-        .number("traffic_class", &filter::traffic_class, from.traffic_class)
-        .number("hop_limit", &filter::hop_limit, from.hop_limit);
-  }
+  static void fill(const match_ipv6& from, filter_writer<ibv_flow_ipv6_filter> out) noexcept;
 };
 
 template <>
 struct lowering<match_esp> {
   using native_type = ibv_flow_spec_esp;
   static constexpr unsigned type = IBV_FLOW_SPEC_ESP;
-  static void fill(const match_esp& from, filter_writer<ibv_flow_esp_filter> out) noexcept {
-    using filter = ibv_flow_esp_filter;
-    out.number("security_parameters_index", &filter::spi, from.security_parameters_index)
-        .number("sequence_number", &filter::seq, from.sequence_number);
-  }
+  static void fill(const match_esp& from, filter_writer<ibv_flow_esp_filter> out) noexcept;
 };
 
 /// TCP and UDP have their ports in the same place.
@@ -188,28 +143,14 @@ template <>
 struct lowering<match_gre> {
   using native_type = ibv_flow_spec_gre;
   static constexpr unsigned type = IBV_FLOW_SPEC_GRE;
-  static void fill(const match_gre& from, filter_writer<ibv_flow_gre_filter> out) noexcept {
-    using filter = ibv_flow_gre_filter;
-    out.number("checksum_present", &filter::c_ks_res0_ver, from.checksum_present, 15)
-        .number("key_present", &filter::c_ks_res0_ver, from.key_present, 13)
-        .number("sequence_number_present", &filter::c_ks_res0_ver, from.sequence_number_present, 12)
-        .number("version", &filter::c_ks_res0_ver, from.version)
-        .number("protocol", &filter::protocol, from.protocol)
-        .number("key", &filter::key, from.key);
-  }
+  static void fill(const match_gre& from, filter_writer<ibv_flow_gre_filter> out) noexcept;
 };
 
 template <>
 struct lowering<match_mpls> {
   using native_type = ibv_flow_spec_mpls;
   static constexpr unsigned type = IBV_FLOW_SPEC_MPLS;
-  static void fill(const match_mpls& from, filter_writer<ibv_flow_mpls_filter> out) noexcept {
-    using filter = ibv_flow_mpls_filter;
-    out.number("label", &filter::label, from.label, 12)
-        .number("traffic_class", &filter::label, from.traffic_class, 9)
-        .number("bottom_of_stack", &filter::label, from.bottom_of_stack, 8)
-        .number("time_to_live", &filter::label, from.time_to_live);
-  }
+  static void fill(const match_mpls& from, filter_writer<ibv_flow_mpls_filter> out) noexcept;
 };
 
 template <class Match>
@@ -273,3 +214,7 @@ template <flow_specification_type Specification>
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/steering/impl/specification.ipp>
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+
+#include <unistd.h>
+
+#include <adverb/cm/detail/explain_call.hpp>
+#include <adverb/cm/detail/local_addresses.hpp>
+#include <adverb/core/detail/problem_list.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void explain_group(failure_description& description, const rdma_cm_id* id,
+                               const cm::socket_address& group) {
+  // The kernel's ENOTSUPP, which differs from the ENOTSUP of POSIX.
+  constexpr int not_supported = 524;
+  description.explain([&](text_writer& writer) {
+    problem_list problems{writer};
+    if (id->verbs == nullptr)
+      problems.add("the identifier has no device yet: bind() or resolve_address() first");
+    if (is_single_address(group))
+      problems.add(
+          "it is no multicast address: these are 224.0.0.0 to 239.255.255.255, and ff00::/8");
+    if (description.code().value() == not_supported && group.ipv6())
+      problems.add("Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2");
+  });
+}
+
+ADVERB_FUNC private_data_limit limit_of(const rdma_cm_id* id, cm_message message) noexcept {
+  constexpr std::size_t ip_addresses = 36;
+  if (id->verbs == nullptr || id->verbs->device->transport_type != IBV_TRANSPORT_IB)
+    return {cm::private_data::capacity, "this link"};
+  const std::size_t spared = id->route.addr.src_addr.sa_family == AF_IB ? ip_addresses : 0;
+  const std::string_view link = "InfiniBand and RoCE";
+  if (id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB)
+    return {message == cm_message::request ? cm::max_datagram_request_data + spared
+                                           : cm::max_datagram_accept_data,
+            link};
+  switch (message) {
+    case cm_message::request: return {cm::max_request_data + spared, link};
+    case cm_message::acceptance: return {cm::max_accept_data, link};
+    case cm_message::rejection: return {cm::max_reject_data, link};
+  }
+  return {cm::private_data::capacity, link};
+}
+
+ADVERB_FUNC void explain_private_data(text_writer& writer, std::size_t size, cm_message message,
+                                      const private_data_limit& limit) {
+  writer.put("private data of ").decimal(size).put(" bytes is too long: ");
+  writer.put(message == cm_message::request      ? "a request"
+             : message == cm_message::acceptance ? "an acceptance"
+                                                 : "a rejection");
+  writer.put(" carries ").decimal(limit.bytes).put(" at most over ").put(limit.link);
+}
+
+ADVERB_FUNC void explain_event_channel(text_writer& writer, const std::error_code& code) {
+  // librdmacm continues to search after a refusal, and ends with ENOENT.
+  const char* const device = "/dev/infiniband/rdma_cm";
+  if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
+    writer.put("this program has no right to open ").put(std::string_view{device});
+  else if (code == std::errc::too_many_files_open)
+    writer.put("this program has too many files open: see ulimit -n");
+  else
+    writer.put("rdma_cm needs an RDMA device, and the kernel module rdma_ucm");
+}
+
+ADVERB_FUNC void explain_no_device(text_writer& writer, const cm::socket_address& address) {
+  writer.put("no RDMA device serves ").put(address.with_port(0));
+  const auto interface = interface_of(address);
+  if (!interface.view().empty()) writer.put(" (").put(interface.view()).put(")");
+  writer.put("; ");
+  put_rdma_addresses(writer, address.family());
+}
+
+ADVERB_FUNC void explain_no_device_towards(text_writer& writer, const cm::socket_address& address) {
+  writer.put("the way to ").put(address.with_port(0)).put(" leads over no RDMA device; ");
+  put_rdma_addresses(writer, address.family());
+}
+
+ADVERB_FUNC void explain_lack_of_scope(text_writer& writer, const cm::socket_address& address) {
+  writer.put("a link-local address needs its interface: ");
+  writer.put(*address.ipv6()).put("%eth0, say");
+}
+
+ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_code& code,
+                                       const cm::socket_address& address) {
+  // Linux reports a port in use with either error.
+  const bool unavailable =
+      code == std::errc::address_in_use || code == std::errc::address_not_available;
+  if (code == std::errc::permission_denied) {
+    writer.put("ports below 1024 are for privileged programs");
+  } else if (lacks_scope(address)) {
+    explain_lack_of_scope(writer, address);
+  } else if (!address.is_any() && interface_of(address).view().empty()) {
+    writer.put(address.with_port(0)).put(" is no address of this machine; ");
+    put_rdma_addresses(writer, address.family());
+  } else if (unavailable) {
+    writer.put("port ").decimal(address.port()).put(" is taken: something listens on it already");
+  } else if (code == std::errc::no_such_device) {
+    explain_no_device(writer, address);
+  }
+}
+
+ADVERB_FUNC void explain_bind(text_writer& writer, const failed_call& call) {
+  if (call.to.is_empty())
+    writer.put("no address is given");
+  else if (!call.local().is_empty())
+    writer.put("it has the address ").put(call.local()).put(" already");
+  else
+    explain_local_address(writer, call.code, call.to);
+}
+
+ADVERB_FUNC void explain_listen(text_writer& writer, const failed_call& call) {
+  if (!call.peer().is_empty())
+    writer.put("it was made to connect to ").put(call.peer());
+  else if (call.code == std::errc::invalid_argument)
+    writer.put("it listens already");
+  else if (!call.local().is_empty())
+    explain_local_address(writer, call.code, call.local());
+}
+
+ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call& call) {
+  const cm::socket_address from = call.from.is_empty() ? call.local() : call.from;
+  if (call.to.is_empty()) {
+    writer.put("no address is given");
+  } else if (!from.is_empty() && from.family() != call.to.family()) {
+    writer.put(from).put(" is ").put(from.family()).put(", and ");
+    writer.put(call.to).put(" is ").put(call.to.family());
+  } else if (call.code == std::errc::network_unreachable ||
+             call.code == std::errc::host_unreachable) {
+    writer.put("this machine has no route to ").put(call.to.with_port(0)).put("; ");
+    put_rdma_addresses(writer, call.to.family());
+  } else if (call.code == std::errc::invalid_argument && !call.peer().is_empty()) {
+    writer.put("the address ").put(call.peer()).put(" was resolved already, or is being resolved");
+  } else if (!call.from.is_empty()) {
+    explain_local_address(writer, call.code, call.from);
+  } else if (lacks_scope(call.to)) {
+    explain_lack_of_scope(writer, call.to);
+  } else if (!interface_of(call.to).view().empty()) {
+    explain_no_device(writer, call.to);
+  } else if (call.code == std::errc::no_such_device) {
+    explain_no_device_towards(writer, call.to);
+  }
+}
+
+ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
+  if (call.code == std::errc::connection_refused)
+    writer.put("no one listens on that port");
+  else if (call.code != std::errc::invalid_argument)
+    return;
+  else if (lacks_scope(call.peer()))
+    explain_lack_of_scope(writer, call.peer());
+  else
+    writer.put("the route is not resolved yet, or a connection was asked for already");
+}
+
+ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
+  int mask = 0;
+  return id->verbs != nullptr &&
+         rdma_init_qp_attr(const_cast<rdma_cm_id*>(id), &attributes, &mask) == -1 &&
+         errno == EINVAL;
+}
+
+ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
+  if (call.code != std::errc::invalid_argument) return;
+  const auto put_unless_given_up = [&](std::string_view words) {
+    if (is_given_up(call.id))
+      writer.put(peer_gave_up).put(", or the request was answered already");
+    else
+      writer.put(words);
+  };
+  if (call.verb == "rdma_resolve_route")
+    writer.put("the route was resolved already, or is being resolved");
+  else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
+    put_unless_given_up(call.id->qp == nullptr ? "" : "it has a queue pair already");
+  else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
+           call.verb == "rdma_reject_ece")
+    put_unless_given_up("there is no request that is still to be answered");
+  else if (call.verb == "rdma_disconnect")
+    writer.put("it is not connected");
+  else if (call.verb == "rdma_establish")
+    writer.put("no peer has accepted, or the connection is established already");
+}
+
+ADVERB_FUNC void explain_call(text_writer& writer, const failed_call& call) {
+  if (call.verb == "rdma_bind_addr")
+    explain_bind(writer, call);
+  else if (call.verb == "rdma_listen")
+    explain_listen(writer, call);
+  else if (call.verb == "rdma_resolve_addr")
+    explain_resolve_address(writer, call);
+  else if (call.verb == "rdma_resolve_route" && call.code == std::errc::no_such_device)
+    explain_no_device(writer, call.local());
+  else if (call.verb == "rdma_connect")
+    explain_connect(writer, call);
+  else
+    explain_step(writer, call);
+}
+
+ADVERB_FUNC void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
+                                 timeout limit) {
+  const cm::socket_address peer = address_in(&id->route.addr.dst_addr);
+  if (verb == "rdma_connect") {
+    writer.put(peer).put(" did not answer within ").put(limit).put(": ").put(why_no_answer);
+  } else if (verb == "rdma_accept") {
+    writer.put(peer).put(" did not confirm the connection within ").put(limit);
+  } else {
+    writer.put("nothing came within ").put(limit);
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <adverb/core/handle.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void report_children(on_failure policy, std::string_view verb,
+                                 const child_counts& children, const object_name& describe) {
+  policy.report(EBUSY, verb, [&](failure_description& description) {
+    describe(description);
+    description.explain([&](text_writer& writer) {
+      writer.put("still in use by ");
+      children.write_to(writer);
+      writer.put("; destroy these first");
+    });
+  });
+}
+
+ADVERB_FUNC part_in_use find_part_in_use(callable_ref<part_visitor> for_each_part) noexcept {
+  part_in_use found;
+  for_each_part([&](object_part part) {
+    if (part.object == nullptr || found) return;
+    const child_counts children = lifetime_registry::instance().children_of(part.object);
+    if (!children.none()) found = {part, children};
+  });
+  return found;
+}
+
+ADVERB_FUNC void report_part_in_use(on_failure policy, std::string_view verb,
+                                    const part_in_use& found) {
+  report_children(policy, verb, found.children,
+                  {found.part.object, found.part.operations->describe});
+}
+
+ADVERB_FUNC void register_with_parents(const void* object,
+                                       const object_operations& operations) noexcept {
+  operations.for_each_parent(object, [&](const void* parent) {
+    if (parent != nullptr) lifetime_registry::instance().add_child(parent, operations.kind);
+  });
+}
+
+ADVERB_FUNC void unregister_from_parents(const void* object,
+                                         const object_operations& operations) noexcept {
+  operations.for_each_parent(object, [&](const void* parent) {
+    if (parent != nullptr) lifetime_registry::instance().remove_child(parent, operations.kind);
+  });
+}
+
+ADVERB_FUNC bool destroy_object(void* object, const object_operations& operations,
+                                on_failure policy) {
+  lifetime_registry& registry = lifetime_registry::instance();
+  const object_name name{object, operations.describe};
+  const child_counts children = registry.children_of(object);
+  if (!children.none()) {
+    report_children(policy, operations.destroy_verb, children, name);
+    return false;
+  }
+  unregister_from_parents(object, operations);
+  if (operations.for_each_part != nullptr) {
+    // Only after unregistering, because an object may be a child of its own parts.
+    const part_in_use found =
+        find_part_in_use([&](part_visitor visitor) { operations.for_each_part(object, visitor); });
+    if (found) {
+      register_with_parents(object, operations);
+      report_part_in_use(policy, operations.destroy_verb, found);
+      return false;
+    }
+  }
+  // Taken before the destroy: afterwards another thread's object may have the same address.
+  const noted_parents noted = registry.take_noted_parents(object);
+  const int result = operations.destroy(object);
+  if (result == 0) return true;
+  registry.note_parents(object, noted.data(), noted.size());
+  register_with_parents(object, operations);
+  return check_returned(policy, operations.destroy_verb, result,
+                        [&](failure_description& description) {
+                          name(description);
+                          if (operations.explain_destroy != nullptr)
+                            operations.explain_destroy(description);
+                        });
+}
+
+ADVERB_FUNC void forget_object(const void* object, const object_operations& operations) noexcept {
+  unregister_from_parents(object, operations);
+  lifetime_registry::instance().take_noted_parents(object);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include <adverb/core/detail/hardening.hpp>
+#include <adverb/core/failure_hook.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+[[gnu::noinline]] ADVERB_FUNC void end_program(
+    std::string_view call, callable_ref<failure_description&> describe) noexcept {
+  tell_failure_hook(failure{std::error_code{EINVAL, std::generic_category()}, call, describe});
+  std::abort();
+}
+
+[[gnu::noinline]] ADVERB_FUNC void end_program_over(object_kind kind,
+                                                    std::string_view call) noexcept {
+  end_program(call, empty_object{kind});
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

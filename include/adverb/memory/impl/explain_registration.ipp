@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <adverb/core/detail/lifetime.hpp>
+#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/memory/detail/explain_registration.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void explain_rights(problem_list& problems, const registration_attempt& attempt) {
+  const access_rights rights = attempt.rights;
+  const access_rights writing_peers =
+      rights & (access_right::remote_write | access_right::remote_atomic);
+  if (attempt.length == 0) problems.add("there are no bytes to register");
+  if (!writing_peers.empty() && !rights.contains(access_right::local_write))
+    problems.add(
+        [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
+  if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
+    problems.add("huge_pages goes with on_demand only");
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (attempt.address % page != attempt.device_address % page)
+    problems.add([&](text_writer& writer) {
+      writer.put("the memory begins ").decimal(attempt.address % page);
+      writer.put(" bytes into a page, and its device address ");
+      writer.decimal(attempt.device_address % page).put(": these have to be equal");
+    });
+}
+
+ADVERB_FUNC void explain_device(problem_list& problems, const registration_attempt& attempt,
+                                const device_attributes& device) {
+  const auto lacks = [&](std::string_view feature) {
+    problems.add([&](text_writer& writer) {
+      put_device(writer, attempt.domain.context().native_handle()).put(" has no ").put(feature);
+    });
+  };
+  for (const right_and_feature& each : rights_and_features)
+    if (attempt.rights.contains(each.right) && !each.has(device)) lacks(each.feature);
+  const paging_features paging = device.on_demand_paging().features;
+  if (!is_implicit(attempt))
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_memory_region_size>("the length", attempt.length)});
+  else if (paging.contains(paging_feature::explicit_registration) &&
+           !paging.contains(paging_feature::implicit_registration))
+    lacks("on-demand paging of the whole address space");
+}
+
+ADVERB_FUNC void explain_regions(problem_list& problems, const registration_attempt& attempt,
+                                 const device_attributes& device) {
+  const child_counts children =
+      lifetime_registry::instance().children_of(attempt.domain.native_handle());
+  const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
+  const std::uint32_t allowed = device.max_memory_regions();
+  if (allowed > 0 && regions >= allowed)
+    problems.add([&](text_writer& writer) {
+      writer.put("the domain has ").decimal(regions).put(" memory regions already, and ");
+      writer.put("the device allows ").decimal(allowed).put(" in all");
+    });
+}
+
+ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
+                              std::size_t length) {
+  if (code == std::errc::bad_address) {
+    problems.add("a part of the range is not mapped, or not writable");
+  } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+    problems.add([&](text_writer& writer) {
+      writer.decimal(length).put(" bytes were asked for, and this process may lock ");
+      writer.decimal(limit.rlim_cur)
+          .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
+      writer.put("LimitMEMLOCK=infinity");
+    });
+  }
+}
+
+ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_code& code,
+                                      const registration_attempt& attempt) {
+  explain_rights(problems, attempt);
+  if (attempt.domain) {
+    std::error_code unknown;
+    const device_attributes device = attempt.domain.context().query_device(unknown);
+    if (!unknown) explain_device(problems, attempt, device);
+    if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
+      explain_regions(problems, attempt, device);
+  }
+  if (problems.empty()) explain_code(problems, code, attempt.length);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

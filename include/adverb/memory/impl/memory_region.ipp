@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <limits>
+#include <system_error>
+#include <utility>
+
+#include <adverb/memory/memory_region.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void memory_region_traits::explain_destroy(failure_description& description) noexcept {
+  if (description.code() == std::errc::invalid_argument ||
+      description.code() == std::errc::device_or_resource_busy)
+    description.explain(
+        "a memory window may be bound to it: unbind, invalidate or deallocate that first");
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI {
+
+ADVERB_FUNC memory_region memory_region::of_whole_address_space(protection_domain_ref domain,
+                                                                access_rights rights,
+                                                                on_failure policy) {
+  return registered(domain, {nullptr, std::numeric_limits<std::size_t>::max(), false},
+                    rights | access_right::on_demand, policy);
+}
+
+ADVERB_FUNC memory_region memory_region::of_dmabuf(protection_domain_ref domain,
+                                                   const dmabuf_range& range, access_rights rights,
+                                                   on_failure policy) {
+  return made(
+      {.domain = domain,
+       .address = range.offset,
+       .device_address = range.device_address,
+       .length = range.length,
+       .rights = rights},
+      "ibv_reg_dmabuf_mr",
+      [&] {
+        return ibv_reg_dmabuf_mr(domain.native_handle(), range.offset, range.length,
+                                 range.device_address, range.file_descriptor,
+                                 native_rights(rights));
+      },
+      policy);
+}
+
+ADVERB_FUNC memory_region memory_region::of_device_memory(protection_domain_ref domain,
+                                                          device_memory_ref memory,
+                                                          std::uint64_t offset, std::size_t length,
+                                                          access_rights rights, on_failure policy) {
+  constexpr std::string_view verb = "ibv_reg_dm_mr";
+  const access_rights all_rights = rights | access_right::zero_based;
+  if (!detail::check_present(policy, verb, memory.native_handle())) return {};
+  if (const detail::byte_extent extent{offset, length}; !extent.is_inside(memory.size())) {
+    policy.report(ERANGE, verb, [&](failure_description& description) {
+      detail::on_device(memory.context().native_handle())(description);
+      description.explain(
+          [&](text_writer& writer) { extent.put_outside(writer, memory.size(), "device memory"); });
+    });
+    return {};
+  }
+  return made(
+      {.domain = domain, .length = length, .rights = all_rights}, verb,
+      [&] {
+        return ibv_reg_dm_mr(domain.native_handle(), memory.native_handle(), offset, length,
+                             all_rights.bits());
+      },
+      policy);
+}
+
+ADVERB_FUNC memory_region memory_region::null(protection_domain_ref domain, on_failure policy) {
+  constexpr std::string_view verb = "ibv_alloc_null_mr";
+  return {detail::make_object(
+              policy, verb, [&] { return ibv_alloc_null_mr(domain.native_handle()); },
+              [&](failure_description& description) {
+                detail::on_device(domain.context().native_handle())(description);
+              },
+              domain),
+          0, access_right::local_write, false};
+}
+
+ADVERB_FUNC memory_region memory_region::registered(protection_domain_ref domain,
+                                                    detail::byte_range memory, access_rights rights,
+                                                    on_failure policy) {
+  // Some providers (rxe, for one) ignore IBV_ACCESS_ZERO_BASED. Device address 0 means the same
+  // to all.
+  // See docs/decisions.md, "Zero-based regions have device address 0".
+  if (rights.contains(access_right::zero_based))
+    return registered_at(domain, memory, 0, rights, policy);
+  return made(
+      attempt(domain, memory, memory.address(), rights), "ibv_reg_mr",
+      [&] {
+        return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
+                          native_rights(rights));
+      },
+      policy);
+}
+
+ADVERB_FUNC memory_region memory_region::registered_at(protection_domain_ref domain,
+                                                       detail::byte_range memory,
+                                                       std::uint64_t device_address,
+                                                       access_rights rights, on_failure policy) {
+  return made(
+      attempt(domain, memory, device_address, rights), "ibv_reg_mr_iova",
+      [&] {
+        return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length, device_address,
+                               native_rights(rights));
+      },
+      policy);
+}
+
+ADVERB_FUNC detail::registration_attempt memory_region::attempt(protection_domain_ref domain,
+                                                                detail::byte_range memory,
+                                                                std::uint64_t device_address,
+                                                                access_rights rights) noexcept {
+  return {.domain = domain,
+          .address = memory.address(),
+          .device_address = device_address,
+          .length = memory.length,
+          .rights = rights,
+          .constant = memory.constant};
+}
+
+ADVERB_FUNC void memory_region::change(const detail::byte_range* memory,
+                                       const reregistration& changes, on_failure policy) {
+  constexpr std::string_view verb = "ibv_rereg_mr";
+  if (!detail::check_present(policy, verb, this->native_handle())) return;
+  const detail::reregistration_attempt attempt{
+      .region = this->native_handle(),
+      .memory = memory,
+      .changes = changes,
+      .rights = changes.rights.value_or(this->rights()),
+      .constant = memory != nullptr ? memory->constant : constant_memory_,
+      .zero_based = this->rights().contains(access_right::zero_based)};
+  if (const static_string<128> impossible{[&](text_writer& writer) { attempt.explain(writer); }};
+      !impossible.view().empty()) {
+    policy.report(EINVAL, verb, [&](failure_description& description) {
+      detail::on_region(this->native_handle())(description);
+      description.explain(impossible);
+    });
+    return;
+  }
+  detail::check_reregistered(
+      policy, verb,
+      [&] {
+        const int result = this->with_new_parents([&] { return attempt.run(); });
+        remember(attempt, detail::outcome_of_reregistration(result, errno));
+        return result;
+      },
+      [&](failure_description& description, int result) {
+        const auto outcome = detail::outcome_of_reregistration(result, description.code().value());
+        detail::on_region(this->native_handle())(description);
+        if (outcome.words.empty()) return;
+        description.explain([&](text_writer& writer) {
+          detail::problem_list problems{writer};
+          detail::explain_registration(problems, description.code(),
+                                       {.domain = this->protection_domain(),
+                                        .length = memory != nullptr ? memory->length : this->size(),
+                                        .rights = attempt.rights});
+          problems.add(outcome.words);
+        });
+      });
+}
+
+ADVERB_FUNC void memory_region::remember(const detail::reregistration_attempt& attempt,
+                                         const detail::reregistration_outcome& outcome) noexcept {
+  const std::uint64_t here = this->device_address();
+  if (outcome.changed) {
+    this->redescribe(attempt.memory != nullptr ? attempt.memory->address() : here, attempt.rights);
+    constant_memory_ = attempt.constant;
+  } else if (!outcome.usable) {
+    this->redescribe(here, {});
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI

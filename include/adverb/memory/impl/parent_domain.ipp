@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <adverb/core/detail/missing_feature.hpp>
+#include <adverb/memory/parent_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+ADVERB_FUNC ibv_pd* parent_domain::make(protection_domain_ref domain,
+                                        const parent_domain_options& options, on_failure policy) {
+  constexpr std::string_view verb = "ibv_alloc_parent_domain";
+  if (!detail::check_present(policy, verb, domain.native_handle())) return nullptr;
+  ibv_parent_domain_init_attr attributes{};
+  attributes.pd = domain.native_handle();
+  attributes.td = options.thread_domain.native_handle();
+  options.allocator.install(attributes);
+  return detail::check_pointer(
+      policy, verb,
+      [&] {
+        return detail::with_parents(
+            ibv_alloc_parent_domain(domain.context().native_handle(), &attributes),
+            {attributes.pd, attributes.td});
+      },
+      [&](failure_description& description) {
+        description.object(
+            [&](text_writer& writer) { detail::put_domain(writer, domain.native_handle()); });
+        const bool refused = description.code() == std::errc::invalid_argument ||
+                             detail::is_unsupported(description.code());
+        if (options.allocator && refused)
+          description.explain("the device has no parent domains, or takes no allocators there");
+      });
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/queue/detail/create_queue_pair.hpp>
+#include <adverb/queue/detail/explain_other_device.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void put_beyond_plain(text_writer& writer, const queue_pair_options& options) {
+  std::string_view separator = ", or not with ";
+  const auto put = [&](std::string_view name, std::string_view value) {
+    writer.put(separator).put(name).put(value);
+    separator = ", ";
+  };
+  if (!options.send_operations.empty())
+    put("extended calls for ", to_text(options.send_operations));
+  if (!options.flags.empty()) put("", to_text(options.flags));
+  if (options.max_tso_header != 0) put("max_tso_header", "");
+  if (options.source_queue_pair) put("source_queue_pair", "");
+  if (!options.send_operations.empty())
+    writer.put(
+        "; fall_back_to_classic makes a pair without extended calls, which sends by post(...)");
+}
+
+ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& code,
+                                  context_ref context, transport service,
+                                  const queue_pair_options& options) {
+  const send_operations others = options.send_operations - operations_carried_by(service);
+  if (!others.empty()) {
+    writer.put(service).put(" queue pairs do not carry ").put(others);
+    writer.put(", which send_operations names");
+    return;
+  }
+  if (is_unsupported(code)) {
+    put_device(writer, context.native_handle()).put(" has no ").put(service).put(" queue pairs");
+    put_beyond_plain(writer, options);
+    return;
+  }
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  problem_list problems{writer};
+  add_exceeded(problems, device,
+               {limit<&device_attributes::max_work_requests>("max_send_wr", options.max_send_wr),
+                limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
+                limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
+                limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
+  explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
+  explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
+  explain_other_device(problems, "srq", options.srq.native_handle(), context);
+  if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
+    problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
+  if (problems.empty() && options.max_inline_data > 0)
+    problems.add([&](text_writer& out) {
+      out.put("max_inline_data is ").decimal(options.max_inline_data);
+      out.put(", which may be more than the device allows");
+    });
+}
+
+ADVERB_FUNC bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
+                             completion_queue_ref queue) {
+  return check_returned(policy, verb, queue ? 0 : EINVAL, [&](failure_description& description) {
+    description.explain([&](text_writer& writer) {
+      writer.put(name).put(" is empty: moved from, closed, or never given");
+    });
+  });
+}
+
+ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
+                                                        protection_domain_ref domain,
+                                                        const queue_pair_options& options,
+                                                        on_failure policy) {
+  const bool extended = options.needs_extended_creation();
+  const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+  if (!check_queue(policy, verb, "send_cq", options.send_cq) ||
+      (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
+    return {};
+  return make_handle<owned_queue_pair>(
+      policy, verb,
+      [&] {
+        if (extended) {
+          ibv_qp_init_attr_ex native = options.native_extended(service, domain.native_handle());
+          return ibv_create_qp_ex(domain.native_handle()->context, &native);
+        }
+        ibv_qp_init_attr native = options.native(service);
+        return ibv_create_qp(domain.native_handle(), &native);
+      },
+      [&](failure_description& description) {
+        on_device(domain.native_handle()->context)(description);
+        description.explain([&](text_writer& writer) {
+          explain_creation(writer, description.code(), domain.context(), service, options);
+        });
+      },
+      domain);
+}
+
+ADVERB_FUNC owned_queue_pair create_queue_pair(transport service, protection_domain_ref domain,
+                                               const queue_pair_options& options,
+                                               on_failure policy) {
+  if (!prefers_extended(options))
+    return create_queue_pair_as_asked(service, domain, options, policy);
+  failure why;
+  owned_queue_pair made = create_queue_pair_as_asked(service, domain, options, why);
+  if (lacks_extended(service, options, why)) {
+    queue_pair_options classic = options;
+    classic.send_operations = {};
+    return create_queue_pair_as_asked(service, domain, classic, policy);
+  }
+  if (why)
+    policy.report(why);
+  else
+    policy.clear();
+  return made;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+
+#include <adverb/core/detail/check.hpp>
+#include <adverb/queue/post_result.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+[[gnu::noinline]] ADVERB_FUNC void post_result::report(post_result result, on_failure policy) {
+  policy.report(result.error_, detail::verb_of(result.queue()),
+                [&](failure_description& description) { result.describe(description); });
+}
+
+ADVERB_FUNC void post_result::describe(failure_description& description) const noexcept {
+  description.object([&](text_writer& writer) { detail::put_posted_to(writer, queue(), object_); })
+      .explain([&](text_writer& writer) {
+        if (!accepted())
+          writer.put("it is unknown how many requests were accepted");
+        else
+          writer.decimal(*accepted())
+              .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
+        if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
+          detail::explain_refusal(writer.put("; "), queue(), object_);
+      });
+}
+
+}  // namespace adverb::inline ADVERB_ABI

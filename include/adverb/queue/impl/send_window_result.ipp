@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <adverb/core/detail/check.hpp>
+#include <adverb/queue/send_window_result.hpp>
+
+namespace adverb::inline ADVERB_ABI {
+
+[[gnu::noinline]] ADVERB_FUNC void send_window_result::report(send_window_result result,
+                                                              on_failure policy) {
+  if (!result.full()) return result.posted_.check(policy);
+  policy.report(EAGAIN, detail::verb_of(result.posted_.queue()),
+                [&](failure_description& description) { result.describe_full(description); });
+}
+
+ADVERB_FUNC void send_window_result::describe_full(
+    failure_description& description) const noexcept {
+  description
+      .object([&](text_writer& writer) {
+        detail::put_posted_to(writer, posted_.queue(), posted_.object_);
+      })
+      .explain([&](text_writer& writer) {
+        writer.put("the window is full: ").decimal(static_cast<unsigned>(posted_.error_));
+        writer.put(" of ").decimal(posted_.accepted_or_unknown());
+        writer.put(" requests are in progress; hand their completions to completed()");
+      });
+}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <system_error>
+
+#include <adverb/device/context.hpp>
+#include <adverb/queue/xrc_domain.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void explain_opening(failure_description& description, xrc_domain_opening opening) {
+  description.explain([&](text_writer& writer) {
+    const std::error_code code = description.code();
+    if (code == std::errc::bad_file_descriptor)
+      writer.put("the file is not open");
+    else if (opening == xrc_domain_opening::existing &&
+             code == std::errc::resource_unavailable_try_again)
+      writer.put("no XRC domain is open through this file");
+    else if (opening == xrc_domain_opening::only_new && code == std::errc::invalid_argument)
+      writer.put("an XRC domain may be open through this file already");
+  });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI {
+
+ADVERB_FUNC xrc_domain xrc_domain::open(context_ref context, std::optional<int> file_descriptor,
+                                        xrc_domain_opening opening, on_failure policy) {
+  return detail::make_handle<xrc_domain>(
+      policy, "ibv_open_xrcd",
+      [&]() -> ibv_xrcd* {
+        // For the C call -1 means no file; for the caller, a file that could not be opened.
+        if (file_descriptor && *file_descriptor < 0) {
+          errno = EBADF;
+          return nullptr;
+        }
+        ibv_xrcd_init_attr native{.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+                                  .fd = file_descriptor.value_or(-1),
+                                  .oflags = static_cast<int>(opening)};
+        return ibv_open_xrcd(context.native_handle(), &native);
+      },
+      [&](failure_description& description) {
+        detail::on_device(context.native_handle())(description);
+        detail::explain_opening(description, opening);
+      },
+      context);
+}
+
+}  // namespace adverb::inline ADVERB_ABI

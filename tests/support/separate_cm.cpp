@@ -1,0 +1,1 @@
+#include <adverb/cm/impl/src.hpp>

@@ -1,0 +1,1 @@
+#include <adverb/impl/src.hpp>
