@@ -2,7 +2,6 @@
 // Includes every librdmacm part of adverb. Link with librdmacm and libibverbs (CMake: adverb::cm).
 #pragma once
 
-#include <adverb/cm/address_info.hpp>
 #include <adverb/cm/address_list.hpp>
 #include <adverb/cm/connect.hpp>
 #include <adverb/cm/connection.hpp>
@@ -14,18 +13,11 @@
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
-#include <adverb/cm/event_type.hpp>
 #include <adverb/cm/identifier.hpp>
-#include <adverb/cm/identifier_ref.hpp>
 #include <adverb/cm/listener.hpp>
 #include <adverb/cm/local_addresses.hpp>
-#include <adverb/cm/lookup_error.hpp>
 #include <adverb/cm/multicast_membership.hpp>
-#include <adverb/cm/path_record.hpp>
-#include <adverb/cm/port_space.hpp>
-#include <adverb/cm/prepare.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
 #include <adverb/cm/reject_reason.hpp>
 #include <adverb/cm/socket_address.hpp>
-#include <adverb/cm/step.hpp>

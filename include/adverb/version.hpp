@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The version, and the inline namespace that contains it.
+// The version, the inline namespace that contains it, and attributes that not every compiler has.
 #pragma once
+
+// Marks a result that refers to the object or parameter, so that Clang warns about temporaries.
+#if defined(__clang__)
+#define ADVERB_LIFETIME_BOUND [[clang::lifetimebound]]
+#else
+#define ADVERB_LIFETIME_BOUND
+#endif
 
 #define ADVERB_VERSION_MAJOR 0
 #define ADVERB_VERSION_MINOR 1

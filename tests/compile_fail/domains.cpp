@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <adverb/memory/imported.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 
 struct pool {
   adverb::provider_allocation allocate(std::size_t size, std::size_t alignment,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sets of bits are of one kind, and are no numbers.
 #include <adverb/device/device_attributes.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 using adverb::access_right;
 using adverb::access_rights;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <adverb/device/choose_gid.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <adverb/device/fork.hpp>
-#include <adverb/queue/resolve_ethernet.hpp>
+#include <adverb/device/context.hpp>
+#include <adverb/queue/address.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

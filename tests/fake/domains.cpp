@@ -6,7 +6,7 @@
 #include <string>
 
 #include <adverb/memory/memory_region.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

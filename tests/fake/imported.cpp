@@ -5,7 +5,7 @@
 #include <string>
 
 #include <adverb/memory/imported.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

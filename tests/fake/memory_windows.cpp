@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 #include <support/told_failures.hpp>

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include <adverb/device/device_attributes.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 

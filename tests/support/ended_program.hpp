@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <adverb/core/failure_hook.hpp>
+#include <adverb/core/failure.hpp>
 #include <support/catch.hpp>
 
 /// Calls the function in a process of its own, and returns what it told the failure hook before it

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <adverb/core/failure_hook.hpp>
+#include <adverb/core/failure.hpp>
 
 /// What the failure hook was told since this was made. One at a time.
 class told_failures {

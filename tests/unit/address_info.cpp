@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include <adverb/cm/address_info.hpp>
+#include <adverb/cm/address_list.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -5,7 +5,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/device/async_event_type.hpp>
+#include <adverb/device/async_event.hpp>
 #include <support/catch.hpp>
 
 namespace {

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <utility>
 
-#include <adverb/core/detail/call_if_declared.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

@@ -14,12 +14,12 @@
 #include <adverb/completion/either_completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
 #include <adverb/core/durations.hpp>
-#include <adverb/device/fork.hpp>
+#include <adverb/device/context.hpp>
 #include <adverb/memory/advice.hpp>
 #include <adverb/memory/imported.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include <adverb/device/device_attributes.hpp>
-#include <adverb/device/port_capabilities.hpp>
+#include <adverb/device/port.hpp>
 #include <support/catch.hpp>
 
 namespace {

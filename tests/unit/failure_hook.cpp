@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <adverb/core/failure_hook.hpp>
+#include <adverb/core/failure.hpp>
 #include <support/catch.hpp>
 
 namespace {

@@ -11,7 +11,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/device/gid.hpp>
 #include <adverb/fmt.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 TEST_CASE("{fmt} formats every kind of type with a text") {
   CHECK(fmt::format("{}", adverb::rkey{0x1f}) == "0x1f");

@@ -6,7 +6,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/device/gid.hpp>
 #include <adverb/format.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <support/catch.hpp>
 #include <support/skip.hpp>
 

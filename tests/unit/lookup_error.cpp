@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include <adverb/cm/lookup_error.hpp>
+#include <adverb/cm/address_list.hpp>
 #include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <system_error>
 
-#include <adverb/cm/detail/explain_lookup.hpp>
+#include <adverb/cm/address_list.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

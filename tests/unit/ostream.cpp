@@ -6,7 +6,7 @@
 #include <adverb/completion/completion.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/gid.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/ostream.hpp>
 #include <support/catch.hpp>
 

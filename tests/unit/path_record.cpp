@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 
-#include <adverb/cm/path_record.hpp>
+#include <adverb/cm/identifier.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

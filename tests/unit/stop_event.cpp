@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <adverb/core/detail/deadline.hpp>
-#include <adverb/core/detail/file_descriptor.hpp>
 #include <adverb/stop_event.hpp>
 #include <support/catch.hpp>
 

@@ -5,22 +5,147 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <netdb.h>
 #include <rdma/rdma_cma.h>
 
-#include <adverb/cm/address_info.hpp>
-#include <adverb/cm/detail/explain_lookup.hpp>
-#include <adverb/cm/lookup_error.hpp>
-#include <adverb/cm/port_space.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/transport.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
+
+/// The errors of getaddrinfo(3). A std::error_code enum: compares with std::errc where one fits.
+enum class lookup_error : int {
+  host_not_found = EAI_NONAME,
+  service_not_found = EAI_SERVICE,
+  /// No name server answered.
+  try_again = EAI_AGAIN,
+  name_server_failed = EAI_FAIL,
+  family_not_supported = EAI_FAMILY,
+  socket_type_not_supported = EAI_SOCKTYPE,
+  invalid_flags = EAI_BADFLAGS,
+  out_of_memory = EAI_MEMORY,
+  system_error = EAI_SYSTEM,
+  overflow = EAI_OVERFLOW,
+#if defined(EAI_NODATA)
+  /// The host exists but has no address (of the requested family).
+  no_address = EAI_NODATA,
+  no_address_of_family = EAI_ADDRFAMILY,
+#endif
+};
+
+/// Returns the error category of `lookup_error`.
+[[nodiscard, gnu::visibility("default")]] const std::error_category& lookup_category() noexcept;
+
+[[nodiscard]] inline std::error_code make_error_code(lookup_error error) noexcept {
+  return {static_cast<int>(error), lookup_category()};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::cm
+
+template <>
+struct std::is_error_code_enum<adverb::cm::lookup_error> : std::true_type {};
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The target of a lookup.
+struct lookup {
+  std::string_view host{};
+  std::string_view service{};
+  cm::address_family family = cm::address_family::unspecified;
+  bool numeric_host = false;
+};
+
+/// Returns true if the text was meant as an IP address. No host has such a name.
+[[nodiscard]] constexpr bool looks_like_address(std::string_view host) noexcept {
+  return host.find(':') != std::string_view::npos ||
+         (!host.empty() && host.find_first_not_of("0123456789.") == std::string_view::npos);
+}
+
+/// "10.1.0.999 is no IP address".
+void explain_no_address(text_writer& writer, const lookup& wanted);
+
+void explain_host_not_found(text_writer& writer, const lookup& wanted);
+
+/// A malformed address is looked up as a name.
+void explain_no_name_server(text_writer& writer, const lookup& wanted);
+
+/// Explains why a lookup failed.
+void explain_lookup(failure_description& description, const lookup& wanted);
+
+/// Explains a failed lookup, with the host and the service as its object.
+void describe_lookup(failure_description& description, const lookup& wanted);
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
+
+/// One address to connect to or to listen on. Valid as long as its list.
+class address_info {
+ public:
+  constexpr address_info() noexcept = default;
+  constexpr address_info(rdma_addrinfo* native) noexcept : native_{native} {}
+
+  /// Returns the address to listen on or connect from; empty if any will do.
+  [[nodiscard]] socket_address source() const noexcept {
+    return socket_address::from_native(native_->ai_src_addr, native_->ai_src_len);
+  }
+  /// Returns the address to connect to; empty for listening.
+  [[nodiscard]] socket_address destination() const noexcept {
+    return socket_address::from_native(native_->ai_dst_addr, native_->ai_dst_len);
+  }
+  [[nodiscard]] address_family family() const noexcept {
+    return static_cast<address_family>(native_->ai_family);
+  }
+  /// Returns the transport, or nothing if it is unknown.
+  [[nodiscard]] std::optional<adverb::transport> transport() const noexcept {
+    if (native_->ai_qp_type == 0) return std::nullopt;
+    return static_cast<adverb::transport>(native_->ai_qp_type);
+  }
+  [[nodiscard]] std::optional<cm::port_space> port_space() const noexcept {
+    if (native_->ai_port_space == 0) return std::nullopt;
+    return static_cast<cm::port_space>(native_->ai_port_space);
+  }
+  /// Returns true for an address to listen on.
+  [[nodiscard]] bool is_passive() const noexcept { return (native_->ai_flags & RAI_PASSIVE) != 0; }
+  /// Returns the full name of the source host. Mostly empty, because the lookup does not request
+  /// it.
+  [[nodiscard]] std::string_view source_name() const noexcept {
+    return text_of(native_->ai_src_canonname);
+  }
+  [[nodiscard]] std::string_view destination_name() const noexcept {
+    return text_of(native_->ai_dst_canonname);
+  }
+  /// Returns the route in the kernel's format: path records if a service (ibacm) knows them, else
+  /// empty.
+  [[nodiscard]] std::span<const std::byte> route() const noexcept {
+    return {static_cast<const std::byte*>(native_->ai_route), native_->ai_route_len};
+  }
+  /// Returns the data to send with a connection request; else empty.
+  [[nodiscard]] std::span<const std::byte> connect_data() const noexcept {
+    return {static_cast<const std::byte*>(native_->ai_connect), native_->ai_connect_len};
+  }
+
+  [[nodiscard]] constexpr rdma_addrinfo* native_handle() const noexcept { return native_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return native_ != nullptr; }
+  friend constexpr bool operator==(address_info, address_info) noexcept = default;
+
+ private:
+  [[nodiscard]] static std::string_view text_of(const char* text) noexcept {
+    return text == nullptr ? std::string_view{} : text;
+  }
+
+  rdma_addrinfo* native_ = nullptr;
+};
 
 /// Options for a lookup.
 struct lookup_options {

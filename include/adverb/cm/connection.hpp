@@ -13,7 +13,6 @@
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
-#include <adverb/cm/step.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {

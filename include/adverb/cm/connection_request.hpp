@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
-#include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

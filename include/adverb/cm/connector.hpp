@@ -9,11 +9,11 @@
 #include <utility>
 
 #include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
-#include <adverb/cm/detail/create_endpoint.hpp>
+#include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/reject_reason.hpp>
-#include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/multicast_membership.hpp>
-#include <adverb/cm/step.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

@@ -7,7 +7,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <adverb/core/detail/file_descriptor.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/fwd.hpp>

@@ -9,8 +9,8 @@
 
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/connection_request.hpp>
-#include <adverb/cm/detail/create_endpoint.hpp>
-#include <adverb/cm/prepare.hpp>
+#include <adverb/cm/detail/session.hpp>
+#include <adverb/cm/identifier.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/queue_pair_options.hpp>

@@ -12,7 +12,7 @@
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/detail/session.hpp>
 #include <adverb/cm/event.hpp>
-#include <adverb/cm/identifier_ref.hpp>
+#include <adverb/cm/identifier.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

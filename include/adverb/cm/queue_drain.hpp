@@ -9,9 +9,9 @@
 #include <infiniband/verbs.h>
 #include <poll.h>
 
-#include <adverb/cm/step.hpp>
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/completion/detail/check_loop.hpp>
+#include <adverb/completion/detail/common_completion_queue.hpp>
 #include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/fwd.hpp>

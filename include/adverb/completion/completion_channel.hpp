@@ -6,9 +6,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/file_descriptor.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/describe_device.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {

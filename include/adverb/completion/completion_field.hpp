@@ -9,7 +9,7 @@
 
 #include <adverb/core/flags.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/device/clock.hpp>
+#include <adverb/device/device_attributes.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_queue_options.hpp>
 #include <adverb/completion/detail/common_completion_queue.hpp>
-#include <adverb/core/detail/thread_sanitizer.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -257,6 +258,46 @@ class [[nodiscard]] completion_queue
  private:
   static ibv_cq* create(context_ref context, std::size_t capacity,
                         const completion_queue_options& options) noexcept;
+};
+
+/// Reserves entries of a completion queue for one of its users, so that it never overflows. A user
+/// that may have n requests in progress reserves n entries. Send windows do so by themselves;
+/// programs do so for their receives:
+///
+///     const completion_reservation for_receives{queue, 64};
+///
+/// It only counts: posting and polling check nothing. The count covers all reservations of a queue
+/// in the whole program. The queue must outlive it. Any thread can create and destroy it.
+class [[nodiscard]] completion_reservation {
+ public:
+  /// Constructs an empty reservation, without a queue.
+  completion_reservation() noexcept = default;
+
+  /// Reserves entries. Fails with ENOBUFS if the current capacity of the queue has too few left.
+  completion_reservation(completion_queue_ref queue, std::size_t entries,
+                         on_failure policy = throwing{})
+      : completion_reservation{queue, entries, "completion_reservation", policy} {}
+
+  completion_reservation(completion_reservation&& other) noexcept
+      : queue_{std::exchange(other.queue_, nullptr)}, entries_{std::exchange(other.entries_, 0)} {}
+  completion_reservation& operator=(completion_reservation&& other) noexcept;
+  ~completion_reservation() { give_back(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+  [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
+
+ private:
+  template <class Engine>
+  friend class send_window;
+
+  /// Reserves entries for `verb`, whose name a failure carries.
+  completion_reservation(completion_queue_ref queue, std::size_t entries, std::string_view verb,
+                         on_failure policy);
+
+  void give_back() noexcept;
+
+  ibv_cq* queue_ = nullptr;
+  std::size_t entries_ = 0;
 };
 
 }  // namespace adverb::inline ADVERB_ABI

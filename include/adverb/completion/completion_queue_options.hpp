@@ -10,6 +10,8 @@
 
 #include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/completion_field.hpp>
+#include <adverb/core/detail/missing_feature.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/memory/protection_domain.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -51,6 +53,64 @@ namespace detail {
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Explains an invalid number of entries.
+void add_capacity_problems(problem_list& problems, context_ref context, std::size_t capacity);
+
+/// Adds the fields that the device reports as unsupported.
+void add_missing_fields(problem_list& problems, context_ref context, completion_fields fields);
+
+/// Explains invalid arguments for creating a queue of either engine.
+void add_creation_problems(problem_list& problems, context_ref context, std::size_t capacity,
+                           const completion_queue_options& options);
+
+/// Returns a function that names the device and explains why a queue could not be created.
+[[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
+                                              const completion_queue_options& options) noexcept {
+  return [=](failure_description& description) {
+    on_device(context.native_handle())(description);
+    description.explain([&](text_writer& writer) {
+      problem_list problems{writer};
+      add_creation_problems(problems, context, capacity, options);
+    });
+  };
+}
+
+/// Does the same for an extended queue, and names the alternative if the device has none.
+[[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
+                                              const completion_queue_options& options,
+                                              completion_fields fields) noexcept {
+  return [=](failure_description& description) {
+    on_device(context.native_handle())(description);
+    description.explain([&](text_writer& writer) {
+      problem_list problems{writer};
+      add_creation_problems(problems, context, capacity, options);
+      if (fields != standard_completion_fields) add_missing_fields(problems, context, fields);
+      if (!is_unsupported(description.code())) return;
+      if (problems.empty())
+        problems.add([&](text_writer& text) {
+          put_device(text, context.native_handle()).put(" has no ");
+          text.put(feature_of("ibv_create_cq_ex"));
+        });
+      problems.add("completion_queue does without, and either_completion_queue chooses");
+    });
+  };
+}
+
+/// Explains why a queue of `current` entries cannot be resized.
+void explain_resize(text_writer& writer, context_ref context, std::size_t current,
+                    std::size_t capacity);
+
+/// Explains why a queue cannot become smaller than its reservations.
+void explain_reserved(failure_description& description, std::size_t reserved);
+
+/// Explains invalid moderation values, by the limits of the device.
+void explain_moderation(text_writer& writer, context_ref context, std::uint32_t completions,
+                        std::uint32_t microseconds);
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
 #include <adverb/completion/impl/completion_queue_options.ipp>

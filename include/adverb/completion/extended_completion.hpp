@@ -10,7 +10,6 @@
 #include <adverb/completion/completion.hpp>
 #include <adverb/completion/completion_field.hpp>
 #include <adverb/completion/completion_opcode.hpp>
-#include <adverb/completion/detail/check_completion.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/error.hpp>

@@ -10,7 +10,7 @@
 
 #include <adverb/completion/detail/common_completion_queue.hpp>
 #include <adverb/completion/extended_completion.hpp>
-#include <adverb/core/detail/thread_sanitizer.hpp>
+#include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

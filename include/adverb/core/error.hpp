@@ -8,9 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/failure.hpp>
-#include <adverb/core/failure_hook.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -4,15 +4,61 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 #include <string_view>
 #include <system_error>
 
-#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/text.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
+
+/// A reference to any callable that takes an Argument. A function that takes one is compiled once,
+/// not once for each type of callable. Passed by value; the callable must outlive it.
+template <class Argument>
+class callable_ref {
+ public:
+  // Not std::invocable, which takes longer to compile than the rest of this header.
+  template <class Callable>
+    requires requires(const Callable& callable, Argument argument) { callable(argument); }
+  callable_ref(const Callable& callable) noexcept : object_{&callable}, call_{&call<Callable>} {}
+
+  void operator()(Argument argument) const { call_(object_, argument); }
+
+ private:
+  template <class Callable>
+  static void call(const void* object, Argument argument) {
+    (*static_cast<const Callable*>(object))(argument);
+  }
+
+  const void* object_;
+  void (*call_)(const void*, Argument);
+};
+
+/// Writes problems one after the other, separated by "; ".
+class problem_list {
+ public:
+  explicit problem_list(text_writer& writer) noexcept : writer_{writer} {}
+
+  [[nodiscard]] bool empty() const noexcept { return empty_; }
+
+  /// Adds a problem: calls `write` with the text_writer.
+  void add(callable_ref<text_writer&> write) {
+    writer_.put(empty_ ? "" : "; ");
+    empty_ = false;
+    write(writer_);
+  }
+  void add(std::string_view problem) {
+    if (problem.empty()) return;
+    add([&](text_writer& writer) { writer.put(problem); });
+  }
+
+ private:
+  text_writer& writer_;
+  bool empty_ = true;
+};
 
 /// Returns the name of an errno that the verbs libraries and the kernel use, or an empty text.
 [[nodiscard]] constexpr std::string_view errno_name(int number) noexcept {
@@ -183,6 +229,36 @@ inline failure::failure(std::error_code code, std::string_view verb,
   describe(description);
   description.finish();
 }
+
+/// A function that receives failures that cannot be returned to a caller. These are a failed
+/// destroy in a destructor and a parent destroyed before its children. It also receives a failed
+/// hardening check and, without exceptions, every failure of an operation without an error policy;
+/// the program aborts after either. Several threads may call the hook at once.
+using failure_hook = void (*)(const failure&) noexcept;
+
+/// The default hook: prints one line to standard error.
+inline void print_failure(const failure& why) noexcept {
+  std::fprintf(stderr, "adverb: %s\n", why.what());
+}
+
+namespace detail {
+// One for the whole program, even across shared objects built with hidden visibility. A plain
+// pointer for the builtins, because <atomic> would be a fifteenth of the library's include cost.
+[[gnu::visibility("default")]] inline failure_hook current_failure_hook = &print_failure;
+}  // namespace detail
+
+/// Replaces the failure hook of the program and returns the previous one. Null restores
+/// `print_failure`. Thread safe.
+inline failure_hook set_failure_hook(failure_hook hook) noexcept {
+  return __atomic_exchange_n(&detail::current_failure_hook, hook == nullptr ? &print_failure : hook,
+                             __ATOMIC_ACQ_REL);
+}
+
+namespace detail {
+inline void tell_failure_hook(const failure& why) noexcept {
+  __atomic_load_n(&current_failure_hook, __ATOMIC_ACQUIRE)(why);
+}
+}  // namespace detail
 
 }  // namespace adverb::inline ADVERB_ABI
 

@@ -2,16 +2,177 @@
 // Asynchronous events of a device.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/device/async_event_type.hpp>
+#include <adverb/core/text.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+/// The type of an asynchronous event of a device, or of an object on it.
+enum class async_event_type : std::uint32_t {
+  completion_queue_error = IBV_EVENT_CQ_ERR,
+  queue_pair_fatal_error = IBV_EVENT_QP_FATAL,
+  queue_pair_request_error = IBV_EVENT_QP_REQ_ERR,
+  queue_pair_access_error = IBV_EVENT_QP_ACCESS_ERR,
+  communication_established = IBV_EVENT_COMM_EST,
+  send_queue_drained = IBV_EVENT_SQ_DRAINED,
+  path_migrated = IBV_EVENT_PATH_MIG,
+  path_migration_error = IBV_EVENT_PATH_MIG_ERR,
+  device_fatal_error = IBV_EVENT_DEVICE_FATAL,
+  port_active = IBV_EVENT_PORT_ACTIVE,
+  port_error = IBV_EVENT_PORT_ERR,
+  lid_change = IBV_EVENT_LID_CHANGE,
+  pkey_change = IBV_EVENT_PKEY_CHANGE,
+  subnet_manager_change = IBV_EVENT_SM_CHANGE,
+  shared_receive_queue_error = IBV_EVENT_SRQ_ERR,
+  shared_receive_queue_limit_reached = IBV_EVENT_SRQ_LIMIT_REACHED,
+  last_work_request_reached = IBV_EVENT_QP_LAST_WQE_REACHED,
+  client_reregister = IBV_EVENT_CLIENT_REREGISTER,
+  gid_change = IBV_EVENT_GID_CHANGE,
+  work_queue_fatal_error = IBV_EVENT_WQ_FATAL,
+  device_speed_change = 20,  // IBV_EVENT_DEVICE_SPEED_CHANGE, of later rdma-core
+};
+
+/// The kind of object that an event is about.
+enum class async_event_subject : std::uint8_t {
+  device,
+  port,
+  queue_pair,
+  completion_queue,
+  shared_receive_queue,
+  work_queue,
+};
+
+/// The severity of an event.
+enum class async_event_severity : std::uint8_t {
+  /// Something changed, or was reached.
+  notice,
+  /// Something failed, and may recover.
+  error,
+  /// The object can no longer be used. Destroy it; a queue pair can also be reset.
+  fatal,
+};
+
+namespace detail {
+
+struct async_event_description {
+  std::string_view name;
+  async_event_subject subject = async_event_subject::device;
+  async_event_severity severity = async_event_severity::notice;
+  std::string_view hint;
+};
+
+// The only table of event types.
+[[nodiscard]] constexpr async_event_description describe(async_event_type type) noexcept {
+  using enum async_event_type;
+  using subject = async_event_subject;
+  using severity = async_event_severity;
+  switch (type) {
+    case completion_queue_error:
+      return {"completion queue error", subject::completion_queue, severity::fatal,
+              "more completions came than it holds; its queue pairs are lost with it"};
+    case queue_pair_fatal_error:
+      return {"queue pair fatal error", subject::queue_pair, severity::fatal,
+              "the device could not complete its work, and has put it into the error state"};
+    case queue_pair_request_error:
+      return {"queue pair invalid request", subject::queue_pair, severity::fatal,
+              "the peer sent a request that is not allowed; the pair is in the error state"};
+    case queue_pair_access_error:
+      return {"queue pair access error", subject::queue_pair, severity::fatal,
+              "the peer's request violated the protection of local memory; the pair is in the "
+              "error state"};
+    case communication_established:
+      return {"communication established", subject::queue_pair, severity::notice,
+              "the first packet came before the pair was ready to send"};
+    case send_queue_drained:
+      return {"send queue drained", subject::queue_pair, severity::notice,
+              "what was in progress is done, and the pair may be changed"};
+    case path_migrated:
+      return {"path migrated", subject::queue_pair, severity::notice,
+              "the connection uses its alternate path now"};
+    case path_migration_error:
+      return {"path migration error", subject::queue_pair, severity::error,
+              "the connection could not change to its alternate path"};
+    case device_fatal_error:
+      return {"device fatal error", subject::device, severity::fatal,
+              "the device works no more; close everything that was made on it"};
+    case port_active: return {"port active", subject::port, severity::notice, "the link is up"};
+    case port_error:
+      return {"port error", subject::port, severity::error,
+              "the link is down; requests time out unless it comes back"};
+    case lid_change:
+      return {"LID change", subject::port, severity::notice,
+              "peers that address the port by LID need the new one"};
+    case pkey_change:
+      return {"P_Key table change", subject::port, severity::notice,
+              "P_Key indices may stand for other keys now"};
+    case subnet_manager_change:
+      return {"subnet manager change", subject::port, severity::notice,
+              "the subnet has another manager"};
+    case shared_receive_queue_error:
+      return {"shared receive queue error", subject::shared_receive_queue, severity::fatal,
+              "it takes and gives no more receives"};
+    case shared_receive_queue_limit_reached:
+      return {"shared receive queue limit reached", subject::shared_receive_queue, severity::notice,
+              "fewer receives than the limit are left: post more, and set the "
+              "limit again"};
+    case last_work_request_reached:
+      return {"last work request reached", subject::queue_pair, severity::notice,
+              "the pair, in the error state, takes no more receives from its shared receive queue"};
+    case client_reregister:
+      return {"client reregistration", subject::port, severity::notice,
+              "the subnet manager wants all subscriptions made anew"};
+    case gid_change:
+      return {"GID table change", subject::port, severity::notice,
+              "GID indices may stand for other addresses now"};
+    case work_queue_fatal_error:
+      return {"work queue fatal error", subject::work_queue, severity::fatal,
+              "it is in the error state"};
+    case device_speed_change:
+      return {"device speed change", subject::device, severity::notice,
+              "the effective bandwidth of a port is another"};
+  }
+  return {};
+}
+
+}  // namespace detail
+
+[[nodiscard]] constexpr static_string<48> to_text(async_event_type type) noexcept {
+  return detail::name_or_number(detail::describe(type).name, static_cast<std::uint32_t>(type));
+}
+
+[[nodiscard]] constexpr static_string<48> to_text(async_event_subject subject) noexcept {
+  constexpr std::array<std::string_view, 6> names{
+      "device", "port", "queue pair", "completion queue", "shared receive queue", "work queue"};
+  const auto number = static_cast<std::uint8_t>(subject);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+[[nodiscard]] constexpr static_string<48> to_text(async_event_severity severity) noexcept {
+  constexpr std::array<std::string_view, 3> names{"notice", "error", "fatal"};
+  const auto number = static_cast<std::uint8_t>(severity);
+  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+}
+
+/// Returns the subject of an event type; the device for a type unknown to this version.
+[[nodiscard]] constexpr async_event_subject subject_of(async_event_type type) noexcept {
+  return detail::describe(type).subject;
+}
+[[nodiscard]] constexpr async_event_severity severity_of(async_event_type type) noexcept {
+  return detail::describe(type).severity;
+}
+/// Returns the meaning of an event type for a program; empty for a type unknown to this version.
+[[nodiscard]] constexpr std::string_view hint_for(async_event_type type) noexcept {
+  return detail::describe(type).hint;
+}
 
 /// An asynchronous event of a device. Destroying it acknowledges the event:
 ///

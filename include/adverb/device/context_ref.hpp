@@ -12,9 +12,11 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/call_if_declared.hpp>
-#include <adverb/core/detail/file_descriptor.hpp>
+#include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/error.hpp>
 #include <adverb/core/handle.hpp>
+#include <adverb/core/ids.hpp>
 #include <adverb/device/async_event.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/device/device_attributes.hpp>
@@ -48,10 +50,6 @@ template <class Context>
       },
       context, port);
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// The operations of an open device, common to its owner (`context`) and a reference to it
 /// (`context_ref`). Thread safe.
@@ -148,6 +146,20 @@ class context_ref : public detail::reference_to<detail::context_base> {
  public:
   using reference_to::reference_to;
 };
+
+namespace detail {
+
+/// Returns the preference of an entry, 0 if it is unusable: RoCE v2 over IPv4, then v2 over IPv6,
+/// then v1; link-local addresses last.
+[[nodiscard]] int gid_preference(const gid_entry& entry) noexcept;
+
+}  // namespace detail
+
+/// Returns the default entry of a port's GID table to send from. On RoCE the order of preference is
+/// v2 over IPv4, v2 over IPv6, v1, and link-local addresses last. On InfiniBand it is the first
+/// entry. Returns nothing if the port has no GID.
+[[nodiscard]] std::optional<gid_entry> choose_gid(context_ref context, port_number port,
+                                                  on_failure policy = throwing{});
 
 }  // namespace adverb::inline ADVERB_ABI
 

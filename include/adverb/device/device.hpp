@@ -12,7 +12,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/error.hpp>
-#include <adverb/device/guid.hpp>
+#include <adverb/device/gid.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,11 +8,90 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/flags.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/device/link.hpp>
-#include <adverb/device/port_capabilities.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+/// A capability of a port: the first mask of the C API, and the second in the upper half.
+enum class port_capability : std::uint64_t {
+  subnet_manager = IBV_PORT_SM,
+  notice = IBV_PORT_NOTICE_SUP,
+  trap = IBV_PORT_TRAP_SUP,
+  optional_packet_delay = IBV_PORT_OPT_IPD_SUP,
+  automatic_migration = IBV_PORT_AUTO_MIGR_SUP,
+  service_level_mapping = IBV_PORT_SL_MAP_SUP,
+  management_key_in_nvram = IBV_PORT_MKEY_NVRAM,
+  pkey_in_nvram = IBV_PORT_PKEY_NVRAM,
+  led_info = IBV_PORT_LED_INFO_SUP,
+  system_image_guid = IBV_PORT_SYS_IMAGE_GUID_SUP,
+  pkey_switch_external_port_trap = IBV_PORT_PKEY_SW_EXT_PORT_TRAP_SUP,
+  extended_speeds = IBV_PORT_EXTENDED_SPEEDS_SUP,
+  second_capability_mask = IBV_PORT_CAP_MASK2_SUP,
+  connection_management = IBV_PORT_CM_SUP,
+  snmp_tunneling = IBV_PORT_SNMP_TUNNEL_SUP,
+  reinitialization = IBV_PORT_REINIT_SUP,
+  device_management = IBV_PORT_DEVICE_MGMT_SUP,
+  vendor_class = IBV_PORT_VENDOR_CLASS_SUP,
+  device_reset_notice = IBV_PORT_DR_NOTICE_SUP,
+  capability_mask_notice = IBV_PORT_CAP_MASK_NOTICE_SUP,
+  boot_management = IBV_PORT_BOOT_MGMT_SUP,
+  link_latency = IBV_PORT_LINK_LATENCY_SUP,
+  client_reregistration = IBV_PORT_CLIENT_REG_SUP,
+  ip_based_gids = IBV_PORT_IP_BASED_GIDS,
+  // Of the second mask:
+  set_node_description = std::uint64_t{IBV_PORT_SET_NODE_DESC_SUP} << 32,
+  extended_port_info = std::uint64_t{IBV_PORT_INFO_EXT_SUP} << 32,
+  virtualization = std::uint64_t{IBV_PORT_VIRT_SUP} << 32,
+  switch_port_state_table = std::uint64_t{IBV_PORT_SWITCH_PORT_STATE_TABLE_SUP} << 32,
+  link_width_2x = std::uint64_t{IBV_PORT_LINK_WIDTH_2X_SUP} << 32,
+  link_speed_hdr = std::uint64_t{IBV_PORT_LINK_SPEED_HDR_SUP} << 32,
+  link_speed_ndr = std::uint64_t{1}
+                   << 42,  // IBV_PORT_LINK_SPEED_NDR_SUP, which not every version has
+  link_speed_xdr = std::uint64_t{1} << 44,  // IBV_PORT_LINK_SPEED_XDR_SUP, of later rdma-core
+};
+template <>
+inline constexpr bool is_flag<port_capability> = true;
+using port_capabilities = flags<port_capability>;
+
+[[nodiscard]] constexpr std::string_view flag_name(port_capability capability) noexcept {
+  switch (capability) {
+    case port_capability::subnet_manager: return "subnet_manager";
+    case port_capability::notice: return "notice";
+    case port_capability::trap: return "trap";
+    case port_capability::optional_packet_delay: return "optional_packet_delay";
+    case port_capability::automatic_migration: return "automatic_migration";
+    case port_capability::service_level_mapping: return "service_level_mapping";
+    case port_capability::management_key_in_nvram: return "management_key_in_nvram";
+    case port_capability::pkey_in_nvram: return "pkey_in_nvram";
+    case port_capability::led_info: return "led_info";
+    case port_capability::system_image_guid: return "system_image_guid";
+    case port_capability::pkey_switch_external_port_trap: return "pkey_switch_external_port_trap";
+    case port_capability::extended_speeds: return "extended_speeds";
+    case port_capability::second_capability_mask: return "second_capability_mask";
+    case port_capability::connection_management: return "connection_management";
+    case port_capability::snmp_tunneling: return "snmp_tunneling";
+    case port_capability::reinitialization: return "reinitialization";
+    case port_capability::device_management: return "device_management";
+    case port_capability::vendor_class: return "vendor_class";
+    case port_capability::device_reset_notice: return "device_reset_notice";
+    case port_capability::capability_mask_notice: return "capability_mask_notice";
+    case port_capability::boot_management: return "boot_management";
+    case port_capability::link_latency: return "link_latency";
+    case port_capability::client_reregistration: return "client_reregistration";
+    case port_capability::ip_based_gids: return "ip_based_gids";
+    case port_capability::set_node_description: return "set_node_description";
+    case port_capability::extended_port_info: return "extended_port_info";
+    case port_capability::virtualization: return "virtualization";
+    case port_capability::switch_port_state_table: return "switch_port_state_table";
+    case port_capability::link_width_2x: return "link_width_2x";
+    case port_capability::link_speed_hdr: return "link_speed_hdr";
+    case port_capability::link_speed_ndr: return "link_speed_ndr";
+    case port_capability::link_speed_xdr: return "link_speed_xdr";
+  }
+  return {};
+}
 
 /// The logical state of a port; only `active` carries traffic.
 enum class port_state : std::uint32_t {

@@ -12,10 +12,13 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 
-namespace adverb::inline ADVERB_ABI::detail {
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
 
 /// Reports ERANGE if `count` units from `offset` exceed `size` units. Returns true if they fit.
 [[nodiscard]] constexpr bool check_slice(on_failure policy, std::string_view verb,
@@ -33,12 +36,6 @@ namespace adverb::inline ADVERB_ABI::detail {
   policy.clear();
   return true;
 }
-
-}  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
 
 /// Returns a part of an element, unchecked.
 [[nodiscard]] constexpr ibv_sge unchecked_part(const ibv_sge& whole, std::size_t offset,
@@ -143,4 +140,43 @@ template <class Buffer>
 }
 
 }  // namespace detail
+
+/// A region cut into blocks of equal size, numbered from 0.
+template <class Buffer>
+class buffer_blocks {
+ public:
+  buffer_blocks() noexcept = default;
+  buffer_blocks(adopt_t, std::uint64_t address, lkey key, std::uint32_t block_size,
+                std::size_t count) noexcept
+      : address_{address}, count_{count}, block_size_{block_size}, key_{key} {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+  /// Returns the size of one block in bytes.
+  [[nodiscard]] std::uint32_t block_size() const noexcept { return block_size_; }
+
+  /// Returns a block. Aborts the program if `index` is out of range (ADVERB_HARDENING_FAST).
+  [[nodiscard]] Buffer operator[](std::size_t index) const noexcept {
+    if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
+      if (index >= count_) [[unlikely]]
+        out_of_range(index, count_);
+    return Buffer{adopt, ibv_sge{address_ + index * block_size_, block_size_,
+                                 static_cast<std::uint32_t>(key_)}};
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] static void out_of_range(std::size_t index,
+                                                                  std::size_t count) noexcept {
+    detail::end_program("buffer_blocks::operator[]", [=](failure_description& description) {
+      description.explain([=](text_writer& writer) {
+        writer.put("block ").decimal(index).put(" of ").decimal(count);
+      });
+    });
+  }
+
+  std::uint64_t address_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t block_size_ = 0;
+  lkey key_{};
+};
+
 }  // namespace adverb::inline ADVERB_ABI

@@ -11,12 +11,12 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/device/context_ref.hpp>
-#include <adverb/memory/detail/byte_extent.hpp>
+#include <adverb/memory/memory_region_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

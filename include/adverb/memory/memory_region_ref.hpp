@@ -6,20 +6,37 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
 
-#include <adverb/memory/access.hpp>
+#include <adverb/core/text.hpp>
 #include <adverb/memory/buffer.hpp>
-#include <adverb/memory/buffer_blocks.hpp>
-#include <adverb/memory/detail/byte_extent.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
+
+struct byte_extent {
+  std::uint64_t offset;
+  std::size_t length;
+
+  [[nodiscard]] constexpr bool is_inside(std::size_t size) const noexcept {
+    return offset <= size && length <= size - offset;
+  }
+  /// Writes "5 bytes from 60 are not inside the 64 bytes of the region".
+  void put_outside(text_writer& writer, std::size_t size, std::string_view of_what) const noexcept {
+    // The offset of an address before the memory has wrapped around, so its top bit is set.
+    const bool before = offset >> 63 != 0;
+    writer.decimal(length).put(" bytes from ").decimal(before ? 0 - offset : offset);
+    writer.put(before ? " before its start" : "").put(" are not inside the ");
+    writer.decimal(size).put(" bytes of the ").put(of_what);
+  }
+};
 
 /// Writes "rxe0 mr 0x1234".
 void put_region(text_writer& writer, const ibv_mr* region) noexcept;

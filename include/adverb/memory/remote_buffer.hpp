@@ -14,8 +14,8 @@
 #include <adverb/core/detail/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/memory/access.hpp>
 #include <adverb/memory/buffer.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

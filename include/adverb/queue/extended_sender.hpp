@@ -9,7 +9,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/thread_sanitizer.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>

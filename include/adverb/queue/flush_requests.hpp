@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/requests.hpp>
 #include <adverb/queue/send_operation.hpp>

@@ -2,12 +2,14 @@
 // Inline data: bytes that are copied when a request is posted.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 #include <infiniband/verbs.h>
 
@@ -111,6 +113,212 @@ inline constexpr bool elements_are_data_buffers =
     offsetof(ibv_data_buf, length) == offsetof(ibv_sge, length) &&
     sizeof(ibv_data_buf::addr) == sizeof(ibv_sge::addr) &&
     sizeof(ibv_data_buf::length) == sizeof(ibv_sge::length) + sizeof(ibv_sge::lkey);
+
+// `lower` copies the elements of a request into `memory`, from which the device reads them.
+// `memory` is uninitialised before. The copy goes member by member: a struct that is copied as a
+// whole must be in memory before.
+
+struct no_memory {};
+
+/// Elements that the request itself holds.
+template <std::size_t Count>
+struct held_elements {
+  static constexpr unsigned send_flags = 0;
+  std::array<ibv_sge, Count> elements;
+
+  using memory = std::array<ibv_sge, Count>;
+  /// Returns the first element of the copy.
+  [[nodiscard]] ibv_sge* lower(memory& copy) const noexcept {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((copy[Index].addr = elements[Index].addr, copy[Index].length = elements[Index].length,
+        copy[Index].lkey = elements[Index].lkey),
+       ...);
+    }(std::make_index_sequence<Count>{});
+    return copy.data();
+  }
+  [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
+  /// Sets the elements in the extended sender. Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (Count == 1)
+      ibv_wr_set_sge(sender, elements[0].lkey, elements[0].addr, elements[0].length);
+    else
+      ibv_wr_set_sge_list(sender, Count, elements.data());
+  }
+};
+
+template <>
+struct held_elements<0> {
+  static constexpr unsigned send_flags = 0;
+
+  using memory = no_memory;
+  [[nodiscard]] static constexpr ibv_sge* lower(memory&) noexcept { return nullptr; }
+  [[nodiscard]] static constexpr int count() noexcept { return 0; }
+  static void build(ibv_qp_ex* sender) noexcept { ibv_wr_set_sge_list(sender, 0, nullptr); }
+};
+
+/// The payload of an operation without one.
+struct no_payload {
+  static constexpr unsigned send_flags = 0;
+
+  using memory = no_memory;
+  [[nodiscard]] static constexpr ibv_sge* lower(memory&) noexcept { return nullptr; }
+  [[nodiscard]] static constexpr int count() noexcept { return 0; }
+  static constexpr void build(ibv_qp_ex*) noexcept {}
+};
+
+/// Elements in a list of the caller.
+template <class Buffer>
+struct listed_elements {
+  static constexpr unsigned send_flags = 0;
+  std::span<const Buffer> buffers;
+
+  using memory = no_memory;
+  [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
+  void build(ibv_qp_ex* sender) const noexcept {
+    ibv_wr_set_sge_list(sender, buffers.size(), first());
+  }
+
+ private:
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(buffers.data()); }
+};
+
+/// Bytes that the post copies.
+template <std::size_t Count>
+struct inline_elements {
+  static constexpr unsigned send_flags = IBV_SEND_INLINE;
+  std::array<ibv_sge, Count> elements;
+
+  using memory = std::array<ibv_sge, Count>;
+  /// Copies no keys, since inline data has none.
+  [[nodiscard]] ibv_sge* lower(memory& copy) const noexcept {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      ((copy[Index].addr = elements[Index].addr, copy[Index].length = elements[Index].length), ...);
+    }(std::make_index_sequence<Count>{});
+    return copy.data();
+  }
+  [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
+  /// Sets the bytes in the extended sender. Wraps: ibv_wr_set_inline_data(3),
+  /// ibv_wr_set_inline_data_list(3).
+  void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (Count == 1) {
+      ibv_wr_set_inline_data(sender, inline_memory(elements[0]), elements[0].length);
+    } else {
+      std::array<ibv_data_buf, Count> list;
+      for (std::size_t index = 0; index < Count; ++index)
+        list[index] = {inline_memory(elements[index]), elements[index].length};
+      ibv_wr_set_inline_data_list(sender, Count, list.data());
+    }
+  }
+};
+
+/// Bytes that the post copies, in a list of the caller.
+struct listed_inline_elements {
+  static constexpr unsigned send_flags = IBV_SEND_INLINE;
+  std::span<const inline_data> pieces;
+
+  using memory = no_memory;
+  [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
+  [[nodiscard]] int count() const noexcept { return static_cast<int>(pieces.size()); }
+  /// Sets the bytes in the extended sender. Wraps: ibv_wr_set_inline_data_list(3).
+  template <class Sender>
+  void build(Sender* sender) const noexcept {
+    static_assert(sizeof(Sender) == 0 || elements_are_data_buffers,
+                  "a list of inline data cannot be posted through the extended sender on this "
+                  "machine (32 bits, or big-endian) without copying it: post it by the queue pair, "
+                  "or name its pieces one by one");
+    ibv_wr_set_inline_data_list(sender, pieces.size(),
+                                reinterpret_cast<const ibv_data_buf*>(first()));
+  }
+
+ private:
+  [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(pieces.data()); }
+};
+
+template <class... Buffers>
+[[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
+  return held_elements<sizeof...(Buffers)>{
+      {ibv_sge{buffers.native().addr, buffers.native().length, buffers.native().lkey}...}};
+}
+[[nodiscard]] constexpr held_elements<0> hold() noexcept { return {}; }
+
+// A list is a span, and not a type that converts to one: a stored request must not refer to a
+// temporary container.
+
+/// Returns the payload of a request that sends: buffers or inline data, or one list of either.
+template <class... Arguments>
+[[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
+  constexpr bool buffers = (std::convertible_to<const Arguments&, const_buffer> && ...);
+  static_assert(buffers,
+                "a request sends buffers, one std::span of buffers, or inline_data or one "
+                "std::span of it");
+  if constexpr (buffers)
+    return hold(arguments...);
+  else
+    return no_payload{};
+}
+template <class Buffer, std::size_t Extent>
+  requires std::convertible_to<Buffer&, const_buffer>
+[[nodiscard]] constexpr auto gather(std::span<Buffer, Extent> list) noexcept {
+  return listed_elements<std::remove_const_t<Buffer>>{list};
+}
+template <class... Rest>
+  requires(std::same_as<Rest, inline_data> && ...)
+[[nodiscard]] inline_elements<1 + sizeof...(Rest)> gather(const inline_data& first,
+                                                          const Rest&... rest) noexcept {
+  return {{first.native(), rest.native()...}};
+}
+template <class Piece, std::size_t Extent>
+  requires std::same_as<std::remove_const_t<Piece>, inline_data>
+[[nodiscard]] constexpr listed_inline_elements gather(std::span<Piece, Extent> list) noexcept {
+  return {list};
+}
+
+/// Returns the payload of a request that fills memory: mutable buffers, or one list of them.
+template <class... Arguments>
+[[nodiscard]] constexpr auto scatter(const Arguments&... arguments) noexcept {
+  constexpr bool buffers = (std::same_as<Arguments, mutable_buffer> && ...);
+  static_assert(buffers,
+                "data is received into mutable buffers, or into one std::span of them: a "
+                "const_buffer can only be sent from, and other memory has to be registered");
+  if constexpr (buffers)
+    return hold(arguments...);
+  else
+    return no_payload{};
+}
+template <class Buffer, std::size_t Extent>
+  requires std::same_as<std::remove_const_t<Buffer>, mutable_buffer>
+[[nodiscard]] constexpr auto scatter(std::span<Buffer, Extent> list) noexcept {
+  return listed_elements<mutable_buffer>{list};
+}
+
+template <class List, class Size>
+[[nodiscard]] constexpr std::uint64_t sum_of(const List& list, const Size& size_of) noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& each : list) sum += size_of(each);
+  return sum;
+}
+
+// Returns the length of a payload in bytes.
+template <std::size_t Count>
+[[nodiscard]] constexpr std::uint64_t length_of(const held_elements<Count>& payload) noexcept {
+  if constexpr (Count == 0)
+    return 0;
+  else
+    return sum_of(payload.elements, [](const ibv_sge& each) { return each.length; });
+}
+template <std::size_t Count>
+[[nodiscard]] constexpr std::uint64_t length_of(const inline_elements<Count>& payload) noexcept {
+  return sum_of(payload.elements, inline_size);
+}
+template <class Buffer>
+[[nodiscard]] constexpr std::uint64_t length_of(const listed_elements<Buffer>& payload) noexcept {
+  return sum_of(payload.buffers, [](const Buffer& each) { return each.size(); });
+}
+[[nodiscard]] inline std::uint64_t length_of(const listed_inline_elements& payload) noexcept {
+  return sum_of(payload.pieces, [](const inline_data& each) { return inline_size(each.native()); });
+}
+[[nodiscard]] constexpr std::uint64_t length_of(const no_payload&) noexcept { return 0; }
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

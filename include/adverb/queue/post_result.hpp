@@ -11,7 +11,6 @@
 #include <adverb/core/error.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/queue/detail/explain_post.hpp>
-#include <adverb/queue/detail/posted_to.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -9,8 +9,8 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/device/port.hpp>
-#include <adverb/memory/access.hpp>
-#include <adverb/queue/path_migration.hpp>
+#include <adverb/memory/registrable_memory.hpp>
+#include <adverb/queue/attribute.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/version.hpp>
 

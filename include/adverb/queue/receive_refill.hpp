@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <adverb/fwd.hpp>
-#include <adverb/memory/buffer_blocks.hpp>
+#include <adverb/memory/buffer.hpp>
 #include <adverb/queue/post_result.hpp>
-#include <adverb/queue/prepared_list.hpp>
+#include <adverb/queue/prepared_request.hpp>
 #include <adverb/queue/requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -15,14 +15,16 @@
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/memory/access.hpp>
 #include <adverb/memory/buffer.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/inline_data.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/work_request.hpp>
 
-namespace adverb::inline ADVERB_ABI::detail {
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
 
 template <class T, access_rights Rights>
 void take_remote(const remote_buffer<T, Rights>&);
@@ -42,12 +44,6 @@ inline constexpr bool is_local_memory<std::span<T, Extent>> =
 template <class First, class... Rest>
 concept lacks_remote_first =
     !is_remote_memory<First> && (is_local_memory<First> || (is_remote_memory<Rest> || ...));
-
-}  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
 
 template <access_rights Rights>
 constexpr void check_writable() noexcept {

@@ -7,8 +7,9 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/failure.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/detail/explain_shared_receive_queue.hpp>
+#include <adverb/queue/detail/explain.hpp>
 #include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
@@ -29,10 +30,6 @@ struct posted_shared_receive_queue {
     return ibv_post_srq_recv(queue, first, bad);
   }
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// Operations on a shared receive queue, owned or referenced.
 class shared_receive_queue_base : public handle_base<ibv_srq> {
@@ -114,6 +111,34 @@ class [[nodiscard]] shared_receive_queue
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Creates a queue according to `native`, and records the parents that its C struct does not name.
+/// `explain` adds to a problem_list why it could not be created.
+template <class Queue, class Explain, class... Parents>
+[[nodiscard]] Queue make_completing(on_failure policy, ibv_srq_init_attr_ex native,
+                                    const Explain& explain, protection_domain_ref domain,
+                                    const Parents&... parents) {
+  return make_handle<Queue>(
+      policy, "ibv_create_srq_ex",
+      [&] {
+        return with_parents(ibv_create_srq_ex(native.pd->context, &native),
+                            {native.cq, native.xrcd});
+      },
+      [&](failure_description& description) {
+        on_device(native.pd->context)(description);
+        description.explain([&](text_writer& writer) {
+          problem_list problems{writer};
+          explain(problems);
+          explain_other_device(problems, "the completion queue", native.cq, native.pd->context);
+          explain_other_device(problems, "the XRC domain", native.xrcd, native.pd->context);
+        });
+      },
+      domain, parents...);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
 #include <adverb/queue/impl/shared_receive_queue.ipp>

@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/detail/payload.hpp>
+#include <adverb/queue/inline_data.hpp>
 #include <adverb/queue/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {

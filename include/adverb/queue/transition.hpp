@@ -6,11 +6,10 @@
 #include <optional>
 
 #include <adverb/core/durations.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/queue/address.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
-#include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_plan.hpp>
 #include <adverb/queue/transition_table.hpp>
 

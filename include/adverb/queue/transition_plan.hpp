@@ -10,11 +10,10 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/core/transport.hpp>
 #include <adverb/device/context_ref.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 #include <adverb/queue/address.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
-#include <adverb/queue/path_migration.hpp>
 #include <adverb/queue/transition_table.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -10,7 +10,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/queue/detail/explain_other_device.hpp>
+#include <adverb/queue/detail/explain.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/queue/destination.hpp>
-#include <adverb/queue/detail/payload.hpp>
+#include <adverb/queue/inline_data.hpp>
 #include <adverb/queue/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -7,7 +7,6 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
-#include <adverb/queue/detail/srq_with_cq.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_domain.hpp>
 

@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/describe_device.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/steering/flow.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -41,10 +41,6 @@ struct counters_traits {
     put_device(writer, counters->context).put(" counters");
   }
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// The operations on a set of counters, owned or referenced.
 class counters_base : public handle_base<ibv_counters> {

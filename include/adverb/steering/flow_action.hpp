@@ -7,7 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/describe_device.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/steering/esp.hpp>
 
@@ -34,10 +34,6 @@ bool check_tunnel_headers(on_failure policy, std::string_view verb, const esp_ch
 
 /// Explains why an ESP action was refused, if the cause is visible.
 void explain_esp(failure_description& description, const esp_changes& asked);
-
-}  // namespace detail
-
-namespace detail {
 
 /// The operations on a flow action, owned or referenced.
 class flow_action_base : public handle_base<ibv_flow_action> {

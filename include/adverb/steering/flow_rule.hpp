@@ -9,8 +9,8 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/steering/detail/explain_flow.hpp>
 #include <adverb/steering/detail/specification.hpp>
-#include <adverb/steering/detail/specification_order.hpp>
 #include <adverb/steering/flow_options.hpp>
 
 namespace adverb::inline ADVERB_ABI {

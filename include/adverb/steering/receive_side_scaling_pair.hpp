@@ -2,16 +2,99 @@
 // Receive-side scaling: queue pairs that spread packets over work queues.
 #pragma once
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/check.hpp>
+#include <adverb/device/capabilities.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/indirection_table.hpp>
 #include <adverb/queue/queue_pair.hpp>
-#include <adverb/steering/receive_hash.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+/// The fields that usually distinguish connections.
+inline constexpr hash_fields ipv4_fields = hash_field::source_ipv4 | hash_field::destination_ipv4;
+inline constexpr hash_fields ipv6_fields = hash_field::source_ipv6 | hash_field::destination_ipv6;
+inline constexpr hash_fields tcp_fields =
+    hash_field::source_tcp_port | hash_field::destination_tcp_port;
+inline constexpr hash_fields udp_fields =
+    hash_field::source_udp_port | hash_field::destination_udp_port;
+
+namespace detail {
+
+[[nodiscard]] constexpr bool mixes_networks(hash_fields fields) noexcept {
+  return fields.intersects(ipv4_fields) && fields.intersects(ipv6_fields);
+}
+[[nodiscard]] constexpr bool mixes_transports(hash_fields fields) noexcept {
+  return fields.intersects(tcp_fields) && fields.intersects(udp_fields);
+}
+
+inline constexpr std::string_view mixed_networks =
+    "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each";
+inline constexpr std::string_view mixed_transports =
+    "a hash is over TCP or over UDP ports: make a queue pair for each";
+inline constexpr std::string_view only_inner =
+    "inner says whose fields are hashed: name the fields too";
+
+/// Returns the problem with the fields, or an empty string.
+[[nodiscard]] constexpr std::string_view hash_problem(hash_fields fields) noexcept {
+  if (mixes_networks(fields)) return mixed_networks;
+  if (mixes_transports(fields)) return mixed_transports;
+  return fields == hash_field::inner ? only_inner : "";
+}
+
+}  // namespace detail
+
+/// The secret key of the Toeplitz hash: 40 bytes, preferably random, so that an attacker cannot
+/// target one queue.
+using toeplitz_key = std::array<std::byte, 40>;
+
+/// A hash over packet fields, with its key.
+///
+///     constexpr auto hash = receive_hash::over<ipv4_fields | tcp_fields>(key);
+///
+/// IPv4 and IPv6 fields cannot be mixed, nor can TCP and UDP fields.
+class receive_hash {
+ public:
+  /// Hashes fields known at compile time. An empty set is for a table with one entry.
+  template <hash_fields Fields>
+  [[nodiscard]] static constexpr receive_hash over(const toeplitz_key& key) noexcept {
+    static_assert(!detail::mixes_networks(Fields),
+                  "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each");
+    static_assert(!detail::mixes_transports(Fields),
+                  "a hash is over TCP or over UDP ports: make a queue pair for each");
+    static_assert(Fields != hash_fields{hash_field::inner},
+                  "inner says whose fields are hashed: name the fields too");
+    return {Fields, key};
+  }
+
+  /// Hashes fields known at run time. Fails with EINVAL if the fields cannot be mixed; the hash
+  /// then has no fields.
+  [[nodiscard]] static receive_hash over(hash_fields fields, const toeplitz_key& key,
+                                         on_failure policy = throwing{}) {
+    const std::string_view problem = detail::hash_problem(fields);
+    const bool fits = detail::check_returned(
+        policy, "receive_hash::over", problem.empty() ? 0 : EINVAL,
+        [&](failure_description& description) { description.explain(problem); });
+    return {fits ? fields : hash_fields{}, key};
+  }
+
+  [[nodiscard]] constexpr hash_fields fields() const noexcept { return fields_; }
+  [[nodiscard]] constexpr const toeplitz_key& key() const noexcept { return key_; }
+
+ private:
+  constexpr receive_hash(hash_fields fields, const toeplitz_key& key) noexcept
+      : fields_{fields}, key_{key} {}
+
+  hash_fields fields_;
+  toeplitz_key key_;
+};
 
 namespace detail {
 

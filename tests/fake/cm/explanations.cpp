@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-#include <adverb/cm/detail/explain_event.hpp>
+#include <adverb/cm/detail/session.hpp>
 #include <support/catch.hpp>
 
 #include "cm_bench.hpp"

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-#include <adverb/core/detail/file_descriptor.hpp>
+#include <adverb/core/detail/deadline.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

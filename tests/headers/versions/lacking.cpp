@@ -8,7 +8,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/call_if_declared.hpp>
+#include <adverb/core/detail/check.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

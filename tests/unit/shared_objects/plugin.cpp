@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include <adverb/completion/completion_reservation.hpp>
+#include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/detail/lifetime.hpp>
 #include <adverb/core/error.hpp>

@@ -7,7 +7,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/failure_hook.hpp>
+#include <adverb/core/failure.hpp>
 
 extern "C" {
 using plugin_tell_failure_hook = void();

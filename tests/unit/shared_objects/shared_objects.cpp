@@ -5,7 +5,7 @@
 
 #include <dlfcn.h>
 
-#include <adverb/completion/completion_reservation.hpp>
+#include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/detail/lifetime.hpp>
 #include <adverb/core/error.hpp>

@@ -4,9 +4,9 @@
 
 #include <utility>
 
+#include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/detail/drive_own_pair.hpp>
-#include <adverb/cm/event_type.hpp>
-#include <adverb/cm/step.hpp>
+#include <adverb/cm/event.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -5,12 +5,52 @@
 #include <cerrno>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <adverb/cm/event.hpp>
+#include <adverb/cm/identifier.hpp>
 #include <adverb/core/timeout.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// Returns true if rdma_create_ep must create the identifier of a transport. Its ports are in the
+/// space of InfiniBand's own services, where requests name their transport.
+[[nodiscard]] constexpr bool needs_endpoint(transport service) noexcept {
+  return service == transport::uc || service == transport::xrc_send ||
+         service == transport::xrc_recv;
+}
+
+/// Explains why rdma_create_ep failed for these addresses, in terms of its steps.
+void explain_endpoint(text_writer& writer, const std::error_code& code,
+                      const cm::socket_address& from, const cm::socket_address& to);
+
+/// Creates an identifier from addresses: bound for listening, or with its address and route
+/// resolved for connecting. librdmacm waits two seconds for each resolution. The identifier is
+/// synchronous until it is migrated to a channel. Wraps: rdma_create_ep(3).
+[[nodiscard]] cm::identifier create_endpoint(on_failure policy, transport service,
+                                             const cm::socket_address& from,
+                                             const cm::socket_address& to);
+
+/// Reports that an address cannot be reused, because librdmacm binds it during creation.
+void refuse_to_reuse(on_failure policy, const cm::socket_address& address);
+
+/// An event status that is neither the kernel's nor an errno: an operation of librdmacm itself
+/// failed, without a reason.
+inline constexpr int failed_in_librdmacm = -1;
+
+/// Returns the errno for an event that ends the operation in progress. Never ETIMEDOUT, which means
+/// that the program's own time limit expired and the event may still arrive.
+// See docs/decisions.md, "ETIMEDOUT is the program's own limit".
+[[nodiscard]] int errno_of(const cm::event& event) noexcept;
+
+void explain_address_error(text_writer& writer, const cm::event& event);
+
+/// Quotes the private data of a rejection if it is printable text.
+void put_words(text_writer& writer, const cm::private_data& said);
+
+/// Explains an event to a caller that waited for another one.
+void explain_event(text_writer& writer, const cm::event& event);
 
 /// A step that an event ends: the call that starts it, and the one or two events that mean success.
 struct cm_step {

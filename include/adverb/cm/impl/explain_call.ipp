@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <adverb/cm/detail/explain_call.hpp>
-#include <adverb/cm/detail/local_addresses.hpp>
-#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/cm/local_addresses.hpp>
+#include <adverb/core/failure.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

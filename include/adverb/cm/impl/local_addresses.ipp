@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <adverb/cm/detail/local_addresses.hpp>
+#include <adverb/cm/local_addresses.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

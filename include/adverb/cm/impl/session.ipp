@@ -1,10 +1,131 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/cm/detail/explain_event.hpp>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <rdma/rdma_cma.h>
+
+#include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/cm/detail/session.hpp>
+#include <adverb/core/failure.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void explain_endpoint(text_writer& writer, const std::error_code& code,
+                                  const cm::socket_address& from, const cm::socket_address& to) {
+  // No identifier exists that could provide details.
+  const rdma_cm_id none{};
+  const bool passive = to.is_empty();
+  if (code == std::errc::timed_out)
+    writer.put("no neighbour answers for ")
+        .put(to.with_port(0))
+        .put(", or there is no route to it");
+  else
+    explain_call(writer, {passive ? "rdma_bind_addr" : "rdma_resolve_addr", code, &none,
+                          passive ? from : to, passive ? cm::socket_address{} : from});
+}
+
+ADVERB_FUNC cm::identifier create_endpoint(on_failure policy, transport service,
+                                           const cm::socket_address& from,
+                                           const cm::socket_address& to) {
+  const cm::socket_address& named = to.is_empty() ? from : to;
+  rdma_addrinfo information{};
+  information.ai_flags = to.is_empty() ? RAI_PASSIVE : 0;
+  information.ai_family = static_cast<int>(named.family());
+  information.ai_qp_type = static_cast<int>(service);
+  information.ai_port_space = RDMA_PS_IB;
+  information.ai_src_addr = from.native();
+  information.ai_src_len = from.length();
+  information.ai_dst_addr = to.native();
+  information.ai_dst_len = to.length();
+  rdma_cm_id* made = nullptr;
+  const bool done = check_minus_one(
+      policy, "rdma_create_ep",
+      [&] { return rdma_create_ep(&made, &information, nullptr, nullptr); },
+      [&](failure_description& description) {
+        description.detail(to_text(named));
+        description.explain(
+            [&](text_writer& writer) { explain_endpoint(writer, description.code(), from, to); });
+      });
+  return done ? cm::identifier{adopt, made} : cm::identifier{};
+}
+
+ADVERB_FUNC void refuse_to_reuse(on_failure policy, const cm::socket_address& address) {
+  policy.report(EOPNOTSUPP, "rdma_create_ep", [&](failure_description& description) {
+    description.detail(to_text(address));
+    description.explain(
+        "librdmacm binds a listener of UC or XRC as it makes it, before it could be "
+        "told to reuse the address");
+  });
+}
+
+ADVERB_FUNC int errno_of(const cm::event& event) noexcept {
+  if (event.status() == failed_in_librdmacm) return EIO;
+  if (event.status() == -ETIMEDOUT) return EHOSTUNREACH;
+  if (event.status() < 0) return -event.status();
+  if (event.is_rejection()) return ECONNREFUSED;
+  switch (event.type()) {
+    case cm::event_type::unreachable: return EHOSTUNREACH;
+    case cm::event_type::disconnected: return ECONNRESET;
+    case cm::event_type::device_removal: return ENODEV;
+    default: return ECONNABORTED;
+  }
+}
+
+ADVERB_FUNC void explain_address_error(text_writer& writer, const cm::event& event) {
+  const cm::socket_address peer = event.identifier().peer_address();
+  if (event.status() == -ENODEV)
+    explain_no_device_towards(writer, peer);
+  else if (event.status() == -ENETUNREACH)
+    writer.put("this machine has no route to ").put(peer.with_port(0));
+  else
+    writer.put("no neighbour answers for ").put(peer.with_port(0));
+}
+
+ADVERB_FUNC void put_words(text_writer& writer, const cm::private_data& said) {
+  const std::optional<std::string_view> words = said.text();
+  if (!words) return;
+  for (const char each : *words)
+    if (static_cast<unsigned char>(each) < ' ' || each == '\x7f') return;
+  writer.put(": \"").put(*words).put("\"");
+}
+
+ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
+  if (event.is_rejection()) {
+    writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
+                                                        : "the peer gave no queue pair: ");
+    writer.put(event.reason());
+    put_words(writer, event.private_data());
+    return;
+  }
+  if (event.status() == failed_in_librdmacm) {
+    writer.put(event.type() == cm::event_type::multicast_error
+                   ? "librdmacm could not attach the queue pair to the group"
+               : event.type() == cm::event_type::connect_error
+                   ? "librdmacm could not bring the queue pair up"
+                   : "librdmacm could not ask the kernel for the outcome");
+    return;
+  }
+  switch (event.type()) {
+    case cm::event_type::unreachable:
+      writer.put("no answer from the peer: ").put(why_no_answer);
+      return;
+    case cm::event_type::address_error: explain_address_error(writer, event); return;
+    case cm::event_type::route_error: writer.put("there is no route to the address"); return;
+    case cm::event_type::multicast_error:
+      writer.put("the group was not joined, or one that was joined before is lost");
+      return;
+    case cm::event_type::disconnected:
+      writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
+                                     : "the peer did not answer the end of the connection");
+      return;
+    case cm::event_type::device_removal: writer.put("the device was removed"); return;
+    default: writer.put("the answer was: ").put(event.type());
+  }
+}
 
 ADVERB_FUNC bool cm_step::ends_well_with(const cm::event& event) const noexcept {
   return event.status() == 0 && (event.type() == wanted || event.type() == or_else);

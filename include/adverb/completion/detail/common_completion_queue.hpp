@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cerrno>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -13,13 +15,80 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_channel.hpp>
-#include <adverb/completion/detail/check_loop.hpp>
-#include <adverb/completion/detail/explain_completion_queue.hpp>
-#include <adverb/completion/detail/reserved_completions.hpp>
+#include <adverb/completion/completion_queue_options.hpp>
 #include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/detail/lifetime.hpp>
+#include <adverb/fwd.hpp>
 #include <adverb/version.hpp>
 
-namespace adverb::inline ADVERB_ABI::detail {
+struct ibv_cq;
+
+namespace adverb::inline ADVERB_ABI {
+
+namespace detail {
+
+/// Counts the reserved entries of each queue. Thread safe. Terminates the program if there is no
+/// memory for an entry of the table. The table is a list, because there are few queues.
+class [[gnu::visibility("default")]] reserved_completions
+    : public side_table<reserved_completions> {
+ public:
+  struct outcome {
+    bool fits;
+    /// Entries reserved by others.
+    std::size_t reserved_before;
+  };
+
+  /// Reserves entries of a queue of `capacity` entries, if enough are left.
+  outcome add(const ibv_cq* queue, std::size_t entries, std::size_t capacity) noexcept;
+
+  void remove(const ibv_cq* queue, std::size_t entries) noexcept;
+
+  [[nodiscard]] std::size_t of(const ibv_cq* queue) noexcept;
+
+ private:
+  struct entry {
+    const ibv_cq* queue;
+    std::size_t entries;
+    entry* next;
+  };
+
+  /// Returns the link to the entry of a queue, or the place to insert one.
+  [[nodiscard]] entry** place_of(const ibv_cq* queue) noexcept;
+
+  entry* first_ = nullptr;
+};
+
+/// Returns true if `Consume` accepts spans of completions.
+template <class Consume>
+consteval bool takes_spans() noexcept {
+  constexpr bool takes = std::invocable<Consume&, std::span<completion>>;
+  static_assert(takes,
+                "completions are handed over as spans, before the condition to stop: give a "
+                "function that takes a std::span<completion>");
+  return takes;
+}
+
+/// Returns true if `Consume` accepts a single completion.
+template <class Consume, class Completion>
+consteval bool takes_each() noexcept {
+  constexpr bool takes = std::invocable<Consume&, const Completion&>;
+  static_assert(takes,
+                "each completion is handed over by itself, before the timeout or the condition to "
+                "stop: give a function that takes a const auto&");
+  return takes;
+}
+
+/// Returns true if `Stop` can be called without arguments and returns a condition.
+template <class Stop>
+consteval bool says_when_to_stop() noexcept {
+  constexpr bool says = requires(Stop& stop) {
+    { stop() } -> std::convertible_to<bool>;
+  };
+  static_assert(says,
+                "say when to stop by a function without parameters that returns a bool: "
+                "[&] { return stopped.load(); }");
+  return says;
+}
 
 /// Hints to the processor that this loop waits. The hint saves power, lets the other thread of the
 /// core run, and avoids the penalty of a mispredicted order of loads at the end of the loop. Does
@@ -31,12 +100,6 @@ inline void pause_processor() noexcept {
   __asm__ volatile("yield");
 #endif
 }
-
-}  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI {
-
-namespace detail {
 
 struct completion_queue_traits {
   using native_type = ibv_cq;
@@ -286,3 +349,7 @@ class common_completion_queue_base : public handle_base<Native> {
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/common_completion_queue.ipp>
+#endif

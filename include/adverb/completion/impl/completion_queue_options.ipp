@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <string_view>
+#include <system_error>
+
 #include <adverb/completion/completion_queue_options.hpp>
+#include <adverb/device/context.hpp>
+#include <adverb/device/detail/explain.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -22,6 +27,83 @@ ADVERB_FUNC ibv_cq_ex* create_extended(context_ref context, std::size_t capacity
     attributes.comp_mask |= IBV_CQ_INIT_ATTR_MASK_PD;
   }
   return ibv_create_cq_ex(context.native_handle(), &attributes);
+}
+
+ADVERB_FUNC void add_capacity_problems(problem_list& problems, context_ref context,
+                                       std::size_t capacity) {
+  if (capacity == 0) problems.add("a completion queue needs room for at least one completion");
+  std::error_code unknown;
+  const std::size_t limit = context.query_device(unknown).max_completion_queue_entries();
+  if (unknown || capacity <= limit) return;
+  problems.add([&](text_writer& writer) {
+    writer.decimal(capacity).put(" entries were asked for, the device allows ").decimal(limit);
+  });
+}
+
+ADVERB_FUNC void add_missing_fields(problem_list& problems, context_ref context,
+                                    completion_fields fields) {
+  std::error_code unknown;
+  const ibv_device_attr_ex device = context.query_device(unknown).native();
+  if (unknown) return;
+  const auto add_if = [&](completion_field field, bool missing, std::string_view sentence) {
+    if (fields.contains(field) && missing) problems.add(sentence);
+  };
+  if (device.completion_timestamp_mask == 0 &&
+      fields.intersects(completion_field::timestamp | completion_field::wall_clock))
+    problems.add("the device has no completion timestamps");
+  add_if(completion_field::vlan, (device.raw_packet_caps & IBV_RAW_PACKET_CAP_CVLAN_STRIPPING) == 0,
+         "the device does not tell VLANs apart");
+  add_if(completion_field::flow_tag,
+         !device_attributes{device}.capabilities().contains(device_capability::flow_steering),
+         "the device has no flow steering, so no flow tags");
+  add_if(completion_field::tag_matching, device.tm_caps.max_num_tags == 0,
+         "the device has no tag matching");
+}
+
+ADVERB_FUNC void add_creation_problems(problem_list& problems, context_ref context,
+                                       std::size_t capacity,
+                                       const completion_queue_options& options) {
+  add_capacity_problems(problems, context, capacity);
+  if (options.vector >= context.completion_vectors())
+    problems.add([&](text_writer& text) {
+      text.put("completion vector ").decimal(options.vector).put(" of ");
+      text.decimal(context.completion_vectors()).put(" (they count from 0)");
+    });
+  if (options.parent_domain &&
+      options.parent_domain.context().native_handle() != context.native_handle())
+    problems.add("the parent domain is of another device");
+}
+
+ADVERB_FUNC void explain_resize(text_writer& writer, context_ref context, std::size_t current,
+                                std::size_t capacity) {
+  problem_list problems{writer};
+  add_capacity_problems(problems, context, capacity);
+  if (problems.empty() && capacity < current)
+    problems.add([&](text_writer& text) {
+      text.put("the queue may hold more than ").decimal(capacity);
+      text.put(" completions: poll them first");
+    });
+}
+
+ADVERB_FUNC void explain_reserved(failure_description& description, std::size_t reserved) {
+  description.explain([&](text_writer& writer) {
+    writer.decimal(reserved).put(reserved == 1 ? " entry is" : " entries are").put(" reserved");
+  });
+}
+
+ADVERB_FUNC void explain_moderation(text_writer& writer, context_ref context,
+                                    std::uint32_t completions, std::uint32_t microseconds) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  // A device that reports no limits does not support moderation.
+  if (unknown || device.completion_moderation() == completion_moderation_limits{}) return;
+  problem_list problems{writer};
+  add_exceeded(
+      problems, device,
+      {limit<&device_attributes::completion_moderation, &completion_moderation_limits::max_count>(
+           "the number of completions", completions),
+       limit<&device_attributes::completion_moderation, &completion_moderation_limits::max_period>(
+           "the period in microseconds", microseconds)});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

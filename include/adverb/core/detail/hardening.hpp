@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-#include <adverb/core/detail/callable_ref.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/core/object_kind.hpp>
 #include <adverb/version.hpp>
@@ -41,6 +40,37 @@ template <class Native>
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (object == nullptr) [[unlikely]]
       end_program_over(kind_of<Native>, call);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if defined(__SANITIZE_THREAD__)
+#define ADVERB_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ADVERB_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(ADVERB_THREAD_SANITIZER)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Call before a post: the thread's earlier actions come before the completions of `queue`.
+inline void before_post_to([[maybe_unused]] void* queue) noexcept {
+#if defined(ADVERB_THREAD_SANITIZER)
+  if (queue != nullptr) __tsan_release(queue);
+#endif
+}
+
+/// Call after completions were taken off `queue`.
+inline void after_poll_of([[maybe_unused]] void* queue) noexcept {
+#if defined(ADVERB_THREAD_SANITIZER)
+  __tsan_acquire(queue);
+#endif
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -4,14 +4,130 @@
 // made or destroyed, and nothing otherwise.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <new>
+#include <string_view>
+#include <vector>
 
-#include <adverb/core/detail/live_objects.hpp>
-#include <adverb/core/detail/side_table.hpp>
+#include <pthread.h>
+
 #include <adverb/core/object_kind.hpp>
+#include <adverb/core/text.hpp>
+#include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// The base of a table that exists once in the program, including plugins loaded at run time. A
+/// plugin that Clang compiled and that was loaded with RTLD_LOCAL has a table of its own. `Table`
+/// is the derived class, whose visibility must be the default.
+template <class Table>
+class [[gnu::visibility("default")]] side_table {
+ public:
+  /// Returns the table of this program. Never destroyed, so that static objects may outlive main.
+  [[nodiscard]] static Table& instance() noexcept {
+    alignas(Table) static std::byte storage[sizeof(Table)];
+    static Table* const table = new (storage) Table;
+    return *table;
+  }
+
+ protected:
+  /// Locks the table around fork(2). Otherwise a fork while another thread holds the lock would
+  /// leave the table locked in the child.
+  side_table() noexcept {
+    constexpr auto let_in = [] { pthread_mutex_unlock(&instance().mutex_); };
+    pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); }, let_in, let_in);
+  }
+
+  /// Locks the table while it exists.
+  class lock {
+   public:
+    explicit lock(side_table& table) noexcept : table_{table} {
+      pthread_mutex_lock(&table_.mutex_);
+    }
+    ~lock() { pthread_mutex_unlock(&table_.mutex_); }
+    lock(const lock&) = delete;
+    lock& operator=(const lock&) = delete;
+
+   private:
+    side_table& table_;
+  };
+
+ private:
+  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+/// Writes "1 queue pair", "2 queue pairs".
+constexpr void put_count(text_writer& writer, std::uint32_t count, object_kind kind) noexcept {
+  writer.decimal(count).put(" ");
+  if (count == 1)
+    writer.put(name_of(kind));
+  else if (kind == object_kind::identifier)
+    writer.put("connections or other rdma_cm identifiers");
+  else
+    writer.put(name_of(kind)).put("s");
+}
+
+/// The number of live children of an object, by kind.
+struct child_counts {
+  std::array<std::uint32_t, object_kinds> of{};
+
+  [[nodiscard]] constexpr bool none() const noexcept {
+    // Without a branch for each, so that several are tested together.
+    std::uint32_t any = 0;
+    for (const std::uint32_t count : of) any |= count;
+    return any == 0;
+  }
+
+  /// Writes "1 memory region, 2 queue pairs".
+  constexpr void write_to(text_writer& writer) const noexcept {
+    std::string_view separator;
+    for (std::size_t kind = 0; kind < object_kinds; ++kind) {
+      if (of[kind] == 0) continue;
+      writer.put(separator);
+      put_count(writer, of[kind], static_cast<object_kind>(kind));
+      separator = ", ";
+    }
+  }
+};
+
+/// The parents of an object whose C struct does not name them; null for none.
+using noted_parents = std::vector<const void*>;
+
+/// The record of one object.
+struct live_object {
+  const void* address;
+  live_object* next_in_bucket;
+  child_counts children{};
+  noted_parents parents{};
+
+  [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
+};
+
+/// A hash table of records, without <unordered_map>, which would be a tenth of the library's
+/// include cost. Lives as long as the program.
+class live_objects {
+ public:
+  /// Returns the record of an object, or null.
+  [[nodiscard]] live_object* find(const void* address) const noexcept;
+
+  [[nodiscard]] live_object& find_or_add(const void* address);
+
+  void remove(live_object* object) noexcept;
+
+ private:
+  [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
+
+  [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept;
+
+  void grow();
+
+  unsigned bits_ = 6;
+  std::size_t size_ = 0;
+  live_object** buckets_ = new live_object* [bucket_count()] {};
+};
 
 /// The table of the lifetime checker. Thread safe. Aborts the program if memory for an entry runs
 /// out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names of the features that a device lacks when it does not support a verb.
+// The features that devices, providers and kernels may lack, by the verb that needs them.
 #pragma once
 
 #include <array>

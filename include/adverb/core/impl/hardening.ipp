@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include <adverb/core/detail/hardening.hpp>
-#include <adverb/core/failure_hook.hpp>
+#include <adverb/core/failure.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -8,6 +8,54 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept {
+  live_object* object = bucket_of(address);
+  while (object != nullptr && object->address != address) object = object->next_in_bucket;
+  return object;
+}
+
+ADVERB_FUNC live_object& live_objects::find_or_add(const void* address) {
+  if (live_object* const found = find(address)) return *found;
+  if (size_ == bucket_count()) grow();
+  live_object*& bucket = bucket_of(address);
+  bucket = new live_object{address, bucket};
+  ++size_;
+  return *bucket;
+}
+
+ADVERB_FUNC void live_objects::remove(live_object* object) noexcept {
+  live_object** link = &bucket_of(object->address);
+  while (*link != object) link = &(*link)->next_in_bucket;
+  *link = object->next_in_bucket;
+  delete object;
+  --size_;
+}
+
+ADVERB_FUNC live_object*& live_objects::bucket_of(const void* address) const noexcept {
+  // The multiplier is 2^64 divided by the golden ratio. It spreads addresses, whose last bits are
+  // alike, over the first bits of the product.
+  const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
+  return buckets_[spread >> (64 - bits_)];
+}
+
+ADVERB_FUNC void live_objects::grow() {
+  live_object** const smaller = buckets_;
+  const std::size_t count = bucket_count();
+  buckets_ = new live_object*[2 * count]{};
+  ++bits_;
+  for (std::size_t index = 0; index < count; ++index) {
+    live_object* object = smaller[index];
+    while (object != nullptr) {
+      live_object* const next = object->next_in_bucket;
+      live_object*& bucket = bucket_of(object->address);
+      object->next_in_bucket = bucket;
+      bucket = object;
+      object = next;
+    }
+  }
+  delete[] smaller;
+}
+
 ADVERB_FUNC void lifetime_registry::add_child(const void* parent, object_kind kind) noexcept {
   const lock guard{*this};
   ++objects_.find_or_add(parent).children.of[static_cast<std::size_t>(kind)];

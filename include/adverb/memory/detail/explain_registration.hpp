@@ -9,9 +9,9 @@
 #include <string_view>
 #include <system_error>
 
-#include <adverb/core/detail/problem_list.hpp>
-#include <adverb/memory/access.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/registrable_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

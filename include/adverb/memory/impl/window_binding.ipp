@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/memory/window_binding.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -8,9 +8,41 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/text.hpp>
-#include <adverb/queue/detail/posted_to.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// The queues to which requests can be posted.
+enum class posted_to : std::uint32_t {
+  send_queue,
+  extended_send_queue,
+  receive_queue,
+  shared_receive_queue,
+  work_queue,
+  tag_list,
+  send_window,
+  /// Such a result stores the requests in progress in place of the errno, and the size of the
+  /// window in place of the accepted requests.
+  full_send_window,
+};
+inline constexpr unsigned posted_to_bits = 3;
+static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_to_bits);
+
+[[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
+  switch (queue) {
+    case posted_to::send_queue: return "ibv_post_send";
+    case posted_to::extended_send_queue: return "ibv_wr_complete";
+    case posted_to::receive_queue: return "ibv_post_recv";
+    case posted_to::shared_receive_queue: return "ibv_post_srq_recv";
+    case posted_to::work_queue: return "ibv_post_wq_recv";
+    case posted_to::tag_list: return "ibv_post_srq_ops";
+    case posted_to::send_window:
+    case posted_to::full_send_window: return "send_window::post";
+  }
+  return "post";
+}
+
+/// Names the object that has the queue.
+void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept;
 
 /// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option. The value is
 /// unknown if the queue could not be queried.

@@ -12,7 +12,7 @@
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/destination.hpp>
-#include <adverb/queue/detail/payload.hpp>
+#include <adverb/queue/inline_data.hpp>
 #include <adverb/queue/requests.hpp>
 #include <adverb/queue/window_requests.hpp>
 #include <adverb/queue/work_request.hpp>

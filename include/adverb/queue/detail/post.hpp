@@ -9,11 +9,11 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/core/detail/indexed_values.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/detail/missing_feature.hpp>
-#include <adverb/core/detail/thread_sanitizer.hpp>
 #include <adverb/queue/post_result.hpp>
 #include <adverb/queue/postable.hpp>
+#include <adverb/queue/prepared_request.hpp>
 #include <adverb/queue/requests.hpp>
 #include <adverb/queue/work_request.hpp>
 

@@ -18,7 +18,6 @@
 #include <adverb/queue/extended_sender.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/transport.hpp>
-#include <adverb/queue/window_calls.hpp>
 #include <adverb/queue/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
+
+#include <infiniband/verbs.h>
+
+#include <adverb/device/context.hpp>
 #include <adverb/queue/address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -36,6 +41,42 @@ ADVERB_FUNC ibv_ah_attr address::native() const noexcept {
   native.static_rate = static_cast<std::uint8_t>(static_rate);
   native.port_num = static_cast<std::uint8_t>(port);
   return native;
+}
+
+ADVERB_FUNC ethernet_destination resolve_ethernet(context_ref context, const address& way,
+                                                  on_failure policy) {
+  constexpr std::uint16_t untagged = 0xffff;
+  constexpr std::string_view verb = "ibv_resolve_eth_l2_from_gid";
+  if (!detail::check_present(policy, verb, context.native_handle())) return {};
+  ibv_ah_attr attributes = way.native();
+  ethernet_destination found;
+  std::uint16_t vlan = untagged;
+  errno = 0;
+  int result =
+      ibv_resolve_eth_l2_from_gid(context.native_handle(), &attributes, found.mac.data(), &vlan);
+  // If an inner query fails, rdma-core returns -1 instead of an errno.
+  if (result == -1 && errno != 0) result = errno;
+  const bool resolved =
+      detail::check_returned(policy, verb, result, [&](failure_description& description) {
+        detail::on_port(context.native_handle(), way.port)(description);
+        failure no_port;
+        (void)context.query_port(way.port, no_port);
+        if (no_port) {
+          description.explain(no_port.explanation());
+          return;
+        }
+        if (!way.route) {
+          description.explain("the address has no global route (GRH), whose GIDs say the way");
+          return;
+        }
+        description.explain([&](text_writer& writer) {
+          writer.put("no neighbour on the way to ").put(way.route->destination);
+          writer.put(" from GID ").put(way.route->source);
+        });
+      });
+  if (!resolved) return {};
+  if (vlan != untagged) found.vlan = vlan;
+  return found;
 }
 
 }  // namespace adverb::inline ADVERB_ABI

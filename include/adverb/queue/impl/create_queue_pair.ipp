@@ -5,9 +5,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
-#include <adverb/queue/detail/explain_other_device.hpp>
+#include <adverb/queue/detail/explain.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/queue/indirection_table.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -6,8 +6,8 @@
 #include <sys/random.h>
 
 #include <adverb/core/handle.hpp>
-#include <adverb/device/choose_gid.hpp>
-#include <adverb/queue/detail/explain_transition.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/queue/detail/explain.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

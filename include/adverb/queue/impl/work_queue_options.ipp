@@ -3,7 +3,7 @@
 
 #include <system_error>
 
-#include <adverb/device/detail/device_limit.hpp>
+#include <adverb/device/detail/explain.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/work_queue_options.hpp>
 

@@ -9,7 +9,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/detail/byte_order.hpp>
-#include <adverb/steering/action.hpp>
+#include <adverb/steering/flow_options.hpp>
 #include <adverb/steering/match.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

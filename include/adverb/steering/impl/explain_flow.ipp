@@ -9,7 +9,6 @@
 #include <adverb/device/context.hpp>
 #include <adverb/queue/transport.hpp>
 #include <adverb/steering/detail/explain_flow.hpp>
-#include <adverb/steering/detail/specification_order.hpp>
 #include <adverb/steering/flow_options.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/steering/flow_action.hpp>
 #include <adverb/steering/impl/esp.ipp>

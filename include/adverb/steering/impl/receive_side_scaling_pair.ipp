@@ -4,7 +4,7 @@
 #include <string_view>
 #include <system_error>
 
-#include <adverb/core/detail/problem_list.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/steering/receive_side_scaling_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

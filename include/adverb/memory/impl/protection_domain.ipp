@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/core/detail/missing_feature.hpp>
-#include <adverb/memory/parent_domain.hpp>
+#include <adverb/memory/protection_domain.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

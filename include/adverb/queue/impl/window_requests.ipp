@@ -6,7 +6,7 @@
 
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/queue/window_calls.hpp>
+#include <adverb/queue/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -1,15 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Comparison of requested values with device limits, for failures.
+// Names devices in failures, and compares what was asked with their limits.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-#include <adverb/core/detail/problem_list.hpp>
+#include <infiniband/verbs.h>
+
+#include <adverb/core/failure.hpp>
+#include <adverb/core/ids.hpp>
 #include <adverb/device/device_attributes.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+/// Writes "rxe0".
+inline text_writer& put_device(text_writer& writer, const ibv_context* context) noexcept {
+  return writer.put(context->device->name);
+}
+
+/// Names the device in a failure, "rxe0", or the port, "rxe0:1".
+[[nodiscard]] inline auto on_device(const ibv_context* context) noexcept {
+  return [context](failure_description& description) {
+    description.object([&](text_writer& writer) { put_device(writer, context); });
+  };
+}
+[[nodiscard]] inline auto on_port(const ibv_context* context, port_number port) noexcept {
+  return [context, port](failure_description& description) {
+    description.object(
+        [&](text_writer& writer) { put_device(writer, context).put(":").put(port); });
+  };
+}
 
 /// One row of a table of limits: a requested value, its name in messages, and the accessor of the
 /// device's maximum.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/core/detail/check.hpp>
-#include <adverb/queue/send_window_result.hpp>
+#include <adverb/queue/send_window.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

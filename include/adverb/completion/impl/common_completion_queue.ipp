@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/completion/detail/reserved_completions.hpp>
+#include <adverb/completion/detail/common_completion_queue.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

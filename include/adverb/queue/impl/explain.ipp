@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <adverb/device/context.hpp>
+#include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/explain.hpp>
+#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/transition_table.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC void add_size_problems(problem_list& problems, const device_attributes& device,
+                                   const shared_receive_queue_options& options) {
+  if (options.max_wr == 0) problems.add("max_wr is 0: there would be no room for a receive");
+  add_exceeded(
+      problems, device,
+      {limit<&device_attributes::max_shared_receive_queue_requests>("max_wr", options.max_wr),
+       limit<&device_attributes::max_shared_receive_queue_sge>("max_sge", options.max_sge)});
+}
+
+ADVERB_FUNC void explain_creation(problem_list& problems, context_ref context,
+                                  const shared_receive_queue_options& options) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  if (device.max_shared_receive_queues() == 0)
+    problems.add([&](text_writer& writer) {
+      put_device(writer, context.native_handle()).put(" has no shared receive queues");
+    });
+  else
+    add_size_problems(problems, device, options);
+}
+
+ADVERB_FUNC void add_resize_problems(problem_list& problems, context_ref context,
+                                     std::uint32_t max_wr, const ibv_srq_attr* now) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  if (unknown) return;
+  if (!device.capabilities().contains(device_capability::resize_shared_receive_queue))
+    problems.add([&](text_writer& writer) {
+      put_device(writer, context.native_handle()).put(" cannot resize shared receive queues");
+    });
+  add_size_problems(problems, device, {.max_wr = max_wr, .max_sge = 0});
+  if (now != nullptr && max_wr < now->srq_limit)
+    problems.add([&](text_writer& writer) {
+      writer.put("max_wr is ").decimal(max_wr).put(", below the limit of ");
+      writer.decimal(now->srq_limit);
+    });
+}
+
+ADVERB_FUNC void explain_modification(failure_description& description, ibv_srq* queue,
+                                      const ibv_srq_attr& asked, int mask) {
+  description.explain([&](text_writer& writer) {
+    problem_list problems{writer};
+    ibv_srq_attr attributes{};
+    const ibv_srq_attr* const now = ibv_query_srq(queue, &attributes) == 0 ? &attributes : nullptr;
+    if ((mask & IBV_SRQ_MAX_WR) != 0)
+      add_resize_problems(problems, queue->context, asked.max_wr, now);
+    if ((mask & IBV_SRQ_LIMIT) != 0 && now != nullptr && asked.srq_limit > now->max_wr)
+      problems.add([&](text_writer& out) {
+        out.put("the limit is ").decimal(asked.srq_limit).put(", the queue holds ");
+        out.decimal(now->max_wr);
+      });
+  });
+}
+
+ADVERB_FUNC void put_usable_gids(text_writer& writer, context_ref context, port_number port) {
+  std::error_code unknown;
+  std::string_view separator = "usable: ";
+  bool none = true;
+  for (const gid_entry& entry : context.gid_table(unknown)) {
+    if (entry.port() != port || gid_preference(entry) == 0) continue;
+    writer.put(separator).put(entry);
+    separator = ", ";
+    none = false;
+  }
+  if (none) writer.put("port ").put(port).put(" has none: give its network interface an address");
+}
+
+ADVERB_FUNC void put_empty_gid(text_writer& writer, context_ref context, port_number port,
+                               gid_index index) {
+  writer.put("sgid index ").put(index).put(" is empty; ");
+  put_usable_gids(writer, context, port);
+}
+
+ADVERB_FUNC bool explain_port(problem_list& problems, context_ref context, port_number port,
+                              port_attributes& attributes) {
+  failure why;
+  attributes = context.query_port(port, why);
+  if (why) {
+    problems.add(why.explanation());
+    return false;
+  }
+  if (attributes.state() != port_state::active)
+    problems.add([&](text_writer& writer) {
+      writer.put("port ").put(port).put(" is ").put(attributes.state());
+    });
+  return true;
+}
+
+ADVERB_FUNC bool is_about_routing(const std::error_code& code) noexcept {
+  return code == std::errc::network_unreachable || code == std::errc::host_unreachable ||
+         code == std::errc::timed_out || code == std::errc::invalid_argument;
+}
+
+ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& code,
+                               context_ref context, port_number port,
+                               const ibv_global_route& route) {
+  std::error_code unknown;
+  const gid_index source{route.sgid_index};
+  const gid destination{route.dgid};
+  const std::optional<gid_entry> entry = context.gid_entry(port, source, unknown);
+  if (!entry || entry->gid().is_empty()) {
+    problems.add([&](text_writer& writer) { put_empty_gid(writer, context, port, source); });
+  } else if (destination.is_empty()) {
+    problems.add("the destination GID is empty");
+  } else if (entry->type() != gid_type::infiniband &&
+             entry->gid().is_ipv4_mapped() != destination.is_ipv4_mapped()) {
+    problems.add([&](text_writer& writer) {
+      writer.put("sgid index ").put(source).put(" is ").put(entry->gid());
+      writer.put(", of another address family than the peer's ").put(destination).put("; ");
+      put_usable_gids(writer, context, port);
+    });
+  } else if (problems.empty() && is_about_routing(code)) {
+    problems.add([&](text_writer& writer) {
+      writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
+      writer.put(source).put(") to ").put(destination);
+      writer.put(": check the route, the peer's address, and that its interface is up");
+    });
+  }
+}
+
+ADVERB_FUNC void explain_address(problem_list& problems, const std::error_code& code,
+                                 context_ref context, const port_attributes& port,
+                                 const ibv_ah_attr& address) {
+  if (address.is_global != 0)
+    explain_route(problems, code, context, port_number{address.port_num}, address.grh);
+  else if (port.needs_global_route())
+    problems.add(port.is_ethernet()
+                     ? "the address has no global route (GRH), which Ethernet links need"
+                     : "the address has no global route (GRH), which this port needs");
+}
+
+ADVERB_FUNC void explain_attributes(problem_list& problems, transport service, qp_state from,
+                                    qp_state to, qp_attributes mask) {
+  const transition_attributes table = attributes_of(service, from, to);
+  const qp_attributes missing = table.required - mask;
+  const qp_attributes forbidden =
+      mask - table.required - table.optional - qp_attributes{qp_attribute::state};
+  if (!missing.empty())
+    problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
+  if (!forbidden.empty())
+    problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
+}
+
+ADVERB_FUNC void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
+  const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
+    if (count <= max_retries) return;
+    problems.add([&](text_writer& writer) {
+      writer.put(name).put(" is ").decimal(count).put(", the most is ").decimal(max_retries);
+    });
+  };
+  add_if_over("retry_count", values.retry_cnt);
+  add_if_over("rnr_retry_count", values.rnr_retry);
+}
+
+ADVERB_FUNC void explain_values(problem_list& problems, context_ref context,
+                                const port_attributes& port, const ibv_qp_attr& values,
+                                qp_attributes mask) {
+  std::error_code unknown;
+  const device_attributes device = context.query_device(unknown);
+  const auto given = [&](qp_attribute attribute, std::uint8_t value) -> std::uint64_t {
+    return mask.contains(attribute) ? value : 0;
+  };
+  if (!unknown)
+    add_exceeded(problems, device,
+                 {limit<&device_attributes::max_destination_read_atomic>(
+                      "max_destination_read_atomic",
+                      given(qp_attribute::max_destination_read_atomic, values.max_dest_rd_atomic)),
+                  limit<&device_attributes::max_initiator_read_atomic>(
+                      "max_initiator_read_atomic",
+                      given(qp_attribute::max_initiator_read_atomic, values.max_rd_atomic))});
+  if (mask.contains(qp_attribute::pkey_index) && values.pkey_index >= port.pkey_table_length())
+    problems.add([&](text_writer& writer) {
+      writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");
+      writer.decimal(port.pkey_table_length());
+    });
+  const mtu path_mtu = static_cast<mtu>(values.path_mtu);
+  if (mask.contains(qp_attribute::path_mtu) && path_mtu > port.active_mtu())
+    problems.add([&](text_writer& writer) {
+      writer.put("path MTU is ").put(path_mtu).put(", the active MTU of the port ");
+      writer.put(port.active_mtu());
+    });
+}
+
+ADVERB_FUNC port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
+                                        port_number announced) noexcept {
+  constexpr qp_attributes limited =
+      qp_attribute::pkey_index | qp_attribute::address | qp_attribute::path_mtu |
+      qp_attribute::max_destination_read_atomic | qp_attribute::max_initiator_read_atomic;
+  if (announced != port_number{} || mask.contains(qp_attribute::port) || !mask.intersects(limited))
+    return announced;
+  ibv_qp_attr now{};
+  ibv_qp_init_attr initial{};
+  const int result = ibv_query_qp(queue_pair, &now, IBV_QP_PORT, &initial);
+  return result == 0 ? port_number{now.port_num} : announced;
+}
+
+ADVERB_FUNC void explain_transition(failure_description& description, const ibv_qp* queue_pair,
+                                    transport service, qp_state from, qp_state to,
+                                    const ibv_qp_attr& values, qp_attributes mask,
+                                    port_number port) {
+  const context_ref context{queue_pair->context};
+  const static_string<32> states{[&](text_writer& writer) { writer.put(from).put("->").put(to); }};
+  description.detail(states)
+      .object([&](text_writer& writer) {
+        put_device(writer, queue_pair->context);
+        if (port != port_number{}) writer.put(":").put(port);
+        writer.put(" qp ").put(static_cast<qp_number>(queue_pair->qp_num));
+      })
+      .explain([&](text_writer& writer) {
+        problem_list problems{writer};
+        explain_attributes(problems, service, from, to, mask);
+        explain_retries(problems, values);
+        if (from == qp_state::reset && to == qp_state::error)
+          problems.add("Linux puts no pair into ERR from RESET, where nothing is posted");
+        if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
+        port_attributes attributes;
+        if (!explain_port(problems, context, port, attributes)) return;
+        explain_values(problems, context, attributes, values, mask);
+        if (mask.contains(qp_attribute::address))
+          explain_address(problems, description.code(), context, attributes, values.ah_attr);
+      });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
