@@ -79,7 +79,7 @@ TEST_CASE("UC sends before RTS and receives before INIT are refused",
   check_states<transport::uc>();
 }
 
-TEST_CASE("A full receive queue refuses the next, and is at least as long as it says",
+TEST_CASE("A full receive queue refuses the next request and holds at least max_recv_wr",
           "[ibv_post_recv]") {
   const bench bench;
   const auto pair = bench.waiting<transport::rc>({.max_recv_wr = 10});
@@ -88,7 +88,7 @@ TEST_CASE("A full receive queue refuses the next, and is at least as long as it 
   CHECK(fill(pair, receive(), room) >= room);
 }
 
-TEST_CASE("A full send queue refuses the next, and is at least as long as it says",
+TEST_CASE("A full send queue refuses the next request and holds at least max_send_wr",
           "[ibv_post_send]") {
   const bench bench;
   const auto pair = lonely(bench, {.max_send_wr = 10});
@@ -135,7 +135,7 @@ TEST_CASE("A pair that fails flushes what is posted, with its ids and in its ord
   }
 }
 
-TEST_CASE("What is sent in ERR is flushed", "[ibv_post_send][ibv_poll_cq]") {
+TEST_CASE("Sends posted in ERR are flushed", "[ibv_post_send][ibv_poll_cq]") {
   const bench bench;
   auto pair = lonely(bench, {.max_send_wr = 4});
   const auto failed = pair.error();
@@ -146,7 +146,7 @@ TEST_CASE("What is sent in ERR is flushed", "[ibv_post_send][ibv_poll_cq]") {
   CHECK(last.status() == completion_status::flushed);
 }
 
-TEST_CASE("What is received in ERR is flushed", "[ibv_post_recv]") {
+TEST_CASE("Receives posted in ERR are flushed", "[ibv_post_recv]") {
   const bench bench;
   auto pair = bench.waiting<transport::rc>({.max_recv_wr = 4});
   const auto failed = pair.error();

@@ -78,7 +78,7 @@ TEST_CASE("Without an event a device that does not wait has nothing") {
   CHECK(!device.next_async_event());
 }
 
-TEST_CASE("A port that goes down and comes up is told",
+TEST_CASE("A port that goes down and comes up raises events",
           "[ibv_get_async_event][ibv_ack_async_event][optional]") {
   const context device = open_device();
   if (!set_link("down")) return tell_skip("port events", "no link that may be taken down");
@@ -93,7 +93,7 @@ TEST_CASE("A port that goes down and comes up is told",
   CHECK(event.port() == first_port);
 }
 
-TEST_CASE("A completion queue that overflows is told, with the queue that it was",
+TEST_CASE("An overflow event names the completion queue",
           "[ibv_get_async_event][ibv_ack_async_event]") {
   overrun test;
   test.overflow();
@@ -126,7 +126,7 @@ TEST_CASE("An object is not destroyed before its event is acknowledged",
   CHECK(!test.queue);
 }
 
-TEST_CASE("A send queue that was drained is told of, when it was asked for",
+TEST_CASE("A drained send queue raises an event on request",
           "[ibv_get_async_event][ibv_ack_async_event]") {
   const loopback<transport::rc> link;
   ibv_qp_attr draining{};
@@ -140,7 +140,7 @@ TEST_CASE("A send queue that was drained is told of, when it was asked for",
   CHECK(event.severity() == async_event_severity::notice);
 }
 
-TEST_CASE("Soft-RoCE tells of no error of a queue pair") {
+TEST_CASE("Soft-RoCE raises no event for a queue pair error") {
   loopback<transport::rc> link{{.far_grants = access_right::local_write}};
   if (!is_soft_roce(link.context)) return;
   link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 8)).signaled())
@@ -213,7 +213,7 @@ struct shared_receiver {
 
 }  // namespace
 
-TEST_CASE("A shared receive queue that falls below its limit is told of",
+TEST_CASE("A shared receive queue below its limit raises an event",
           "[ibv_get_async_event][ibv_ack_async_event]") {
   shared_receiver test;
   for (int count = 0; count < 4; ++count) test.receives.post(test.link.far_end.region.slice(0, 64));
@@ -226,7 +226,7 @@ TEST_CASE("A shared receive queue that falls below its limit is told of",
   CHECK(event.srq().native_handle() == test.receives.get());
 }
 
-TEST_CASE("Soft-RoCE tells neither of a first message nor of the last receive") {
+TEST_CASE("Soft-RoCE raises no event for the first message or the last receive") {
   shared_receiver test;
   if (!is_soft_roce(test.link.context)) return;
   test.receives.post(test.link.far_end.region.slice(0, 64));

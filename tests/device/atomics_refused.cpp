@@ -113,7 +113,7 @@ TEST_CASE("The result of an atomic with a wrong lkey is a local error, after the
   CHECK(link.near_pair.query().state() == qp_state::error);
 }
 
-TEST_CASE("An unaligned number cannot be named without saying so") {
+TEST_CASE("A remote buffer fails to convert to an unaligned number") {
   const atomic_link link;
   const auto bytes = link.there_region.remote<std::byte, atomic_right>();
   const failure why = reported([&](auto&&... policy) {

@@ -39,7 +39,7 @@ TEST_CASE("A completion queue holds at least what was asked for, and is empty at
   CHECK(queue.poll(found).empty());
 }
 
-TEST_CASE("A completion queue of an impossible size or vector is refused, and says why") {
+TEST_CASE("An impossible size or vector of a completion queue fails with an explanation") {
   const context device = open_device();
   const auto said = [&](std::size_t capacity, const completion_queue_options& options) {
     return std::string{reported([&](auto&&... policy) {
@@ -78,7 +78,7 @@ TEST_CASE("wait returns completions that are there, and those that come",
   CHECK(second[0].id() == 2);
 }
 
-TEST_CASE("wait needs a channel, and says so") {
+TEST_CASE("wait fails and explains that the queue lacks a channel") {
   const context device = open_device();
   const completion_queue queue{device, 4};
   std::array<completion, 1> found;
@@ -249,7 +249,7 @@ TEST_CASE("An event that nobody took does not keep its queue or channel",
   link.near_channel.close();
 }
 
-TEST_CASE("A queue without a channel is armed in vain", "[ibv_req_notify_cq]") {
+TEST_CASE("Arming a queue without a channel has no effect", "[ibv_req_notify_cq]") {
   loopback<transport::rc> link;
   CHECK(!link.far_end.queue.channel());
   link.far_end.queue.request_notification();

@@ -25,7 +25,7 @@ struct datagram_link : queue_link<transport::ud, Queue> {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("RC: a message arrives, and both sides are told of it",
+TEMPLATE_TEST_CASE("RC: a message completes on both sides",
                    "[ibv_create_cq_ex][ibv_start_poll][ibv_end_poll][ibv_wc_read_opcode]"
                    "[ibv_wc_read_byte_len][ibv_wc_read_qp_num][ibv_wc_read_wc_flags]"
                    "[ibv_cq_ex_to_cq][ibv_poll_cq]",
@@ -87,8 +87,8 @@ TEMPLATE_TEST_CASE("RC: immediate data comes with messages and writes",
   });
 }
 
-TEMPLATE_TEST_CASE("RC: one-sided operations tell what they were", "[ibv_wc_read_opcode]",
-                   completion_queue, extended) {
+TEMPLATE_TEST_CASE("RC: the completion reports the opcode of a one-sided operation",
+                   "[ibv_wc_read_opcode]", completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   constexpr access_rights rights =
       access_right::remote_write | access_right::remote_read | access_right::remote_atomic;
@@ -112,7 +112,7 @@ TEMPLATE_TEST_CASE("RC: one-sided operations tell what they were", "[ibv_wc_read
   posted_as(fetch_and_add(word, 1, result), completion_opcode::fetch_and_add);
 }
 
-TEMPLATE_TEST_CASE("UD: a datagram says who sent it",
+TEMPLATE_TEST_CASE("UD: the completion of a datagram names its sender",
                    "[ibv_wc_read_src_qp][ibv_wc_read_wc_flags][ibv_wc_read_byte_len]",
                    completion_queue, extended) {
   datagram_link<TestType> link;
@@ -152,7 +152,7 @@ TEMPLATE_TEST_CASE("UD: on Ethernet, paths have no LIDs",
   });
 }
 
-TEMPLATE_TEST_CASE("A request that fails says why, and those after it are flushed",
+TEMPLATE_TEST_CASE("A queue pair in ERR flushes its receives with their status",
                    "[ibv_wc_read_vendor_err][ibv_wc_read_qp_num]", completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   link.near_pair.post(receive().id(1), receive().id(2)).check();

@@ -6,7 +6,7 @@
 
 using namespace adverb;
 
-TEST_CASE("Every status that libibverbs knows has a name here", "[ibv_wc_status_str]") {
+TEST_CASE("Every completion status of libibverbs has a name", "[ibv_wc_status_str]") {
   const auto theirs = [](unsigned number) {
     return std::string{ibv_wc_status_str(static_cast<ibv_wc_status>(number))};
   };

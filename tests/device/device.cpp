@@ -115,7 +115,7 @@ TEST_CASE("The first partition key is there, and one beyond the table is not", "
   CHECK(why.verb() == "ibv_query_pkey");
 }
 
-TEST_CASE("A device is told apart without being opened",
+TEST_CASE("A device list identifies a device without opening it",
           "[ibv_get_device_index][ibv_get_device_guid]") {
   const device_list devices;
   const device_ref first = devices[0];
@@ -181,7 +181,8 @@ TEST_CASE("The clock of a device runs, or is not there", "[ibv_query_rt_values_e
   CHECK(elapsed < std::chrono::seconds{10});
 }
 
-TEST_CASE("A device is imported, or says that it cannot be", "[ibv_import_device][optional]") {
+TEST_CASE("A context imports a device or explains that it cannot",
+          "[ibv_import_device][optional]") {
   const context device = open_device();
   failure why;
   const context imported = context::import(device.command_file_descriptor(), why);
@@ -196,7 +197,7 @@ TEST_CASE("A device is imported, or says that it cannot be", "[ibv_import_device
   CHECK(imported.query_device().node_guid() == device.query_device().node_guid());
 }
 
-TEST_CASE("The speed of a port is told, or that this rdma-core cannot ask for it",
+TEST_CASE("port_megabits returns the speed or fails with EOPNOTSUPP",
           "[ibv_query_port_speed][optional]") {
   const context device = open_device();
   failure why;

@@ -151,7 +151,7 @@ TEST_CASE("A buffer with a key that does not exist is a local error") {
                                     : completion_status::local_protection_error));
 }
 
-TEST_CASE("What is posted in ERR is flushed") {
+TEST_CASE("A queue pair in ERR flushes a posted request") {
   rc_loopback link;
   const auto failed = link.near_pair.error();
   failed.post(send().id(7).signaled()).check();

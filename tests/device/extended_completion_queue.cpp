@@ -40,7 +40,7 @@ TEST_CASE("An extended queue holds at least what was asked for, and is empty at 
   for ([[maybe_unused]] const auto& each : queue.poll(1)) FAIL("there is nothing to poll");
 }
 
-TEST_CASE("An extended queue of an impossible size or vector is refused, and says why") {
+TEST_CASE("An impossible size or vector of an extended queue fails with an explanation") {
   const context device = open_device();
   const auto said = [&](std::size_t capacity, const completion_queue_options& options) {
     return std::string{reported([&](auto&&... policy) {
@@ -59,10 +59,10 @@ TEST_CASE("An extended queue of an impossible size or vector is refused, and say
                                              std::to_string(vectors) + " (they count from 0)");
 }
 
-TEST_CASE("Fields that the device cannot tell are refused, and named", "[optional]") {
+TEST_CASE("An extended queue fails and names the fields that the device lacks", "[optional]") {
   const context device = open_device();
   if (!is_soft_roce(device)) {
-    tell_skip("Fields that the device cannot tell are refused, and named",
+    tell_skip("An extended queue fails and names the fields that the device lacks",
               "what other devices lack is not known here");
     return;
   }
@@ -89,10 +89,10 @@ TEST_CASE("Fields that the device cannot tell are refused, and named", "[optiona
         head + "the device has no tag matching" + instead);
 }
 
-TEST_CASE("A device without completion moderation says so", "[optional]") {
+TEST_CASE("moderate explains that the device lacks completion moderation", "[optional]") {
   const context device = open_device();
   if (device.query_device().native().cq_mod_caps.max_cq_count != 0) {
-    tell_skip("A device without completion moderation says so", "this one has it");
+    tell_skip("moderate explains that the device lacks completion moderation", "this one has it");
     return;
   }
   const completion_queue queue{device, 16};
@@ -170,10 +170,11 @@ TEST_CASE("A loop without a limit takes all, and the queue goes on working",
   }
 }
 
-TEST_CASE("What librxe before rdma-core 55 does to a loop without a limit", "[optional]") {
+TEST_CASE("librxe before rdma-core 55 returns a bogus completion after an unlimited loop",
+          "[optional]") {
   const extended_link link;
   if (!loses_its_place(link.context)) {
-    tell_skip("What librxe before rdma-core 55 does to a loop without a limit",
+    tell_skip("librxe before rdma-core 55 returns a bogus completion after an unlimited loop",
               "this is another provider, or a later one");
     return;
   }

@@ -22,10 +22,10 @@ loopback_options<Transport> extended_options() {
 
 }  // namespace
 
-TEST_CASE("What librxe before rdma-core 64 does to lists in the extended calls", "[optional]") {
+TEST_CASE("librxe before rdma-core 64 miscounts the lists of the extended calls", "[optional]") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   if (!loses_lists(pair.context)) {
-    tell_skip("What librxe before rdma-core 64 does to lists in the extended calls",
+    tell_skip("librxe before rdma-core 64 miscounts the lists of the extended calls",
               "this is another provider, or a later one");
     return;
   }
@@ -65,8 +65,7 @@ TEST_CASE("A batch is sent in its order, and an aborted one not at all", "[ibv_w
   }
 }
 
-TEST_CASE("However a batch is dropped, nothing of it is sent, and the next one is whole",
-          "[ibv_wr_abort]") {
+TEST_CASE("A dropped batch sends nothing and leaves the next one whole", "[ibv_wr_abort]") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   const auto sender = pair.near_pair.extended();
   const auto of_length = [&](std::size_t length) {

@@ -11,7 +11,7 @@
 
 using namespace adverb;
 
-TEST_CASE("A process says whether it can fork, and can be made one that can",
+TEST_CASE("A process reports its fork support and can enable it",
           "[ibv_fork_init][ibv_is_fork_initialized]") {
   // Told by the kernel, or off until it is asked for.
   const fork_support_status before = fork_support();

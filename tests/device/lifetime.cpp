@@ -27,7 +27,7 @@ TEST_CASE("A domain with a live region is not deallocated, and the region is nam
   CHECK(!domain);
 }
 
-TEST_CASE("The kernel refuses in its own name what the checker does not know of") {
+TEST_CASE("The kernel refuses to close a domain with an untracked region") {
   const context device = open_device();
   protection_domain domain{device};
   std::vector<std::byte> bytes(4096);
@@ -64,7 +64,7 @@ TEST_CASE("Queues, channels and domains outlive the pairs on them") {
   next_success(link.near_end.queue);
 }
 
-TEST_CASE("A context that ends before its children is told, and left open for them",
+TEST_CASE("A context destroyed before its children reports a failure and stays open",
           "[ibv_close_device]") {
   const told_failures told;
   protection_domain domain;

@@ -78,7 +78,7 @@ TEST_CASE("Memory is registered with every set of rights that makes sense",
   }
 }
 
-TEST_CASE("A right of peers to write is refused without local_write, and says so") {
+TEST_CASE("A remote write right without local_write fails with an explanation") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -94,7 +94,7 @@ TEST_CASE("A right of peers to write is refused without local_write, and says so
   CHECK(said(remote_atomic | remote_write) == "remote_write|remote_atomic needs local_write too");
 }
 
-TEST_CASE("Memory that is not mapped is refused, and says so") {
+TEST_CASE("A registration of unmapped memory fails with EFAULT") {
   const context device = open_device();
   const protection_domain domain{device};
   void* const mapped =

@@ -32,7 +32,7 @@ TEST_CASE("Through a window of type 2 the peer writes and reads",
   CHECK(link.near_end.holds(4096, 64, 5));
 }
 
-TEST_CASE("What lies before and behind a window is out of reach", "[optional]") {
+TEST_CASE("A window refuses access to the bytes before and behind it", "[optional]") {
   for (const std::uint64_t first : {999U, 1001U}) {
     window_link link;
     if (is_soft_roce(link.context))
@@ -47,7 +47,7 @@ TEST_CASE("What lies before and behind a window is out of reach", "[optional]") 
   }
 }
 
-TEST_CASE("What lies outside the region of a window is out of reach") {
+TEST_CASE("A window refuses access beyond its region") {
   window_link link;
   const std::size_t size = link.region.size();
   const window granting{link.domain};
@@ -193,7 +193,7 @@ TEST_CASE("A window that was deallocated is closed, and its region can be deregi
   CHECK(link.far_end.bytes[0] == std::byte{0});
 }
 
-TEST_CASE("A region is not deregistered under a window, and says so") {
+TEST_CASE("A region with a bound window fails to deregister with an explanation") {
   window_link link;
   const window granting{link.domain};
   const auto grant = granting.prepare(link.region, 0, 64);

@@ -82,7 +82,7 @@ TEST_CASE("Detaching what is not attached is refused") {
   attachment.release();
 }
 
-TEST_CASE("A group that is none is refused, and the failure says so") {
+TEST_CASE("Attaching to a GID that is no group fails with EINVAL") {
   ud_link link;
   failure why;
   const multicast_attachment attachment{link.far_pair, link.far_endpoint.gid, lid{}, why};
@@ -131,7 +131,7 @@ TEST_CASE("A message to a group comes to every pair that is attached",
   CHECK(link.near_end.queue.poll(nothing).empty());
 }
 
-TEST_CASE("The header of a datagram says where it came from") {
+TEST_CASE("The header of a datagram holds its source and destination") {
   ud_link link;
   link.near_end.fill(0, 64, 3);
   link.far_pair.post(receive(link.far_end.region.slice(0, 200))).check();

@@ -4,7 +4,7 @@
 
 using namespace adverb;
 
-TEST_CASE("A write puts bytes where the peer's buffer says, and the peer is not told") {
+TEST_CASE("A write fills the remote buffer without a completion at the peer") {
   loopback<transport::rc> link;
   link.near_end.fill(0, 5000, 9);
   const auto remote = link.far_end.remote().slice(100, 5000);
@@ -34,7 +34,7 @@ TEST_CASE("A write over UC arrives too") {
   CHECK(link.far_end.holds(100, 500, 9));
 }
 
-TEST_CASE("A write with immediate takes a receive, and tells how much was written") {
+TEST_CASE("A write with immediate consumes a receive and reports its length") {
   loopback<transport::rc> link;
   link.near_end.fill(0, 300, 4);
   link.far_pair.post(receive().id(6)).check();

@@ -86,7 +86,7 @@ TEST_CASE("Prepared atomics change counters in turn, with other values each time
   CHECK(counters == expected);
 }
 
-TEST_CASE("A prepared batch of a write and the send that tells of it, five hundred times",
+TEST_CASE("A prepared batch repeats a write and its announcing send five hundred times",
           "[ibv_post_send][ibv_post_recv]") {
   loopback<transport::rc> link;
   const auto remote = link.far_end.remote();

@@ -48,10 +48,11 @@ TEST_CASE("The queue key of a ready datagram pair is changed") {
   CHECK(next_success(pair.far_end.queue).success().receive().length() == 48);
 }
 
-TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
+TEST_CASE("Soft-RoCE explains the queue pair features that it lacks", "[optional]") {
   loopback<transport::rc> pair;
   if (!is_soft_roce(pair.context)) {
-    tell_skip("What Soft-RoCE lacks of queue pairs is said", "the device is not Soft-RoCE");
+    tell_skip("Soft-RoCE explains the queue pair features that it lacks",
+              "the device is not Soft-RoCE");
     return;
   }
   failure why;
@@ -72,7 +73,7 @@ TEST_CASE("What Soft-RoCE lacks of queue pairs is said", "[optional]") {
   CHECK(why.verb() == "ibv_create_qp");
 }
 
-TEST_CASE("Whether data arrives in order is answered", "[ibv_query_qp_data_in_order]") {
+TEST_CASE("A queue pair reports whether data arrives in order", "[ibv_query_qp_data_in_order]") {
   loopback<transport::rc> pair;
   // Soft-RoCE guarantees nothing.
   if (is_soft_roce(pair.context))

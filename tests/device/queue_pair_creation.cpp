@@ -131,7 +131,7 @@ TEST_CASE("Two pairs have different numbers") {
   CHECK(first.number() != second.number());
 }
 
-TEST_CASE("A UD pair says in each state what it was given", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("A UD pair reports its attributes in each state", "[ibv_modify_qp][ibv_query_qp]") {
   const creation_bench bench;
   auto fresh = bench.create<transport::ud>({});
   auto waiting = fresh.init().port(first_port).queue_key(queue_key{0x1234}).apply();
@@ -157,7 +157,7 @@ TEST_CASE("A UD pair says in each state what it was given", "[ibv_modify_qp][ibv
   CHECK(failed.reset().query().state() == qp_state::reset);
 }
 
-TEST_CASE("A UC pair says in each state what it was given", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("A UC pair reports its attributes in each state", "[ibv_modify_qp][ibv_query_qp]") {
   const creation_bench bench;
   auto fresh = bench.create<transport::uc>({});
   auto waiting =

@@ -95,7 +95,8 @@ TEST_CASE("A shared receive queue is kept filled, whichever pair the messages ar
   CHECK(link.far_end.queue.poll(more).empty());
 }
 
-TEST_CASE("More blocks than a queue holds are no loss", "[ibv_post_srq_recv][optional]") {
+TEST_CASE("A refill keeps the blocks for which the queue has no room",
+          "[ibv_post_srq_recv][optional]") {
   shared_loopback<transport::rc> link{1, {.max_wr = 8, .max_sge = 1}};
   const blocks_of memory{link.domain};
   if (link.shared.query().max_wr() >= block_count) {

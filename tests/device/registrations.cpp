@@ -90,7 +90,7 @@ TEST_CASE("Soft-RoCE does not look at the zero-based flag alone", "[optional]") 
   next_success(link.near_end.queue);
 }
 
-TEST_CASE("A device address that lies otherwise in its page is refused, and says so") {
+TEST_CASE("A device address with another page offset fails with an explanation") {
   const context device = open_device();
   const protection_domain domain{device};
   const auto memory = std::make_unique<pages>();
@@ -137,7 +137,7 @@ TEST_CASE("Every illegal combination of access rights is refused, and every lega
   }
 }
 
-TEST_CASE("On-demand memory is used, or the device has none and says so", "[optional]") {
+TEST_CASE("On-demand memory carries messages or the device explains the lack", "[optional]") {
   loopback<transport::rc> link;
   const auto memory = std::make_unique<pages>();
   failure why;
@@ -152,7 +152,7 @@ TEST_CASE("On-demand memory is used, or the device has none and says so", "[opti
   tell_skip("on-demand memory", why.explanation());
 }
 
-TEST_CASE("The whole address space is registered, or the device cannot and says so", "[optional]") {
+TEST_CASE("The whole address space registers or the device lacks on-demand paging", "[optional]") {
   loopback<transport::rc> link;
   const auto memory = std::make_unique<pages>();
   failure why;
@@ -166,7 +166,7 @@ TEST_CASE("The whole address space is registered, or the device cannot and says 
   tell_skip("the whole address space", why.explanation());
 }
 
-TEST_CASE("Huge pages without on-demand paging are refused, and say so") {
+TEST_CASE("Huge pages without on-demand paging fail with an explanation") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -177,7 +177,7 @@ TEST_CASE("Huge pages without on-demand paging are refused, and say so") {
   if (!region) CHECK(why.explanation() == "huge_pages goes with on_demand only");
 }
 
-TEST_CASE("Rights to flush are given, or the device knows no flush and says so", "[optional]") {
+TEST_CASE("A region grants flush rights or the device lacks flushes", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -209,7 +209,7 @@ TEST_CASE("A null region swallows and gives zeros, or the device has none",
   tell_skip("null memory regions", why.explanation());
 }
 
-TEST_CASE("Memory of a dma-buf is registered, or the device cannot and says so", "[optional]") {
+TEST_CASE("of_dmabuf without a file fails with EBADF or EOPNOTSUPP", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};
   failure why;
@@ -269,7 +269,7 @@ TEST_CASE("A region is registered anew, or the device cannot and leaves it as it
   tell_skip("re-registration", why.explanation());
 }
 
-TEST_CASE("Advice is taken, or the device takes none and says so", "[optional]") {
+TEST_CASE("prefetch advises the device or fails with EOPNOTSUPP", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -306,7 +306,7 @@ TEST_CASE("Thread and parent domains are made, or the device has none",
   CHECK(memory_region{parent, bytes});
 }
 
-TEST_CASE("What another process made is imported, or the device cannot and says so",
+TEST_CASE("The device imports the objects of another process or fails with EOPNOTSUPP",
           "[optional][ibv_import_pd][ibv_unimport_pd][ibv_import_mr][ibv_unimport_mr]") {
   const context device = open_device();
   const protection_domain domain{device};

@@ -201,7 +201,7 @@ TEST_CASE("Prepared lists go through a window again and again, whole and in part
   }
 }
 
-TEST_CASE("A window knows that its connection is broken, and goes on after a reset") {
+TEST_CASE("A window detects a broken connection and restarts after a reset") {
   loopback<transport::rc> link;
   send_window window{link.near_pair, {.size = 8, .signal_every = 4}};
   const auto good = write(link.far_end.remote());

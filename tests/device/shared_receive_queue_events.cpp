@@ -54,7 +54,7 @@ TEST_CASE("A queue that falls below its limit gives one event, until it is set a
   CHECK(again->type() == async_event_type::shared_receive_queue_limit_reached);
 }
 
-TEST_CASE("A pair that fails tells that it takes no more receives", "[optional]") {
+TEST_CASE("A failed queue pair raises the event of its last work request", "[optional]") {
   shared_loopback<transport::rc> link{1};
   link.shared.post(receive(link.far_end.region.slice(0, 8)).id(1)).check();
   const auto failed = link.far_pairs[0].error();

@@ -157,7 +157,7 @@ TEST_CASE("A message that finds the queue empty waits for a receive", "[ibv_post
   CHECK(link.far_end.holds(0, 8, 3));
 }
 
-TEST_CASE("A receive that is posted to a pair with a shared queue is refused, and told why") {
+TEST_CASE("A pair with a shared receive queue refuses a receive with an explanation") {
   shared_loopback<transport::rc> link{1};
   const post_result refused = link.far_pairs[0].post(receive(link.far_end.region.slice(0, 8)));
   REQUIRE(!refused);
@@ -172,7 +172,7 @@ TEST_CASE("A receive that is posted to a pair with a shared queue is refused, an
   next_success(link.far_end.queue);
 }
 
-TEST_CASE("A shared receive queue tells its size and limit on a device",
+TEST_CASE("A shared receive queue reports its size and limit on a device",
           "[ibv_query_srq][ibv_modify_srq]") {
   shared_loopback<transport::rc> link{0, {.max_wr = 10, .max_sge = 3}};
   const shared_receive_queue_attributes made = link.shared.query();
@@ -185,7 +185,7 @@ TEST_CASE("A shared receive queue tells its size and limit on a device",
   CHECK(link.shared.query().limit() == 0);
 }
 
-TEST_CASE("A limit above the size is refused, and told why") {
+TEST_CASE("A limit above the size fails with EINVAL and an explanation") {
   shared_loopback<transport::rc> link{0, {.max_wr = 8, .max_sge = 1}};
   const std::uint32_t size = link.shared.query().max_wr();
   const std::uint32_t beyond = 4 * size;
@@ -219,7 +219,7 @@ TEST_CASE("A shared receive queue is made larger with what is posted in it",
   }
 }
 
-TEST_CASE("A size beyond the device is refused, and told why") {
+TEST_CASE("A size beyond the device fails with EINVAL and an explanation") {
   const context opened = open_device();
   const protection_domain domain{opened};
   const std::uint32_t allowed = opened.query_device().max_shared_receive_queue_requests();

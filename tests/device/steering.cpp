@@ -35,13 +35,13 @@ struct steering_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(steering_bench, "A device without work queues says so", "[optional]") {
+TEST_CASE_METHOD(steering_bench, "A device without work queues reports the lack", "[optional]") {
   check_missing(device, "work queues", "ibv_create_wq", "work queues", [&](failure& why) {
     (void)work_queue<>::create(domain, {.completion_queue = queue}, why);
   });
 }
 
-TEST_CASE_METHOD(steering_bench, "A device without flow steering says so", "[optional]") {
+TEST_CASE_METHOD(steering_bench, "A device without flow steering reports the lack", "[optional]") {
   const auto pair = queue_pair<transport::ud>::create(domain, {.send_cq = queue, .recv_cq = queue});
   check_missing(device, "flow steering", "ibv_create_flow", "flow steering", [&](failure& why) {
     const flow none{pair, flow_rule{{.port = first_port}, match_ethernet{.ether_type = 0x0800}},
@@ -52,7 +52,8 @@ TEST_CASE_METHOD(steering_bench, "A device without flow steering says so", "[opt
                 [&](failure& why) { const flow none{pair, {.port = first_port}, list, why}; });
 }
 
-TEST_CASE_METHOD(steering_bench, "A device without ESP flow actions says so", "[optional]") {
+TEST_CASE_METHOD(steering_bench, "A device without ESP flow actions reports the lack",
+                 "[optional]") {
   check_missing(device, "flow actions", "ibv_create_flow_action_esp", "ESP flow actions",
                 [&](failure& why) {
                   const std::array<std::byte, 16> key{};
@@ -60,7 +61,7 @@ TEST_CASE_METHOD(steering_bench, "A device without ESP flow actions says so", "[
                 });
 }
 
-TEST_CASE_METHOD(steering_bench, "A device without counters says so", "[optional]") {
+TEST_CASE_METHOD(steering_bench, "A device without counters reports the lack", "[optional]") {
   check_missing(device, "counters", "ibv_create_counters", "counters",
                 [&](failure& why) { const counters none{device, why}; });
 }

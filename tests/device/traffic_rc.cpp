@@ -6,7 +6,7 @@ using namespace adverb;
 
 using rc_loopback = loopback<transport::rc>;
 
-TEST_CASE("A message arrives, and both sides are told what they gave as ids",
+TEST_CASE("A message completes on both sides with the ids of its requests",
           "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   rc_loopback link;
   link.near_end.fill(0, 1000, 3);
@@ -59,7 +59,7 @@ TEST_CASE("Immediate data arrives as it was given") {
   CHECK(second.length() == 0);
 }
 
-TEST_CASE("What is gathered from several buffers is scattered over others") {
+TEST_CASE("A send gathers several buffers and the receive scatters them") {
   rc_loopback link;
   link.near_end.fill(0, 10, 1);
   link.near_end.fill(100, 20, 2);
@@ -162,7 +162,7 @@ TEST_CASE("A list that is longer than the pair takes is refused") {
   CHECK(!link.far_pair.post(receive(std::span{receives})));
 }
 
-TEST_CASE("A full receive queue refuses what is too much, and says how much was taken") {
+TEST_CASE("A full receive queue refuses a receive and reports the accepted ones") {
   rc_loopback link;
   const std::uint32_t room = link.far_pair.query().max_recv_wr();
   std::uint32_t taken = 0;

@@ -16,7 +16,7 @@ struct ud_link : loopback<transport::ud> {
 
 }  // namespace
 
-TEST_CASE("A datagram arrives behind the GRH area, and says who sent it",
+TEST_CASE("A datagram arrives behind the GRH area and names its sender",
           "[ibv_create_ah][ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   ud_link link;
   link.near_end.fill(0, 500, 3);
@@ -101,7 +101,7 @@ TEST_CASE("Several datagrams go out with one post") {
     CHECK(next_success(link.far_end.queue).success().receive().immediate() == immediate{number});
 }
 
-TEST_CASE("An address handle without a global route is refused on RoCE, and says so") {
+TEST_CASE("An address handle without a global route fails on RoCE with an explanation") {
   ud_link link;
   address way = link.to_far;
   way.route.reset();

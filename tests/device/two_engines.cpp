@@ -258,7 +258,7 @@ TEMPLATE_TEST_CASE("Either engine: lists of elements and of inline data arrive w
     CHECK(std::memcmp(link.far_end.bytes.data() + offset, "head and body", 13) == 0);
 }
 
-TEMPLATE_TEST_CASE("Either engine: a request that fails says why, and those after it are flushed",
+TEMPLATE_TEST_CASE("Either engine: a failed request reports its status and flushes its successors",
                    "[ibv_post_send][ibv_wr_complete]", classic_both, extended_sending,
                    extended_queue, extended_both) {
   if (lacks<TestType>()) return;
@@ -290,7 +290,7 @@ TEMPLATE_TEST_CASE("Either engine: a request that fails says why, and those afte
   });
 }
 
-TEMPLATE_TEST_CASE("Either engine: datagrams say who sent them",
+TEMPLATE_TEST_CASE("Either engine: the completion of a datagram names its sender",
                    "[ibv_post_send][ibv_wr_set_ud_addr]", classic_both, extended_sending,
                    extended_queue, extended_both) {
   if (cm_test::on_iwarp()) {

@@ -20,7 +20,7 @@ bool is_there(const failure& why, std::string_view test, std::string_view explan
 
 }  // namespace
 
-TEST_CASE("A device has XRC domains, or says that it has none", "[optional]") {
+TEST_CASE("A device has XRC domains or explains that it lacks them", "[optional]") {
   const context opened = open_device();
   const std::string none = std::string{opened.device().name()} + " has no XRC domains";
   failure why;
@@ -65,7 +65,8 @@ TEST_CASE("A device has shared receive queues of XRC with numbers and targets",
   xrc.close();
 }
 
-TEST_CASE("A device has tag matching, or says that it has none", "[ibv_create_srq_ex][optional]") {
+TEST_CASE("A device has tag matching or explains that it lacks it",
+          "[ibv_create_srq_ex][optional]") {
   const context opened = open_device();
   const protection_domain domain{opened};
   const completion_queue queue{opened, 16};

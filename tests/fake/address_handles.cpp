@@ -51,7 +51,7 @@ TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
   CHECK(handle.context().native_handle() == bench.context.native_handle());
 }
 
-TEST_CASE("An address handle that cannot be made says why") {
+TEST_CASE("Creating an address handle fails with a reason") {
   test_bench bench;
   const failure why =
       reported([&] { bench.machine.fail<create_ah>(EINVAL); },

@@ -85,7 +85,7 @@ TEST_CASE("Without a header, the way back is local", "[ibv_init_ah_from_wc]") {
   CHECK(!way.route);
 }
 
-TEST_CASE("Who sent to a group is answered from the best own GID of the same family",
+TEST_CASE("The reply to a group message uses the best own GID of the same address family",
           "[ibv_init_ah_from_wc]") {
   test_bench bench;
   const header_bytes over_ipv4 = ipv4_header(peer, group);

@@ -182,7 +182,7 @@ TEST_CASE_METHOD(fixture, "an event of a port has its number, one of the device 
   CHECK(to_string(device) == "device fatal error on fake0");
 }
 
-TEST_CASE_METHOD(fixture, "an event of a type that this version does not know names nothing") {
+TEST_CASE_METHOD(fixture, "an event of an unknown type names no object") {
   const async_event event = next(of_port(static_cast<ibv_event_type>(25), 1));
   CHECK(named(event) == 0);
   CHECK(to_string(event) == "unknown (25) on fake0");

@@ -79,7 +79,7 @@ TEST_CASE_METHOD(fixture, "a queue needs no channel") {
   CHECK(machine.line() == "ibv_create_cq ctx0 cqe=16");
 }
 
-TEST_CASE_METHOD(fixture, "a queue that cannot be made says why") {
+TEST_CASE_METHOD(fixture, "creating a queue fails with a reason") {
   const auto refusal = [&](std::size_t capacity, adverb::completion_queue_options options) {
     const adverb::failure why = reported([&](auto&&... policy) {
       const adverb::completion_queue made{context, capacity, options, policy...};
@@ -152,7 +152,7 @@ TEST_CASE_METHOD(fixture, "a completion that arrives just before the arming is n
   CHECK(order() == "pap");
 }
 
-TEST_CASE_METHOD(fixture, "an event left over from an earlier round only makes it look again") {
+TEST_CASE_METHOD(fixture, "a wait polls again after an event left over from an earlier round") {
   machine.announce(queue.native_handle());
   int sleeps = 0;
   machine.before<called::get_cq_event>([&] {
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(fixture, "waiting on a queue whose channel serves another is an
         "arm_and_poll");
 }
 
-TEST_CASE_METHOD(fixture, "an empty queue and an empty channel say so") {
+TEST_CASE_METHOD(fixture, "operations on an empty queue or channel fail with a reason") {
   const adverb::completion_queue none;
   const std::string empty = "the completion queue is empty: moved from, closed, or never made";
   CHECK(reported([&](auto&&... policy) { (void)none.wait(batch, policy...); }).explanation() ==

@@ -39,7 +39,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "what only the extended verb can do makes a classic queue with it",
+TEST_CASE_METHOD(fixture, "options of the extended verb create a classic queue by ibv_create_cq_ex",
                  "[ibv_create_cq_ex]") {
   int user = 0;
   machine.name("user", user);
@@ -61,7 +61,8 @@ TEST_CASE_METHOD(fixture, "what only the extended verb can do makes a classic qu
     ibv_create_cq_ex ctx0 cqe=10 wc_flags=STANDARD flags=IGNORE_OVERRUN)"));
 }
 
-TEST_CASE_METHOD(fixture, "such a queue on a device without the extended verb says so") {
+TEST_CASE_METHOD(fixture,
+                 "extended options fail with a reason on a device without the extended verb") {
   machine.devices[0].extended_completion_queues = false;
   const adverb::failure why = reported([&](auto&&... policy) {
     const adverb::completion_queue made{context, 16, {.single_threaded = true}, policy...};
@@ -80,7 +81,7 @@ TEST_CASE_METHOD(fixture, "a queue is resized up and down", "[ibv_resize_cq]") {
   CHECK(queue.capacity() == 4);
 }
 
-TEST_CASE_METHOD(fixture, "a resize that is refused says why, and changes nothing",
+TEST_CASE_METHOD(fixture, "a refused resize fails with a reason and changes nothing",
                  "[ibv_resize_cq]") {
   const auto refusal = [&](std::size_t capacity) {
     const adverb::failure why =
@@ -99,7 +100,7 @@ TEST_CASE_METHOD(fixture, "a resize that is refused says why, and changes nothin
   CHECK(refusal(4) == "the queue may hold more than 4 completions: poll them first");
 }
 
-TEST_CASE_METHOD(fixture, "a resize that a device does not know, or that fails, is reported") {
+TEST_CASE_METHOD(fixture, "an unsupported or failed resize is reported") {
   const auto resize = [&](auto&&... policy) { queue.resize(100, policy...); };
   CHECK(std::string{reported([&] { machine.fail<called::resize_cq>(ENOSYS); }, resize).what()} ==
         "ibv_resize_cq on fake0 cq 1: ENOSYS (Function not implemented); "
@@ -128,7 +129,7 @@ TEST_CASE_METHOD(fixture, "moderation takes a number and any duration, rounded u
     ibv_modify_cq cq0 cq_count=1 cq_period=0)"));
 }
 
-TEST_CASE_METHOD(fixture, "moderation beyond the device says by how much", "[ibv_modify_cq]") {
+TEST_CASE_METHOD(fixture, "moderation beyond the device fails with its limits", "[ibv_modify_cq]") {
   machine.devices[0].extended.cq_mod_caps = {100, 50};
   const auto refusal = [&](std::uint32_t count, microseconds period) {
     return std::string{
@@ -150,7 +151,7 @@ TEST_CASE_METHOD(fixture, "moderation beyond the device says by how much", "[ibv
   CHECK(machine.count<called::modify_cq>() == before);
 }
 
-TEST_CASE_METHOD(fixture, "a device without moderation says so") {
+TEST_CASE_METHOD(fixture, "moderation fails with a reason on a device without it") {
   CHECK(std::string{reported([&](auto&&... policy) {
                       queue.moderate(1, microseconds{1}, policy...);
                     }).what()} ==

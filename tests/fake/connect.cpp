@@ -132,7 +132,7 @@ TEST_CASE("A connect that asks the device in vain leaves the pair in INIT") {
   CHECK(!why);
 }
 
-TEST_CASE("When even the return to INIT fails, the failure hook is told") {
+TEST_CASE("A failed return to INIT is reported to the failure hook") {
   test_bench bench;
   const told_failures told;
   auto waiting = bench.waiting<transport::rc>();

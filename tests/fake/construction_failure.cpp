@@ -171,9 +171,8 @@ TEMPLATE_TEST_CASE("a failure at any step leaks nothing", "", memory_and_complet
   });
 }
 
-TEMPLATE_TEST_CASE(
-    "going on with what could not be made calls no C function with it, and leaks nothing", "",
-    memory_and_completions, steering, xrc_and_tag_matching) {
+TEMPLATE_TEST_CASE("objects that could not be made reach no C function and leak nothing", "",
+                   memory_and_completions, steering, xrc_and_tag_matching) {
   check_each_step<TestType>([] {
     std::error_code code;
     const TestType all{code};

@@ -34,7 +34,7 @@ TEST_CASE_METHOD(counters_bench, "counters are made and destroyed on a device",
     ibv_destroy_counters counters0)"));
 }
 
-TEST_CASE_METHOD(counters_bench, "what is counted has an index, for all flows or for one",
+TEST_CASE_METHOD(counters_bench, "attach assigns an index to a counter for all flows or for one",
                  "[ibv_attach_counters_point_flow]") {
   machine.forget_calls();
   traffic.attach(counted::packets, 3);
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(counters_bench, "counters are read into a span, from the device
     ibv_read_counters counters0 ncounters=2 flags=PREFER_CACHED)"));
 }
 
-TEST_CASE_METHOD(counters_bench, "what counters cannot do is explained") {
+TEST_CASE_METHOD(counters_bench, "failures of counters are explained") {
   CHECK(reported([&] { machine.fail<called::create_counters>(EOPNOTSUPP); },
                  [&](auto&&... policy) { const counters none{context, policy...}; })
             .explanation() == "fake0 has no counters");

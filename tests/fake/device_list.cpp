@@ -71,7 +71,7 @@ TEST_CASE("a machine without devices has an empty list") {
   CHECK(devices.begin() == devices.end());
 }
 
-TEST_CASE("a kernel without RDMA is an error that says so") {
+TEST_CASE("a kernel without RDMA fails with a reason") {
   fake::machine machine;
   const adverb::failure why =
       reported([&] { machine.fail<called::get_device_list>(ENOSYS); },
@@ -149,7 +149,7 @@ TEST_CASE("a name with a null character in it is the name of no device") {
   CHECK(why.object() == R"(fake0\0\0)");
 }
 
-TEST_CASE("a machine without devices is told how to get one") {
+TEST_CASE("opening a device on a machine without devices fails with a hint") {
   fake::machine machine;
   machine.devices.clear();
   const adverb::failure why =

@@ -45,7 +45,7 @@ TEST_CASE_METHOD(fixture, "device memory is allocated and freed", "[ibv_alloc_dm
     ibv_free_dm dm0)"));
 }
 
-TEST_CASE_METHOD(fixture, "device memory that cannot be had says why") {
+TEST_CASE_METHOD(fixture, "allocating device memory fails with a reason") {
   const auto said = [&](int error, std::size_t size, std::size_t alignment = 1) {
     return std::string{reported([&] { machine.fail<called::alloc_dm>(error); },
                                 [&](auto&&... policy) {
@@ -117,7 +117,8 @@ TEST_CASE_METHOD(fixture, "a copy of parts of words that is refused is explained
             .empty());
 }
 
-TEST_CASE_METHOD(fixture, "a provider that tells no number says so") {
+TEST_CASE_METHOD(fixture,
+                 "handle fails with a reason on a provider without numbers of device memory") {
   const device_memory memory{context, 64};
   memory.native_handle()->comp_mask = 0;
   const adverb::failure why = reported([&](auto&&... policy) { (void)memory.handle(policy...); });
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(fixture, "a provider that tells no number says so") {
         "the provider does not tell by what the memory can be imported");
 }
 
-TEST_CASE_METHOD(fixture, "empty device memory says so") {
+TEST_CASE_METHOD(fixture, "operations on empty device memory fail with a reason") {
   const device_memory none;
   std::array<std::byte, 4> bytes{};
   const std::string empty = "the device memory is empty: moved from, closed, or never made";

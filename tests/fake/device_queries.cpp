@@ -62,7 +62,7 @@ constexpr bool has_port_speed =
 
 }  // namespace
 
-TEST_CASE("a device tells its index and node GUID without being opened",
+TEST_CASE("a device has its index and node GUID before it is opened",
           "[ibv_get_device_index][ibv_get_device_guid][ibv_get_device_name]") {
   fake::machine machine;
   machine.devices[0].index = 5;
@@ -122,7 +122,7 @@ TEST_CASE("the clock of a device is read in ticks", "[ibv_query_rt_values_ex]") 
   CHECK(clock->kilohertz() == 156'250);
 }
 
-TEST_CASE("a device without a clock says so, whether by an error or by silence") {
+TEST_CASE("reading the clock fails with a reason on a device without one") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto read = [&](auto&&... policy) {
@@ -204,7 +204,7 @@ TEST_CASE("an import that a provider refuses leaves the copy to the provider") {
   ::close(copy);
 }
 
-TEST_CASE("what is no descriptor of a device is not imported") {
+TEST_CASE("import refuses a descriptor of something other than a device") {
   fake::machine machine;
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -288,7 +288,7 @@ TEST_CASE("the UDP port of a flow label is that of the C library",
   }
 }
 
-TEST_CASE("fork support is initialised, and told", "[ibv_fork_init][ibv_is_fork_initialized]") {
+TEST_CASE("fork support is initialised and reported", "[ibv_fork_init][ibv_is_fork_initialized]") {
   fake::machine machine;
   using adverb::fork_support_status;
   CHECK(adverb::fork_support() == fork_support_status::disabled);

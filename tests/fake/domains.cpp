@@ -60,7 +60,7 @@ TEST_CASE_METHOD(fixture, "a thread domain is made and destroyed",
     ibv_dealloc_td td0)"));
 }
 
-TEST_CASE_METHOD(fixture, "a device without thread domains says so") {
+TEST_CASE_METHOD(fixture, "creating a thread domain fails with a reason on a device without them") {
   const adverb::failure why = reported([&] { machine.fail<called::alloc_td>(EOPNOTSUPP); },
                                        [&](auto&&... policy) {
                                          const thread_domain made{context, policy...};
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture, "a parent domain is made of its domain and a thread do
     ibv_dealloc_pd pd1)"));
 }
 
-TEST_CASE_METHOD(fixture, "what is made in a parent domain is its child") {
+TEST_CASE_METHOD(fixture, "a region registered in a parent domain is its child") {
   parent_domain parent{domain, {}};
   std::array<std::byte, 64> memory{};
   machine.name("memory", memory);
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(fixture, "a released parent domain is no child any more") {
   domain.close();
 }
 
-TEST_CASE_METHOD(fixture, "a parent domain that cannot be made says why, and leaves nothing") {
+TEST_CASE_METHOD(fixture, "creating a parent domain fails with a reason and leaks nothing") {
   const adverb::failure unsupported =
       reported([&] { machine.fail<called::alloc_parent_domain>(EOPNOTSUPP); },
                [&](auto&&... policy) {

@@ -249,7 +249,7 @@ TEST_CASE_METHOD(fixture, "a peer's write with immediate is a receive that annou
   read_of_message(native, [](const auto& message) { CHECK(message.announces_write()); });
 }
 
-TEST_CASE_METHOD(fixture, "what is no receive has no message") {
+TEST_CASE_METHOD(fixture, "completions of operations other than receives have no message") {
   for (const ibv_wc_opcode opcode :
        {IBV_WC_SEND, IBV_WC_RDMA_READ, IBV_WC_TM_ADD, IBV_WC_TM_SYNC, IBV_WC_DRIVER1}) {
     ibv_wc native = received();
@@ -275,7 +275,8 @@ TEST_CASE_METHOD(fixture,
   });
 }
 
-TEST_CASE_METHOD(fixture, "a failure of a queue that does not tell pairs is reported without") {
+TEST_CASE_METHOD(fixture,
+                 "a failure on a queue without the pair field is reported without the pair") {
   const adverb::extended_completion_queue<adverb::completion_fields{}> bare{context, 16};
   ibv_wc native = received();
   native.status = IBV_WC_WR_FLUSH_ERR;

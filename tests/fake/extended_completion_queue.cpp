@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture, "without options only the standard fields are asked fo
   CHECK(machine.line() == "ibv_create_cq_ex ctx0 cqe=16 wc_flags=STANDARD");
 }
 
-TEST_CASE_METHOD(fixture, "an extended queue that cannot be made says why") {
+TEST_CASE_METHOD(fixture, "creating an extended queue fails with a reason") {
   const auto refusal = [&]<adverb::completion_fields Fields>(
                            std::integral_constant<adverb::completion_fields, Fields>,
                            std::size_t capacity, adverb::completion_queue_options options) {

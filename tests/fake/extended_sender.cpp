@@ -219,7 +219,7 @@ TEST_CASE("A batch that is refused was refused whole") {
   }
 }
 
-TEST_CASE("A pair that was not made for extended sending says so") {
+TEST_CASE("An extended sender fails with a reason on a pair made without send_operations") {
   test_bench bench;
   const auto pair = bench.ready<transport::rc>();
   failure why;

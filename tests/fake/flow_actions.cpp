@@ -82,7 +82,8 @@ TEST_CASE_METHOD(esp_bench, "full offload has all of the association, and the he
         "replay={BMP size=64} encap=IPV4(0a0000010a000002) encap=UDP(11941194)");
 }
 
-TEST_CASE_METHOD(esp_bench, "what is not changed is not given", "[ibv_modify_flow_action_esp]") {
+TEST_CASE_METHOD(esp_bench, "modify passes only the attributes that change",
+                 "[ibv_modify_flow_action_esp]") {
   machine.forget_calls();
   plain.modify({.extended_sequence_number = 2});
   plain.modify(

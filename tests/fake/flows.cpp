@@ -230,6 +230,19 @@ TEST_CASE_METHOD(flow_bench, "a rule serves many flows, and flows have many kind
     ibv_create_flow qp0 type=NORMAL priority=7 port=1: VXLAN_TUNNEL(16) 00000000000100ffffff)"));
 }
 
+TEST_CASE_METHOD(flow_bench, "a list is written like a rule of the same specifications",
+                 "[ibv_create_flow]") {
+  const match_ipv4 to_one_host{.destination = ipv4_address{10, 0, 0, 7}};
+  const match_udp to_one_port{.destination_port = std::uint16_t{4791}};
+  const flow of_rule{pair, flow_rule{{}, match_ethernet{}, to_one_host, to_one_port}};
+  const std::vector<std::string> rule = machine.lines<called::create_flow>().lines;
+  machine.forget_calls();
+  const std::vector<flow_specification> list{match_ethernet{}, to_one_host, to_one_port};
+  const flow of_list{pair, {}, list};
+  REQUIRE(rule.size() == 1);
+  CHECK(machine.lines<called::create_flow>().lines == rule);
+}
+
 TEST_CASE_METHOD(flow_bench, "a number that does not fit its field is refused, never cut") {
   const auto explanation = [&](const auto& specification) {
     const failure why = reported(

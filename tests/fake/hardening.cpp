@@ -169,6 +169,70 @@ TEST_CASE("moving more than the peer's memory holds ends the program") {
   CHECK(words_at_the_end([&] { (void)write(there, region.slice(0, 48)); }) == "it went on");
 }
 
+TEST_CASE("a buffer whose region is gone ends the program when it is posted") {
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  auto pair = bench.ready<transport::rc>({.send_operations = basic_operations(transport::rc)});
+  memory_region region{bench.domain, bytes};
+  const std::string key = to_string(region.lkey());
+  const mutable_buffer buffer = region.buffer();
+  const auto gone = [&](std::string_view call, int index) {
+    return std::string{call} + " on fake0 pd 1: EINVAL (Invalid argument); the region of buffer " +
+           std::to_string(index) + " (lkey " + key + ") is gone: it was closed or destroyed";
+  };
+  // Not yet.
+  pair.post(send(buffer)).check();
+  region.close();
+  CHECK(words_at_the_end([&] { (void)pair.post(send(buffer)); }) == gone("ibv_post_send", 0));
+  CHECK(words_at_the_end([&] { (void)pair.post(receive(buffer)); }) == gone("ibv_post_recv", 0));
+  CHECK(words_at_the_end([&] { (void)pair.extended().post(send(buffer)); }) ==
+        gone("ibv_wr_set_sge", 0));
+  const std::array<const_buffer, 1> list{buffer};
+  CHECK(words_at_the_end([&] { (void)pair.extended().post(send(std::span{list})); }) ==
+        gone("ibv_wr_set_sge_list", 0));
+  const memory_region other{bench.domain, bytes};
+  CHECK(words_at_the_end([&] { (void)pair.post(send(), send(other.buffer(), buffer)); }) ==
+        gone("ibv_post_send", 1));
+  const shared_receive_queue shared{bench.domain, {}};
+  CHECK(words_at_the_end([&] { (void)shared.post(receive(buffer)); }) ==
+        gone("ibv_post_srq_recv", 0));
+}
+
+TEST_CASE("a buffer of another protection domain ends the program when it is posted") {
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  auto pair = bench.ready<transport::rc>();
+  const protection_domain elsewhere{bench.context};
+  memory_region region{elsewhere, bytes};
+  CHECK(words_at_the_end([&] {
+          (void)pair.post(send(region.buffer()));
+        }).ends_with("is of another protection domain than the queue"));
+
+  // A parent domain is not another one.
+  const parent_domain extending{elsewhere, {}};
+  const memory_region inside{extending, bytes};
+  const auto of_extended =
+      queue_pair<transport::rc>::create(elsewhere, {.send_cq = bench.queue, .recv_cq = bench.queue})
+          .init()
+          .port(port_number{1})
+          .apply();
+  of_extended.post(receive(inside.buffer())).check();
+  // Nor is the domain that a region has moved to.
+  region.reregister({.domain = bench.domain});
+  pair.post(send(region.buffer())).check();
+}
+
+TEST_CASE("buffers of regions that were released to C are posted") {
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  auto pair = bench.ready<transport::rc>();
+  memory_region region{bench.domain, bytes};
+  const mutable_buffer buffer = region.buffer();
+  ibv_mr* const native = region.release();
+  CHECK(ibv_dereg_mr(native) == 0);
+  CHECK(words_at_the_end([&] { (void)pair.post(send(buffer)); }) == "it went on");
+}
+
 TEST_CASE("a post through an extended sender that is empty ends the program") {
   CHECK(words_at_the_end([] {
           (void)extended_sender<transport::rc>{}.post(send());

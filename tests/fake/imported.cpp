@@ -113,7 +113,7 @@ TEST_CASE_METHOD(fixture, "device memory is imported, used and forgotten",
     ibv_unimport_dm dm1)"));
 }
 
-TEST_CASE_METHOD(fixture, "what cannot be imported says why, and leaves nothing") {
+TEST_CASE_METHOD(fixture, "a failed import has a reason and leaks nothing") {
   const std::size_t before = machine.live_objects();
   CHECK(std::string{reported([&] { machine.fail<called::import_pd>(EOPNOTSUPP); },
                              [&](auto&&... policy) {

@@ -54,7 +54,7 @@ TEST_CASE_METHOD(fixture, "memory is registered with its address, length and rig
   CHECK(region.rkey() == adverb::rkey{region.native_handle()->rkey});
 }
 
-TEST_CASE_METHOD(fixture, "local_write is what a region gets when nothing is said") {
+TEST_CASE_METHOD(fixture, "a region has local_write by default") {
   const memory_region region{domain, memory};
   CHECK(region.rights() == access_right::local_write);
   CHECK(machine.line() == "ibv_reg_mr pd0 addr=memory length=64 access=LOCAL_WRITE");
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(fixture, "a slice that is not inside is refused") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE_METHOD(fixture, "nothing is received into a region without the right to write") {
+TEST_CASE_METHOD(fixture, "a region without local_write refuses mutable buffers") {
   const memory_region region{domain, memory, access_right::remote_read};
   const adverb::failure why = reported([&](auto&&... policy) { (void)region.buffer(policy...); });
   CHECK(why.code() == std::errc::permission_denied);
@@ -187,7 +187,7 @@ TEST_CASE_METHOD(fixture, "blocks number the region from its beginning") {
   CHECK(adverb::buffer_blocks<adverb::mutable_buffer>{}.size() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "const memory can only be read when nothing is said") {
+TEST_CASE_METHOD(fixture, "a region of const memory has no rights by default") {
   const std::array<std::byte, 8> constant{};
   const memory_region region{domain, constant};
   CHECK(region.rights() == access_rights{});
@@ -196,7 +196,7 @@ TEST_CASE_METHOD(fixture, "const memory can only be read when nothing is said") 
   CHECK(blocks[1].address() == address_of(constant.data()) + 4);
 }
 
-TEST_CASE_METHOD(fixture, "an empty region says so") {
+TEST_CASE_METHOD(fixture, "operations on an empty region fail with a reason") {
   const memory_region region;
   const std::string empty = "the memory region is empty: moved from, closed, or never made";
   CHECK(reported([&](auto&&... policy) { (void)region.slice(0, 0, policy...); }).explanation() ==
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(fixture, "memory at which no atomic operation works is not hand
   CHECK(region.remote().size() == 60);
 }
 
-TEST_CASE_METHOD(fixture, "a region of C is taken over, with what C does not tell") {
+TEST_CASE_METHOD(fixture, "a region of C is adopted with its rights and device address") {
   const int rights = IBV_ACCESS_LOCAL_WRITE;
   ibv_mr* const native = ibv_reg_mr(domain.native_handle(), memory.data(), memory.size(), rights);
   {

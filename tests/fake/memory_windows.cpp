@@ -67,7 +67,7 @@ TEST_CASE("A window keeps its domain") {
   CHECK(why.explanation() == "still in use by 1 memory window; destroy these first");
 }
 
-TEST_CASE("A window that cannot be allocated says what the device has") {
+TEST_CASE("Allocating a window fails with the limits of the device") {
   test_bench bench;
   const auto refused = [&]<window_type Type>(int error) {
     return reported([&] { bench.machine.fail<alloc_mw>(error); },
@@ -237,7 +237,7 @@ TEST_CASE("Atomics need an aligned window") {
   CHECK(bench.window.prepare(bench.region, 4, 8));
 }
 
-TEST_CASE("All that is wrong is said at once, and the first is the error") {
+TEST_CASE("A refused binding explains every problem and has the errno of the first") {
   window_bench bench;
   const memory_region unwilling{bench.domain, bench.memory, access_rights{}};
   const failure why = bench.refused(unwilling, 0, 257);
@@ -248,7 +248,7 @@ TEST_CASE("All that is wrong is said at once, and the first is the error") {
         "inside the 256 bytes of the region");
 }
 
-TEST_CASE("Nothing is prepared with what is not there") {
+TEST_CASE("A binding with an empty region or window is refused") {
   window_bench bench;
   CHECK(bench.refused(memory_region_ref{}, 0, 8).explanation() ==
         "the memory region is empty: moved from, closed, or never made");

@@ -80,7 +80,7 @@ TEST_CASE("An attachment is moved, released, taken over and closed once", "[ibv_
     ibv_detach_mcast qp0 gid=ff0e::7 lid=0x0)"));
 }
 
-TEST_CASE("A pair that is attached cannot be destroyed, and says why") {
+TEST_CASE("Destroying an attached pair fails with a reason") {
   test_bench bench;
   auto pair = bench.ready<transport::ud>();
   multicast_attachment attachment{pair, group};
@@ -92,7 +92,7 @@ TEST_CASE("A pair that is attached cannot be destroyed, and says why") {
   pair.close();
 }
 
-TEST_CASE("An attachment that is refused says why") {
+TEST_CASE("A refused attachment fails with a reason") {
   test_bench bench;
   const auto pair = bench.ready<transport::ud>();
   const auto refused_with = [&](int error, const gid& to) {
@@ -127,7 +127,7 @@ TEST_CASE("An attachment that is refused says why") {
   CHECK(why.explanation() == "the queue pair is empty: moved from, closed, or never made");
 }
 
-TEST_CASE("A detach that fails is reported by close() and told by the destructor") {
+TEST_CASE("A failed detach is reported by close() and the destructor") {
   test_bench bench;
   auto pair = bench.ready<transport::ud>();
   multicast_attachment attachment{pair, group, lid{0xc001}};

@@ -65,8 +65,8 @@ volatile std::sig_atomic_t interrupted = 0;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A loop takes what comes until it is told to stop", "", adverb::completion_queue,
-                   extended) {
+TEMPLATE_TEST_CASE("A loop takes completions until its predicate stops it", "",
+                   adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   bench.complete({1, 2, 3});
   bench.at_poll(10, [&] { bench.complete({4}); });
@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("A loop that is stopped hands over what it took, and leaves t
   CHECK(bench.left() == 1);
 }
 
-TEMPLATE_TEST_CASE("What a stopped loop left is there for the next one", "",
+TEMPLATE_TEST_CASE("Completions left by a stopped loop stay for the next one", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   bench.complete({1, 2, 3, 4, 5});
@@ -280,7 +280,7 @@ TEST_CASE("The classic loops hand over spans of the batch") {
         }).explanation() == "there is no room for completions: the span is empty");
 }
 
-TEST_CASE("The extended loops take a number that is known when they run") {
+TEST_CASE("The extended loops take a limit at run time") {
   loop_bench<extended> bench;
   bench.complete({1, 2, 3});
   std::size_t limit = 2;

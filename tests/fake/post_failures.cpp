@@ -32,7 +32,7 @@ struct failing_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("A post that fails says how many requests were accepted before") {
+TEST_CASE("A failed post reports the number of accepted requests") {
   failing_bench bench;
   for (std::size_t bad = 0; bad < 3; ++bad) {
     const post_result result = bench.sent({.result = EINVAL, .bad_request = bad});
@@ -137,7 +137,7 @@ TEST_CASE("A failed post explains itself") {
         "(max_recv_sge is 2), or none at all, which soft-iWARP refuses");
 }
 
-TEST_CASE("What a queue holds is asked of it only when a failure is told") {
+TEST_CASE("A failed post queries the queue pair only for an explanation") {
   failing_bench bench;
   bench.machine.forget_calls();
   const post_result result = bench.received({.result = ENOMEM, .bad_request = 1});

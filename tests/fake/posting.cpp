@@ -77,7 +77,7 @@ TEST_CASE("Each modifier sets its flag, and together all of theirs") {
   CHECK(bench.posted(plain) == "SEND [mr0+0 8]");
 }
 
-TEST_CASE("Whether a request is signaled can be said by a value, the last time it is said counts") {
+TEST_CASE("The last call of signaled(bool) sets or clears the flag") {
   posting_bench bench;
   const auto asked = send(bench.first).solicited().signaled(true);
   CHECK(asked.is_signaled());

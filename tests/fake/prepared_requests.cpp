@@ -63,7 +63,7 @@ TEST_CASE("A prepared request arrives as the one it was made from, each time", "
   CHECK(bench.pair.post(request).accepted() == 1U);
 }
 
-TEST_CASE("A prepared write changes in what it is told, and in nothing else") {
+TEST_CASE("A setter of a prepared write changes its own field alone") {
   prepared_bench bench;
   prepared_request request{write(bench.remote, bench.first, bench.second).id(7).fenced()};
   bench.check_same(request.id(9), write(bench.remote, bench.first, bench.second).id(9).fenced());
@@ -114,7 +114,7 @@ TEST_CASE("Each operation changes in the fields that it has") {
   bench.check_same(own.invalidated_key(rkey{3}), local_invalidate(rkey{3}));
 }
 
-TEST_CASE("Prepared inline data and lists refer to other memory when they are told") {
+TEST_CASE("A setter replaces the memory of prepared inline data and lists") {
   prepared_bench bench;
   const std::array<std::uint32_t, 2> one{1, 2};
   const std::array<std::uint32_t, 3> other{3, 4, 5};
@@ -212,7 +212,7 @@ TEST_CASE("A copy of a prepared batch is linked in itself") {
   CHECK(bench.sent(alone) == "SEND wr_id=4 [mr0+0 8]");
 }
 
-TEST_CASE("A failed batch says how many requests were accepted, and a single one whether") {
+TEST_CASE("A failed batch or single request reports the number of accepted requests") {
   prepared_bench bench;
   const prepared_batch batch{send(), send(), send()};
   bench.machine.answer_post({.result = ENOMEM, .bad_request = 2});

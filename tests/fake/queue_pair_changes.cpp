@@ -23,7 +23,7 @@ TEST_CASE("A change sets what it was given and nothing else", "[ibv_modify_qp]")
   CHECK(pair);
 }
 
-TEST_CASE("What is changed within INIT is announced, and used from then on") {
+TEST_CASE("A change within INIT is announced and used by later transitions") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
   const announced_attributes before = pair.announced();
@@ -74,7 +74,7 @@ TEST_CASE("A pair that changes its port within INIT takes a GID of the new one")
         "{port_num=2 grh={dgid=::ffff:10.0.0.2 sgid_index=0 hop_limit=64}}");
 }
 
-TEST_CASE("A change that fails changes nothing and says what it was") {
+TEST_CASE("A failed change changes nothing and names the transition") {
   test_bench bench;
   auto pair = bench.ready<transport::ud>();
   bench.machine.fail<fake::called::modify_qp>(EINVAL);
@@ -165,7 +165,7 @@ TEST_CASE("A raw packet pair needs a port and nothing else") {
     ibv_post_send qp0: SEND flags=IP_CSUM [mr0+0 64])"));
 }
 
-TEST_CASE("A header that no device takes stays one that no device takes") {
+TEST_CASE("A segmented send limits the size of its header to 65535") {
   const std::vector<std::byte> header(70'000);
   ibv_send_wr native{};
   detail::no_memory none;
@@ -223,7 +223,8 @@ TEST_CASE("Connection enhancements are queried and set", "[ibv_query_ece][ibv_se
   CHECK(why.code() == std::errc::invalid_argument);
 }
 
-TEST_CASE("Whether data arrives in order is asked for each kind", "[ibv_query_qp_data_in_order]") {
+TEST_CASE("The query of in-order data passes each kind of operation",
+          "[ibv_query_qp_data_in_order]") {
   test_bench bench;
   const auto pair = bench.ready<transport::rc>();
   CHECK(pair.has_data_in_order(in_order_operation::write));

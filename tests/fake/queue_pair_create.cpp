@@ -98,7 +98,7 @@ TEST_CASE("A queue pair that cannot be made is reported by every policy") {
   CHECK(std::string{why.what()} == "ibv_create_qp on fake0: ENOMEM (Cannot allocate memory)");
 }
 
-TEST_CASE("What a queue pair needs and is not given is reported without a call") {
+TEST_CASE("Creating a queue pair without a required object fails without a call") {
   test_bench bench;
   const protection_domain no_domain;
   const auto said = [&](protection_domain_ref domain, const queue_pair_options& options) {
@@ -159,7 +159,7 @@ TEST_CASE("Moving a pair takes what it announced along") {
   CHECK(!any);
 }
 
-TEST_CASE("A pair of any state can be viewed and taken back in the state that is known") {
+TEST_CASE("A pair of any state can be viewed or assumed in one state") {
   test_bench bench;
   queue_pair<transport::rc, qp_state::any> member = bench.ready<transport::rc>();
   ibv_qp* const native = member.native_handle();
@@ -213,7 +213,7 @@ TEST_CASE("A reference views a pair of the C API, if it is of its transport and 
   CHECK(!wrong);
 }
 
-TEST_CASE("An adopted pair in INIT uses what is said to have been announced") {
+TEST_CASE("An adopted pair in INIT uses the announced attributes that it is given") {
   test_bench bench;
   auto made = bench.waiting<transport::rc>();
   const announced_attributes said{

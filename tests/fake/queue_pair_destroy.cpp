@@ -12,7 +12,7 @@
 using namespace adverb;
 using fake::called::destroy_qp;
 
-TEST_CASE("A pair that cannot be destroyed is told to the failure hook, as are those it blocks") {
+TEST_CASE("A failed destroy of a pair reaches the failure hook with those of its parents") {
   const told_failures told;
   {
     test_bench bench;

@@ -60,7 +60,7 @@ TEST_CASE("Options beyond the plain call are asked for, and no others", "[ibv_cr
         line("RAW_PACKET", "max_tso_header=64"));
 }
 
-TEST_CASE("A pair that takes its receives from a shared queue says which") {
+TEST_CASE("A pair is created with a shared receive queue and returns it") {
   test_bench bench;
   ibv_srq shared{};
   shared.context = bench.context.native_handle();
@@ -83,7 +83,7 @@ TEST_CASE("An XRC initiator needs no queue for receives") {
   CHECK(why.explanation() == "recv_cq is empty: moved from, closed, or never given");
 }
 
-TEST_CASE("A device without the extended calls says what it lacks") {
+TEST_CASE("Extended calls fail with a reason on a device without them") {
   test_bench bench;
   queue_pair_options options = plain(bench);
   options.send_operations = send_operation::send;

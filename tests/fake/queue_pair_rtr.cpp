@@ -79,7 +79,7 @@ TEST_CASE("The peer can be given in its parts") {
         " path_mtu=1024 rq_psn=0x5 min_rnr_timer=12 max_dest_rd_atomic=16 dest_qp_num=0x99");
 }
 
-TEST_CASE("An address is used on the port that the pair is on, whatever it says") {
+TEST_CASE("RTR replaces the port of an address with that of the pair") {
   test_bench bench;
   make_infiniband(bench.port());
   auto pair = bench.waiting<transport::uc>();

@@ -66,7 +66,7 @@ TEST_CASE("Filling posts every block once, in batches, with its number as the id
   CHECK(bench.posted().empty());
 }
 
-TEST_CASE("Blocks that are given back are posted when a batch is complete, or by filling") {
+TEST_CASE("Returned blocks are posted when a batch is complete or by fill") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 3}};
   receives.fill().check();
@@ -151,7 +151,7 @@ TEST_CASE("Posts that are refused one after the other lose no block") {
   CHECK(seen == numbers(10, 1));
 }
 
-TEST_CASE("What may be in the queue is not posted again") {
+TEST_CASE("Blocks with an unknown posting result are not posted again") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 2}};
   receives.fill().check();
@@ -173,7 +173,7 @@ TEST_CASE("A number that is none of a block ends the program") {
 }
 #endif
 
-TEST_CASE("It fills shared receive queues and work queues, and can be moved",
+TEST_CASE("A refill fills shared receive queues and work queues and can be moved",
           "[ibv_post_srq_recv][ibv_post_wq_recv]") {
   refill_bench bench;
   const adverb::shared_receive_queue shared{bench.domain, {.max_wr = 16, .max_sge = 1}};

@@ -71,7 +71,7 @@ TEST_CASE("every field of a hash has its bit") {
   CHECK(bits(hash_field::inner) == IBV_RX_HASH_INNER);
 }
 
-TEST_CASE("fields that are known at run time are checked there") {
+TEST_CASE("hash fields given at run time are checked at run time") {
   const auto problem = [](hash_fields fields) {
     return reported([&](auto&&... policy) {
              const receive_hash over = receive_hash::over(fields, key_from(0), policy...);

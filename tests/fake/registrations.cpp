@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "a null region is without memory", "[ibv_alloc_null_mr
       "fake0 has no null memory regions");
 }
 
-TEST_CASE_METHOD(fixture, "what the device lacks is named") {
+TEST_CASE_METHOD(fixture, "a failed registration names the features that the device lacks") {
   machine.devices[0].extended.odp_caps.general_caps = 0;
   machine.devices[0].attributes.atomic_cap = IBV_ATOMIC_NONE;
   machine.devices[0].attributes.device_cap_flags = 0;
@@ -162,13 +162,13 @@ TEST_CASE_METHOD(fixture, "what the device lacks is named") {
   CHECK(said(EINVAL, local_write).empty());
 }
 
-TEST_CASE_METHOD(fixture, "what the device has is not named") {
+TEST_CASE_METHOD(fixture, "a failed registration names no feature that the device has") {
   machine.devices[0].attributes.device_cap_flags = IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   using enum access_right;
   CHECK(said(EINVAL, on_demand | window_bind | remote_atomic | local_write | huge_pages).empty());
 }
 
-TEST_CASE_METHOD(fixture, "on-demand paging without whole address spaces is told apart") {
+TEST_CASE_METHOD(fixture, "a failure distinguishes on-demand paging of whole address spaces") {
   machine.devices[0].extended.odp_caps.general_caps = IBV_ODP_SUPPORT;
   CHECK(reported([&] { machine.fail<called::reg_mr>(EINVAL); },
                  [&](auto&&... policy) {

@@ -114,7 +114,7 @@ TEST_CASE_METHOD(fixture, "const memory stays unwritten") {
   CHECK(machine.count<called::rereg_mr>() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "what cannot be is not tried") {
+TEST_CASE_METHOD(fixture, "an impossible re-registration fails without a call") {
   const auto said = [&](memory_region& changed, auto&&... changes) {
     return std::string{reported([&](auto&&... policy) {
                          changed.reregister(changes..., policy...);
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(fixture, "what cannot be is not tried") {
   CHECK(machine.count<called::rereg_mr>() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "each failure tells what is left of the region", "[ibv_rereg_mr]") {
+TEST_CASE_METHOD(fixture, "each failure reports the state of the region", "[ibv_rereg_mr]") {
   struct expectation {
     int result;
     std::string words;
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(fixture, "each failure tells what is left of the region", "[ibv
   other.close();
 }
 
-TEST_CASE_METHOD(fixture, "what a registration is refused for is told of a re-registration too") {
+TEST_CASE_METHOD(fixture, "a refused re-registration has the explanations of a registration") {
   machine.reregistration_failure = IBV_REREG_MR_ERR_INPUT;
   CHECK(reported([&] { machine.fail<called::rereg_mr>(EINVAL); },
                  [&](auto&&... policy) {
@@ -191,7 +191,8 @@ TEST_CASE_METHOD(fixture, "what a registration is refused for is told of a re-re
           .explanation() == "there are no bytes to register; the region is as it was");
 }
 
-TEST_CASE_METHOD(fixture, "a device without re-registration says so, and the region lives on") {
+TEST_CASE_METHOD(fixture,
+                 "an unsupported re-registration fails with a reason and the region stays usable") {
   const adverb::failure why =
       reported([&] { machine.fail<called::rereg_mr>(EOPNOTSUPP); },
                [&](auto&&... policy) { region.reregister(larger, policy...); });

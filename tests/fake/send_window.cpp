@@ -176,7 +176,7 @@ TEST_CASE("Of a pair that signals all sends, each completion counts one") {
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("What a failed post has accepted is counted") {
+TEST_CASE("A window counts the accepted requests of a failed post") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 2}};
   bench.machine.answer_post({.result = ENOMEM, .bad_request = 2});
@@ -199,7 +199,7 @@ TEST_CASE("What a failed post has accepted is counted") {
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("Where a provider does not say what it accepted, all counts, and the window is broken") {
+TEST_CASE("An unknown number of accepted requests counts as all and breaks the window") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 2}};
   bench.machine.answer_post({.result = EIO});
@@ -260,7 +260,7 @@ TEST_CASE("Completions that are none of the window are refused") {
   CHECK(window.outstanding() == 2);
 }
 
-TEST_CASE("A window that cannot be made says why") {
+TEST_CASE("Creating a window fails with a reason") {
   window_bench bench;
   const std::string begin = "send_window on fake0 qp 0x11: EINVAL (Invalid argument); ";
   CHECK(bench.refusal({.size = 17}) == begin + "17 requests do not fit: the send queue holds 16");
@@ -303,7 +303,7 @@ TEST_CASE("Windows and receives share a completion queue that cannot overflow") 
   CHECK(bench.queue.capacity() == 32);
 }
 
-TEST_CASE("A reservation is given back when it ends, and moves with its owner") {
+TEST_CASE("A reservation ends with its owner and moves with it") {
   window_bench bench;
   {
     completion_reservation first{bench.queue, 5};
@@ -447,7 +447,7 @@ TEST_CASE("A prepared batch and a part of a list take their credits or nothing")
   CHECK(window.post(too_long).code() == std::errc::invalid_argument);
 }
 
-TEST_CASE("What a failed post of a prepared list has accepted is counted") {
+TEST_CASE("A window counts the accepted requests of a failed prepared list") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 2}};
   prepared_list list{send(), 3};

@@ -48,7 +48,7 @@ TEST_CASE("A shared receive queue is made with exactly its options",
     ibv_destroy_srq srq0)"));
 }
 
-TEST_CASE("A shared receive queue tells its size and limit", "[ibv_query_srq]") {
+TEST_CASE("A query of a shared receive queue returns its size and limit", "[ibv_query_srq]") {
   queue_bench bench;
   bench.shared.set_limit(3);
   const shared_receive_queue_attributes found = bench.shared.query();
@@ -128,7 +128,7 @@ TEST_CASE("A queue pair is made with it, and keeps it alive") {
   CHECK(told.messages().empty());
 }
 
-TEST_CASE("Receives that are posted to a pair with one say where they belong") {
+TEST_CASE("Receives posted to a pair with a shared receive queue fail with a hint") {
   queue_bench bench;
   auto fresh = queue_pair<transport::rc>::create(
       bench.domain, {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared});
@@ -181,7 +181,7 @@ TEST_CASE("A refused change is explained") {
   CHECK(resize(20) == "fake0 cannot resize shared receive queues");
 }
 
-TEST_CASE("Nothing can be asked of an empty shared receive queue") {
+TEST_CASE("Operations on an empty shared receive queue fail with EINVAL") {
   test_bench bench;
   const adverb::shared_receive_queue none;
   std::error_code code;

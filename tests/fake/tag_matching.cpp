@@ -116,7 +116,7 @@ TEST_CASE("Only accepted additions give a handle", "[ibv_post_srq_ops]") {
   CHECK(first == untouched);
 }
 
-TEST_CASE("A device without tag matching says so") {
+TEST_CASE("Creating a tag matching queue fails with a reason on a device without it") {
   test_bench bench;
   bench.machine.devices[0].extended.tm_caps = {};
   CHECK(refusal(bench, {}) ==
@@ -148,7 +148,7 @@ TEST_CASE("A tag matching queue is posted to, asked and used as a shared receive
   CHECK(reference.native_handle() == bench.tags.native_handle());
 }
 
-TEST_CASE("The completion queue of a tag matching queue outlives it, or says why not") {
+TEST_CASE("Closing the completion queue of a tag matching queue fails with a reason") {
   const told_failures told;
   tag_bench bench;
   completion_queue own{bench.context, 4};

@@ -68,7 +68,7 @@ TEST_CASE("A failed transition names states, device, port, pair, errno and cause
   CHECK(why.object() == "fake0:1 qp 0x11");
 }
 
-TEST_CASE("Where nothing is known to be wrong, nothing is said") {
+TEST_CASE("A failed transition without a visible cause has no explanation") {
   test_bench bench;
   CHECK(explanation_of_init(bench) == "");
   auto receiving = bench.receiving<transport::rc>();
@@ -236,7 +236,7 @@ TEST_CASE("Several things that are wrong are all named") {
         "bytes; the destination GID is empty");
 }
 
-TEST_CASE("An explanation that cannot be found out about is left out, not invented") {
+TEST_CASE("An explanation leaves out a cause if its query fails") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
   bench.machine.before<modify_qp>([&] { bench.machine.fail<fake::called::query_port>(EIO); });

@@ -84,7 +84,7 @@ TEST_CASE("A pair that prefers the extended calls is made without them where the
   }
 }
 
-TEST_CASE("What else the extended creation is for is still asked for") {
+TEST_CASE("The fallback keeps the other options of the extended creation") {
   engine_bench bench;
   bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
   queue_pair_options options = bench.preferring(send_operation::send);
@@ -124,7 +124,7 @@ TEST_CASE("Any other failure of a pair that prefers the extended calls is report
             .verb() == "ibv_create_qp");
 }
 
-TEST_CASE("What the transport does not carry is no lack of the device: nothing falls back") {
+TEST_CASE("An operation that the transport does not carry fails without a fallback") {
   engine_bench bench;
   bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
   failure why;
@@ -182,7 +182,7 @@ TEST_CASE("A reference to a pair has its engine too, and a sender returns what i
   CHECK(calls == 1);
 }
 
-TEST_CASE("What a body refers to is returned as a reference, and a body may keep a state") {
+TEST_CASE("A body may return a reference and keep a state") {
   engine_bench bench;
   const auto pair = bench.ready<transport::rc>();
   counter count;
@@ -239,7 +239,7 @@ TEST_CASE("A queue of either engine is classic where the provider lacks the othe
   }
 }
 
-TEST_CASE("A queue of either engine is classic where the device cannot tell a field") {
+TEST_CASE("A queue of either engine is classic on a device without a field") {
   engine_bench bench;
   const auto can_tell_time = [](const either_completion_queue<timed>& queue) {
     return queue.visit([](const auto& any) {

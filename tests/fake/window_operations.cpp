@@ -99,7 +99,7 @@ TEST_CASE("Invalidation, bind and announcement go down in one call, in their ord
       SEND)"));
 }
 
-TEST_CASE("UC carries all of it") {
+TEST_CASE("UC pairs carry every operation on windows") {
   window_bench bench;
   const auto pair = bench.ready<transport::uc>();
   const auto binding = bench.second.prepare(bench.region, 0, 8);
@@ -108,7 +108,7 @@ TEST_CASE("UC carries all of it") {
   CHECK(pair.bind(bench.first, bench.region, 0, 8));
 }
 
-TEST_CASE("A bind by call has all that it was told, and the new key", "[ibv_bind_mw]") {
+TEST_CASE("A bind by call passes its range and options and returns the new key", "[ibv_bind_mw]") {
   window_bench bench;
   const rkey before = bench.first.key();
   const auto bound = bench.pair.bind<std::uint32_t, access_right::remote_write>(
@@ -134,7 +134,7 @@ TEST_CASE("An unbind is a bind of no bytes", "[ibv_bind_mw]") {
     ibv_bind_mw qp0 mw0 wr_id=10 bind_info={mr0+32 length=0 mw_access_flags=0})"));
 }
 
-TEST_CASE("What the provider has against a bind is reported, negative or not") {
+TEST_CASE("A failed bind is reported with a positive or negative errno") {
   window_bench bench;
   const std::string name = "ibv_bind_mw on fake0 mw " + to_string(bench.first.key());
   for (const int error : {ENOMEM, -ENOMEM}) {
@@ -161,7 +161,7 @@ TEST_CASE("What the provider has against a bind is reported, negative or not") {
   CHECK(bench.first.key() == bound.key());
 }
 
-TEST_CASE("A device that does not bind so much is not said to have no windows") {
+TEST_CASE("A bind of more than 2 GiB fails with its own reason") {
   window_bench bench;
   const std::span huge{bench.memory.data(), (std::size_t{1} << 31) + 1};
   const memory_region region{bench.domain, huge, bindable};
@@ -210,7 +210,7 @@ TEST_CASE("A bind by call that cannot work does not reach the provider") {
   CHECK(bench.machine.count<bind_mw>() == 0);
 }
 
-TEST_CASE("Nothing is unbound that is not there") {
+TEST_CASE("Unbinding an empty window fails without a call") {
   window_bench bench;
   const window_binding<window_type::one> empty;
   CHECK(reported([&](auto&&... policy) {

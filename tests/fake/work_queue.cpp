@@ -59,7 +59,7 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue is made with what was asked for
     ibv_create_wq ctx0 wq_type=RQ max_wr=1 max_sge=1 pd=pd0 cq=cq0)"));
 }
 
-TEST_CASE_METHOD(work_queue_bench, "what the device granted is told") {
+TEST_CASE_METHOD(work_queue_bench, "create reports the granted capacity of a work queue") {
   work_queue_capacity granted;
   const auto fresh = work_queue<>::create(
       domain, {.completion_queue = queue, .max_wr = 100, .max_sge = 3, .granted = &granted});
@@ -164,7 +164,8 @@ TEST_CASE_METHOD(work_queue_bench, "a post that fails names the work queue") {
   CHECK(why.explanation().substr(0, 22) == "1 request was accepted");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a queue that lives through several states is told its state") {
+TEST_CASE_METHOD(work_queue_bench,
+                 "a work queue of any state can be viewed or assumed in one state") {
   auto fresh = fresh_queue();
   ibv_wq* const native = fresh.native_handle();
   work_queue<work_queue_state::any> member = std::move(fresh);
@@ -227,7 +228,8 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue that cannot be made is explaine
         }).explanation() == "the completion queue is empty: moved from, closed, or never made");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a device without work queues is said to have none") {
+TEST_CASE_METHOD(work_queue_bench,
+                 "creating a work queue fails with a reason on a device without them") {
   CHECK(reported([&] { machine.fail<called::create_wq>(EOPNOTSUPP); },
                  [&](auto&&... policy) {
                    (void)work_queue<>::create(domain, {.completion_queue = queue}, policy...);
@@ -301,7 +303,8 @@ TEST_CASE_METHOD(work_queue_bench, "a table over the device's limit is explained
         "the number of entries is 4, the device allows 2");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a queue that stands in a table is kept, and told of it once") {
+TEST_CASE_METHOD(work_queue_bench,
+                 "an indirection table keeps each of its queues and counts as one child") {
   auto first = ready_queue();
   const std::array<reference<ibv_wq>, 2> queues{first, first};
   indirection_table table{queues};

@@ -55,7 +55,7 @@ TEST_CASE("An XRC domain is opened without a file for one process, or through on
     ibv_close_xrcd xrcd3)"));
 }
 
-TEST_CASE("An XRC domain that cannot be opened says why") {
+TEST_CASE("Opening an XRC domain fails with a reason") {
   CHECK(domain_refusal(EAGAIN, 7, xrc_domain_opening::existing) ==
         "ibv_open_xrcd on fake0: EAGAIN (Resource temporarily unavailable); no XRC domain is open "
         "through this file");
@@ -93,7 +93,7 @@ TEST_CASE("A shared receive queue of XRC is made with exactly its options",
     ibv_destroy_srq srq0)"));
 }
 
-TEST_CASE("A shared receive queue of XRC tells its number", "[ibv_get_srq_num]") {
+TEST_CASE("A shared receive queue of XRC returns its number", "[ibv_get_srq_num]") {
   xrc_bench bench;
   const shared_receive_queue_number number = bench.shared.number();
   CHECK(bench.machine.line() == "ibv_get_srq_num srq0");
@@ -114,7 +114,7 @@ TEST_CASE("A shared receive queue of XRC tells its number", "[ibv_get_srq_num]")
   CHECK(code == std::errc::invalid_argument);
 }
 
-TEST_CASE("A shared receive queue of XRC beyond the device says so") {
+TEST_CASE("A shared receive queue of XRC beyond the device fails with a reason") {
   xrc_bench bench;
   failure why;
   const xrc_shared_receive_queue queue{bench.domain, bench.xrc, bench.queue, {.max_wr = 2049}, why};
@@ -143,7 +143,7 @@ TEST_CASE("Parts of another device are named when a queue that completes on its 
   CHECK(why.explanation() == "the completion queue was made on fake0, or by another opening of it");
 }
 
-TEST_CASE("What a shared receive queue of XRC is made in outlives it, or says why not") {
+TEST_CASE("Closing the parents of a shared receive queue of XRC fails with a reason") {
   const told_failures told;
   xrc_bench bench;
   failure why;
@@ -167,7 +167,7 @@ TEST_CASE("What a shared receive queue of XRC is made in outlives it, or says wh
   CHECK(told.messages().empty());
 }
 
-TEST_CASE("A shared receive queue of XRC is not for a queue pair, and a refusal says so") {
+TEST_CASE("A queue pair with a shared receive queue of XRC fails with a reason") {
   xrc_bench bench;
   bench.machine.fail<called::create_qp>(EINVAL);
   failure why;

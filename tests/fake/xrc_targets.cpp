@@ -35,7 +35,7 @@ TEST_CASE("An XRC target is made in its XRC domain alone", "[ibv_create_qp_ex]")
   CHECK(!made.recv_cq());
 }
 
-TEST_CASE("An XRC target that cannot be made says where") {
+TEST_CASE("A failed creation of an XRC target names its XRC domain") {
   xrc_bench bench;
   bench.machine.fail<called::create_qp_ex>(ENOMEM);
   failure why;
@@ -100,7 +100,7 @@ TEST_CASE("An XRC target is opened by its number", "[ibv_open_qp][ibv_destroy_qp
   CHECK(bench.machine.line() == "ibv_destroy_qp qp1");
 }
 
-TEST_CASE("A target that is not there cannot be opened, and the failure says so") {
+TEST_CASE("Opening a missing target fails with a reason") {
   xrc_bench bench;
   failure why;
   CHECK(!target::open(bench.xrc, qp_number{0xbeef}, {}, why));
@@ -112,7 +112,7 @@ TEST_CASE("A target that is not there cannot be opened, and the failure says so"
   CHECK(why.explanation() == "fake0 has no queue pairs that can be shared (XRC)");
 }
 
-TEST_CASE("The XRC domain of targets outlives them, or says why not") {
+TEST_CASE("Closing the XRC domain of open targets fails with a reason") {
   const told_failures told;
   xrc_bench bench;
   auto made = target::create(bench.xrc);

@@ -9,7 +9,7 @@
 
 using namespace adverb;
 
-TEST_CASE("What was found has two sides, and what goes with them") {
+TEST_CASE("Address information has two sides with their names and data") {
   const cm::socket_address from{ipv4_address{10, 0, 0, 1}, 1};
   const cm::socket_address to{ipv6_address{0xfe80, 0, 0, 0, 0, 0, 0, 1}, 2, 3};
   std::string from_name = "from";
@@ -53,7 +53,7 @@ TEST_CASE("What was found has two sides, and what goes with them") {
   CHECK(info.destination().is_empty());
 }
 
-TEST_CASE("What is not known of it is nothing") {
+TEST_CASE("Address information without a field returns an empty value") {
   rdma_addrinfo native{};
   const cm::address_info info{&native};
   CHECK(info.source().is_empty());
@@ -68,7 +68,7 @@ TEST_CASE("What is not known of it is nothing") {
   CHECK_FALSE(cm::address_info{});
 }
 
-TEST_CASE("It is for listening when it says so, whatever else it says") {
+TEST_CASE("Address information is passive if RAI_PASSIVE is set") {
   rdma_addrinfo native{};
   native.ai_flags = RAI_NUMERICHOST | RAI_NOROUTE | RAI_FAMILY;
   CHECK_FALSE(cm::address_info{&native}.is_passive());

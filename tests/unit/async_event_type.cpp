@@ -36,7 +36,7 @@ TEST_CASE("every type of event has a name of its own and a hint") {
   CHECK(adverb::subject_of(type_of(21)) == async_event_subject::device);
 }
 
-TEST_CASE("where the C library's word for an event is the field's, ours is the same",
+TEST_CASE("names of events match those of the C library if it uses the field's terms",
           "[ibv_event_type_str]") {
   for (const async_event_type type :
        {async_event_type::communication_established, async_event_type::send_queue_drained,
@@ -46,7 +46,7 @@ TEST_CASE("where the C library's word for an event is the field's, ours is the s
     CHECK(to_string(type) == ibv_event_type_str(static_cast<ibv_event_type>(type)));
 }
 
-TEST_CASE("an event is about what the C library says that its element is") {
+TEST_CASE("the subject of an event matches the element that the C library sets") {
   using enum async_event_type;
   const auto all_are_about = [](async_event_subject subject,
                                 const std::set<async_event_type>& all) {
@@ -68,7 +68,7 @@ TEST_CASE("an event is about what the C library says that its element is") {
   all_are_about(async_event_subject::device, {device_fatal_error, device_speed_change});
 }
 
-TEST_CASE("events say how bad they are") {
+TEST_CASE("events have a severity") {
   CHECK(severity_of(async_event_type::device_fatal_error) == async_event_severity::fatal);
   CHECK(severity_of(async_event_type::port_error) == async_event_severity::error);
   CHECK(severity_of(async_event_type::port_active) == async_event_severity::notice);

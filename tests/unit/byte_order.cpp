@@ -41,7 +41,7 @@ TEST_CASE("numbers of any width survive the trip") {
   CHECK(load_little_endian<0, std::uint32_t>(std::span{std::as_const(four)}) == 0x8000'0001);
 }
 
-TEST_CASE("numbers lie where their offset says, and nowhere else") {
+TEST_CASE("numbers are stored and loaded at their offset alone") {
   std::array<std::byte, 8> bytes{};
   store_little_endian<2, std::uint32_t>(bytes, 0x0403'0201);
   CHECK(bytes == std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2},

@@ -45,7 +45,7 @@ TEST_CASE("a null pointer is reported with the errno of the call") {
   CHECK(code == std::errc::not_enough_memory);
 }
 
-TEST_CASE("a pointer is a success, whatever errno says") {
+TEST_CASE("a pointer is a success with any errno") {
   std::error_code code;
   CHECK(check_pointer(code, "verb", returns(&object, EINTR), undescribed) == &object);
   CHECK_FALSE(code);
@@ -82,7 +82,7 @@ TEST_CASE("a negative count is reported as the errno that it is") {
   CHECK(code == std::errc::operation_not_permitted);
 }
 
-TEST_CASE("what ibv_rereg_mr returns is handed on, and errno is reported") {
+TEST_CASE("check_reregistered returns the result and reports errno") {
   adverb::failure why;
   const auto describe = [](adverb::failure_description& description, int result) {
     description.explain(result == -4 ? "four" : "other");

@@ -100,7 +100,7 @@ TEST_CASE("a peer's write with immediate is a receive that announces it") {
   CHECK(done.success().receive().announces_write());
 }
 
-TEST_CASE("what was sent has no message") {
+TEST_CASE("completions of sends have no message") {
   for (const ibv_wc_opcode opcode : {IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
                                      IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, IBV_WC_BIND_MW}) {
     ibv_wc native = received();
@@ -144,7 +144,7 @@ TEST_CASE("each kind of message has its view, and what only looks like one has n
     CHECK(views_of(opcode).empty());
 }
 
-TEST_CASE("each flag of a completion is told by its own function") {
+TEST_CASE("each flag of a completion has its own function") {
   const auto flags_with = [](unsigned flags) {
     ibv_wc native = received();
     native.wc_flags = flags;
@@ -201,7 +201,7 @@ TEST_CASE("checking a failure reports its status, pair, id and hint") {
         "the peer has no receive posted");
 }
 
-TEST_CASE("the provider's own code is told, with the hint or without") {
+TEST_CASE("a failure reports the vendor error with or without a hint") {
   ibv_wc native = failed(IBV_WC_GENERAL_ERR);
   native.vendor_err = 0x81;
   const completion hinted{native};

@@ -66,7 +66,7 @@ TEST_CASE("A header of IPv4 is found in the last 20 bytes") {
   CHECK_FALSE(header.source().is_multicast());
 }
 
-TEST_CASE("What stands before a header of IPv4 may look like IPv6: the checksum tells") {
+TEST_CASE("The checksum distinguishes a header of IPv4 behind bytes that look like IPv6") {
   header_bytes misleading = over_ipv4;
   misleading[0] = std::byte{0x60};
   CHECK(global_route_header{misleading}.version() == 4);

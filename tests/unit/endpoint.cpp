@@ -47,11 +47,11 @@ std::string refusal(std::size_t offset, std::byte value) {
 
 }  // namespace
 
-TEST_CASE("An endpoint has its place for every byte") {
+TEST_CASE("An endpoint has a fixed layout in bytes") {
   CHECK(sample.encode() == as_bytes(sample_bytes));
 }
 
-TEST_CASE("An endpoint is what it was after the way through its bytes") {
+TEST_CASE("An endpoint survives encoding and decoding") {
   CHECK(endpoint::decode(as_bytes(sample_bytes)) == sample);
   CHECK(endpoint::decode(endpoint{}.encode()) == endpoint{});
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -79,7 +79,7 @@ TEST_CASE("An MTU that is none of the five is refused") {
   CHECK(refusal(1, std::byte{255}) == "the MTU is none of the five");
 }
 
-TEST_CASE("An endpoint as text has what one compares by eye") {
+TEST_CASE("The text of an endpoint has its LID and queue pair and PSN and GID") {
   CHECK(std::string{to_text(sample).view()} ==
         "lid 0x1122 qp 0x123456 psn 0xabcdef gid 102:304:506:708:90a:b0c:d0e:f10");
 }

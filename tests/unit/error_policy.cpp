@@ -34,7 +34,7 @@ TEST_CASE("the default throws a std::system_error") {
   CHECK_NOTHROW(operate(0));
 }
 
-TEST_CASE("a thrown error knows everything") {
+TEST_CASE("a thrown error holds its failure") {
   try {
     operate(EINVAL);
     FAIL("nothing was thrown");
@@ -63,7 +63,7 @@ TEST_CASE("a failure is set on failure and cleared on success") {
   CHECK(std::string{why.what()}.empty());
 }
 
-TEST_CASE("nothing is explained to those who want only a code, nor on success") {
+TEST_CASE("explanations are made only for a failure object and not on success") {
   descriptions = 0;
   std::error_code code;
   operate(EINVAL, code);
@@ -74,7 +74,7 @@ TEST_CASE("nothing is explained to those who want only a code, nor on success") 
   CHECK(descriptions == 1);
 }
 
-TEST_CASE("what has no caller to report to is told to the failure hook") {
+TEST_CASE("a failure without a caller is reported to the failure hook") {
   const told_failures told;
   adverb::detail::check_returned(adverb::detail::to_failure_hook{}, "verb", EBUSY, describe);
   CHECK(told.messages() ==

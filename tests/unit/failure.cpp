@@ -31,7 +31,7 @@ TEST_CASE("a failure that has not happened is empty") {
   CHECK(why.explanation().empty());
 }
 
-TEST_CASE("a failure says verb, detail, object, errno and explanation, in that order") {
+TEST_CASE("a message has verb then detail then object then errno then explanation") {
   const failure why{code_of(EINVAL), "ibv_modify_qp", [](failure_description& description) {
                       description.detail("INIT->RTR")
                           .object([](text_writer& out) { out.put("rxe0:1 qp 0x11"); })
@@ -83,14 +83,14 @@ TEST_CASE("every verb that a device may lack is explained by what the device has
   CHECK(explanation(EOPNOTSUPP, "ibv_alloc_pd", "rxe0").empty());
 }
 
-TEST_CASE("the description knows the code, to explain by it") {
+TEST_CASE("the description has the code") {
   const failure why{code_of(EPERM), "verb", [](failure_description& description) {
                       CHECK(description.code() == std::errc::operation_not_permitted);
                     }};
   CHECK(why);
 }
 
-TEST_CASE("an errno without a name is told by its message, and so is another category") {
+TEST_CASE("an errno without a name and another category are reported by their message") {
   const failure unnamed{code_of(ESTALE), "verb", nothing};
   CHECK(std::string{unnamed.what()} == "verb: Stale file handle");
 
@@ -99,7 +99,7 @@ TEST_CASE("an errno without a name is told by its message, and so is another cat
   CHECK(std::string{foreign.what()} == "verb: " + other.message());
 }
 
-TEST_CASE("every errno that has a name is told by the right one") {
+TEST_CASE("every errno with a name has that of the C library") {
   for (int number = 1; number < 134; ++number) {
     const std::string_view name = adverb::detail::errno_name(number);
     if (name.empty()) continue;

@@ -79,8 +79,10 @@ using extending_domain = owner_of<extending_traits>;
 class moving_region : public owner_of<region_traits> {
  public:
   using owner::owner;
-  void move_to(ibv_pd* parent) {
+  template <class Meanwhile>
+  void move_to(ibv_pd* parent, const Meanwhile& meanwhile) {
     with_new_parents([&] {
+      meanwhile();
       errno = ERANGE;
       return native_handle()->pd = parent;
     });
@@ -205,7 +207,7 @@ TEST_CASE("an owner counts as a child of its parent for as long as it owns") {
   CHECK_FALSE(world.has_children(&world.context));
 }
 
-TEST_CASE("an owner counts as a child of parents that its C struct does not tell") {
+TEST_CASE("an owner counts as a child of parents that its C struct does not hold") {
   world world;
   extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
   CHECK(world.has_children(&world.context));
@@ -237,7 +239,7 @@ TEST_CASE("an owner counts as a child of parents that its C struct does not tell
   CHECK_FALSE(world.has_children(&world.second));
 }
 
-TEST_CASE("what is noted for the next object at an address stays when the one before is gone") {
+TEST_CASE("parents noted for the next object at an address outlive the object before") {
   world world;
   extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
   after_destroying = [](const void* object) {
@@ -245,15 +247,18 @@ TEST_CASE("what is noted for the next object at an address stays when the one be
   };
   owner.close();
   after_destroying = nullptr;
-  CHECK(adverb::detail::lifetime_registry::instance().take_noted_parents(&world.first) ==
-        std::vector<const void*>{nullptr, &world.first});
+  const auto taken = adverb::detail::lifetime_registry::instance().take_noted_parents(&world.first);
+  CHECK(std::vector(taken.begin(), taken.end()) == std::vector<const void*>{nullptr, &world.first});
 }
 
 TEST_CASE("an owner that gets another parent counts there from then on") {
   world world;
   moving_region owner{adopt, &world.inside_first};
   CHECK(world.has_children(&world.first));
-  owner.move_to(&world.second);
+  // The call may block, and nobody may destroy the old parent meanwhile.
+  bool counted = false;
+  owner.move_to(&world.second, [&] { counted = world.has_children(&world.first); });
+  CHECK(counted);
   CHECK(errno == ERANGE);
   CHECK_FALSE(world.has_children(&world.first));
   CHECK(world.has_children(&world.second));
@@ -273,7 +278,7 @@ TEST_CASE("close destroys at once, and closing again does nothing") {
   CHECK(destroyed.size() == 1);
 }
 
-TEST_CASE("close is refused while children live, and says which") {
+TEST_CASE("close fails and names the children while any live") {
   world world;
   domain parent{adopt, &world.first};
   region child{adopt, &world.inside_first};
@@ -346,7 +351,7 @@ TEST_CASE("a negated errno of a destroy is understood") {
   destroy_result = 0;
 }
 
-TEST_CASE("a destroy that fails in a destructor is told to the hook") {
+TEST_CASE("a failed destroy in a destructor is reported to the hook") {
   world world;
   {
     const domain owner{adopt, &world.first};

@@ -55,7 +55,7 @@ TEST_CASE("a speed has its name and the megabits of a lane") {
   CHECK(to_string(link_speed{3}) == "unknown (3)");
 }
 
-TEST_CASE("a link that does not say its width or speed has none") {
+TEST_CASE("a link with an unknown width or speed has no rate") {
   ibv_port_attr native{};
   native.active_width = 3;
   native.active_speed = 32;
@@ -71,14 +71,14 @@ TEST_CASE("the states of the wire have names") {
   CHECK(to_string(physical_state{8}) == "unknown (8)");
 }
 
-TEST_CASE("where the C library's word for a state is the field's, ours is the same",
+TEST_CASE("names of port states match those of the C library if it uses the field's terms",
           "[ibv_port_state_str]") {
   using adverb::port_state;
   for (const port_state state : {port_state::down, port_state::armed, port_state::active})
     CHECK(to_string(state) == ibv_port_state_str(static_cast<ibv_port_state>(state)));
 }
 
-TEST_CASE("a route is needed on Ethernet, and where the port says so") {
+TEST_CASE("a port needs a global route on Ethernet or with IBV_QPF_GRH_REQUIRED") {
   ibv_port_attr native{};
   native.link_layer = IBV_LINK_LAYER_INFINIBAND;
   CHECK_FALSE(adverb::port_attributes{native}.needs_global_route());

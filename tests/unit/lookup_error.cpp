@@ -39,7 +39,7 @@ TEST_CASE("A name that was not resolved is no errno") {
         std::errc::address_family_not_supported);
 }
 
-TEST_CASE("An answer of getaddrinfo is known in errno, and as the result") {
+TEST_CASE("An answer of getaddrinfo is found in errno and in the result") {
   CHECK(checked(-1, EAI_NONAME) == lookup_error::host_not_found);
   CHECK(checked(EAI_NONAME, 0) == lookup_error::host_not_found);
   CHECK(checked(EAI_SERVICE, EINVAL) == lookup_error::service_not_found);

@@ -42,7 +42,7 @@ TEST_CASE("A host that is not found may lack an address of the family") {
   CHECK(why(not_found, {"far", "7471", address_family::infiniband}) == "no host is named far");
 }
 
-TEST_CASE("What is to be in numbers is said to be none") {
+TEST_CASE("A failed numeric lookup explains the expected form") {
   CHECK(why(not_found, {"far", "1", address_family::unspecified, true}) ==
         "far is no address in numbers");
   CHECK(why(not_found, {"far", "1", address_family::ipv4, true}) ==
@@ -51,7 +51,7 @@ TEST_CASE("What is to be in numbers is said to be none") {
         "far is no GID: one is written as an IPv6 address");
 }
 
-TEST_CASE("What is wrong with the service, the name server or the machine is not the host's") {
+TEST_CASE("An explanation distinguishes problems of the service from those of the host") {
   const detail::lookup wanted{"far", "nfs"};
   CHECK(why(lookup_error::service_not_found, wanted) ==
         "no service of that transport is named nfs");

@@ -170,7 +170,7 @@ TEST_CASE("After a failure the counts are upper bounds, one less for each comple
     CHECK(post(credits, {false})->front() == (index % 4 == 0));
 }
 
-TEST_CASE("What was to be signaled and was refused leaves that to the next request") {
+TEST_CASE("A refused signaled request leaves the signal to the next request") {
   send_credits credits{8, 2, false};
   CHECK(*post(credits, {false, false, false}, 2) == std::vector{false, false, true});
   CHECK(credits.outstanding() == 2);

@@ -29,7 +29,7 @@ TEST_CASE("An empty address has nothing") {
   CHECK(to_string(empty) == "no address");
 }
 
-TEST_CASE("An IPv4 address gives back what it was made of, and so does its C form") {
+TEST_CASE("An IPv4 address and its C form return the original values") {
   const socket_address address{ipv4_address{10, 1, 0, 2}, 7471};
   CHECK(address.family() == cm::address_family::ipv4);
   CHECK(address.ipv4() == ipv4_address{10, 1, 0, 2});
@@ -83,7 +83,7 @@ TEST_CASE("A native address has a GID, a service and a partition") {
   CHECK(ntohs(native.sib_pkey) == 0x8001);
 }
 
-TEST_CASE("What is written in numbers is read") {
+TEST_CASE("Numeric addresses are parsed") {
   CHECK(socket_address::parse("10.1.0.2", 5) == socket_address{ipv4_address{10, 1, 0, 2}, 5});
   CHECK(socket_address::parse("fe80::1", 5) == socket_address{link_local, 5});
   CHECK(socket_address::parse("fe80::1%lo", 5) == socket_address{link_local, 5, 1});
@@ -98,7 +98,7 @@ TEST_CASE("What is written in numbers is read") {
     CHECK_FALSE(socket_address::parse(wrong, 5));
 }
 
-TEST_CASE("What stands for every address is known as that") {
+TEST_CASE("Wildcard addresses are recognised") {
   CHECK(socket_address::any(1).is_any());
   CHECK(socket_address::any(1).family() == cm::address_family::ipv6);
   CHECK(socket_address::any_ipv4(1).is_any());
@@ -106,7 +106,7 @@ TEST_CASE("What stands for every address is known as that") {
   CHECK_FALSE(socket_address{ipv4_address{127, 0, 0, 1}, 1}.is_any());
 }
 
-TEST_CASE("A C address is copied, but only a whole one of a known family") {
+TEST_CASE("A C address is copied if it is whole and of a supported family") {
   sockaddr_in native{};
   native.sin_family = AF_INET;
   native.sin_port = htons(7471);
@@ -123,7 +123,7 @@ TEST_CASE("A C address is copied, but only a whole one of a known family") {
   CHECK(socket_address::from_native(pointer, sizeof native).is_empty());
 }
 
-TEST_CASE("Zeros where an identifier has its address are none, unless there is a port") {
+TEST_CASE("Zeros in the address of an identifier mean no address unless a port is set") {
   const auto in = [](const socket_address& address) {
     sockaddr_storage there{};
     if (!address.is_empty()) std::memcpy(&there, address.native(), address.length());
@@ -151,7 +151,7 @@ TEST_CASE("Families have names") {
   CHECK(to_string(cm::address_family{77}) == "unknown (77)");
 }
 
-TEST_CASE("The addresses of multicast groups are known") {
+TEST_CASE("The addresses of multicast groups are recognised") {
   const auto is_group = [](const char* address) {
     return adverb::cm::socket_address::parse(address, 0).value().is_multicast();
   };

@@ -28,7 +28,7 @@ TEST_CASE("a text holds what fits") {
   CHECK(written<8>("abcd", "efgh") == "abcdefgh");
 }
 
-TEST_CASE("what does not fit is cut off, and the cut shows") {
+TEST_CASE("a text that does not fit is cut off and ends in dots") {
   CHECK(written<8>("abcd", "efghi") == "abcde...");
   CHECK(written<8>("abcdefghi", "") == "abcde...");
   CHECK(written<8>("abcdefghi", "jkl") == "abcde...");
@@ -40,7 +40,7 @@ TEST_CASE("a null character is written out, so that the text has no other end th
   CHECK(written<8>(std::string_view{"abcdefg\0", 8}, "") == "abcde...");
 }
 
-TEST_CASE("nothing is written outside the buffer") {
+TEST_CASE("a writer writes inside of its buffer alone") {
   char buffer[] = "________";
   adverb::text_writer out{std::span{buffer}.subspan(2, 4)};
   out.put("abcdefgh").decimal(12345);

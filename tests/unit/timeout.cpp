@@ -16,7 +16,7 @@ TEST_CASE("Any duration is a timeout") {
   CHECK(timeout{3s}.wake_descriptor() == -1);
 }
 
-TEST_CASE("What is below zero is zero, and what is over two centuries is for ever") {
+TEST_CASE("A timeout below zero is zero and one over two centuries is endless") {
   CHECK(timeout{-1s} == timeout{0s});
   CHECK(timeout{std::chrono::hours::max()}.is_endless());
   CHECK_FALSE(timeout{std::chrono::hours{24 * 365 * 100}}.is_endless());

@@ -27,7 +27,7 @@ TEST_CASE("driver transports are in no set, not even a full one") {
   CHECK_FALSE(transport_set::from_bits(~0U).contains(transport::driver));
 }
 
-TEST_CASE("a set is told by its names") {
+TEST_CASE("a set is written as its names") {
   CHECK(to_string(transport_set{}) == "none");
   CHECK(transport_set{}.empty());
   const auto two = transport_set::from_bits(1U << IBV_QPT_RC | 1U << IBV_QPT_RAW_PACKET);

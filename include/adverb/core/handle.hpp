@@ -168,14 +168,22 @@ bool destroy_object(void* object, const object_operations& operations, on_failur
 /// Removes an object from the child counts without destroying it.
 void forget_object(const void* object, const object_operations& operations) noexcept;
 
-/// Makes a call that may change an object's parents, and updates their child counts. Keeps the
-/// errno of the call.
+/// Returns the parents with which an object is registered.
+[[nodiscard]] noted_parents parents_of(const void* object, const object_operations& operations);
+
+/// Registers an object with its present parents, and removes it from those of before.
+void replace_parents(const void* object, const object_operations& operations,
+                     const noted_parents& before) noexcept;
+
+/// Makes a call that may change an object's parents, and updates their child counts. The call may
+/// block: meanwhile the object counts as a child of its parents of before. Keeps the errno of the
+/// call.
 template <handle_traits Traits, class Call>
 auto with_new_parents(const typename Traits::native_type* object, const Call& call) {
-  unregister_from_parents(object, operations_for<Traits>);
+  const noted_parents before = parents_of(object, operations_for<Traits>);
   const auto result = call();
   const int reason = errno;
-  register_with_parents(object, operations_for<Traits>);
+  replace_parents(object, operations_for<Traits>, before);
   errno = reason;
   return result;
 }

@@ -24,6 +24,7 @@
 #include <adverb/device/impl/rate.ipp>
 #include <adverb/memory/impl/device_memory.ipp>
 #include <adverb/memory/impl/explain_registration.ipp>
+#include <adverb/memory/impl/known_regions.ipp>
 #include <adverb/memory/impl/memory_region.ipp>
 #include <adverb/memory/impl/memory_region_ref.ipp>
 #include <adverb/memory/impl/memory_window.ipp>

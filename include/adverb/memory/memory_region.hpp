@@ -13,6 +13,7 @@
 
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/detail/explain_registration.hpp>
+#include <adverb/memory/detail/known_regions.hpp>
 #include <adverb/memory/device_memory.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/protection_domain.hpp>
@@ -89,7 +90,14 @@ struct reregistration_outcome {
 struct memory_region_traits {
   using native_type = ibv_mr;
   static constexpr std::string_view destroy_verb = "ibv_dereg_mr";
-  static int destroy(ibv_mr* region) noexcept { return ibv_dereg_mr(region); }
+  static int destroy(ibv_mr* region) noexcept {
+    if constexpr (!hardened(ADVERB_HARDENING_DEBUG)) return ibv_dereg_mr(region);
+    // Before the call: afterwards another thread's region may have the same key.
+    known_regions::instance().note_gone(region);
+    const int result = ibv_dereg_mr(region);
+    if (result != 0) known_regions::instance().note(region);
+    return result;
+  }
   static void for_each_parent(const ibv_mr* region, callable_ref<const void*> function) noexcept {
     function(region->pd);
   }
@@ -235,6 +243,13 @@ class [[nodiscard]] memory_region
     change(&moved, {}, policy);
   }
 
+  /// Returns the C object and gives up ownership without deregistering it.
+  [[nodiscard]] ibv_mr* release() noexcept {
+    if constexpr (detail::hardened(ADVERB_HARDENING_DEBUG))
+      if (*this) detail::known_regions::instance().forget(native_handle());
+    return owner::release();
+  }
+
  private:
   [[nodiscard]] static int native_rights(access_rights rights) noexcept {
     return static_cast<int>(rights.bits());
@@ -242,7 +257,10 @@ class [[nodiscard]] memory_region
 
   memory_region(ibv_mr* region, std::uint64_t device_address, access_rights rights,
                 bool constant_memory) noexcept
-      : owner{adverb::adopt, region, rights, device_address}, constant_memory_{constant_memory} {}
+      : owner{adverb::adopt, region, rights, device_address}, constant_memory_{constant_memory} {
+    if constexpr (detail::hardened(ADVERB_HARDENING_DEBUG))
+      if (region != nullptr) detail::known_regions::instance().note(region);
+  }
 
   [[nodiscard]] static memory_region registered(protection_domain_ref domain,
                                                 detail::byte_range memory, access_rights rights,

@@ -98,13 +98,15 @@ constexpr void tell_refused(const Request& request) noexcept {
 /// Returns the operations for which a provider has set a function, requested or not.
 [[nodiscard]] send_operations operations_of(const ibv_qp_ex& sender) noexcept;
 
-/// Returns the same with the operations that only later rdma-core declares.
-template <class Sender>
-[[nodiscard]] send_operations all_operations_of(const Sender& sender) noexcept {
+/// Returns the same with those of `Asked` that only later rdma-core declares. Reads no others,
+/// because the struct of a library that is older than the headers ends before them.
+template <send_operations Asked, class Sender>
+[[nodiscard]] send_operations operations_among(const Sender& sender) noexcept {
   send_operations found = operations_of(sender);
-  if constexpr (requires { sender.wr_atomic_write; })
+  if constexpr (Asked.contains(send_operation::atomic_write) &&
+                requires { sender.wr_atomic_write; })
     if (sender.wr_atomic_write != nullptr) found |= send_operation::atomic_write;
-  if constexpr (requires { sender.wr_flush; })
+  if constexpr (Asked.contains(send_operation::flush) && requires { sender.wr_flush; })
     if (sender.wr_flush != nullptr) found |= send_operation::flush;
   return found;
 }
@@ -175,7 +177,7 @@ class extended_sender {
     if (!detail::check_present(policy, verb, pair)) return;
     ibv_qp_ex* const sender = ibv_qp_to_qp_ex(pair);
     const send_operations missing =
-        sender == nullptr ? Operations : Operations - detail::all_operations_of(*sender);
+        sender == nullptr ? Operations : Operations - detail::operations_among<Operations>(*sender);
     const int result = sender == nullptr || !missing.empty() ? EOPNOTSUPP : 0;
     const bool usable =
         detail::check_returned(policy, verb, result, [&](failure_description& description) {

@@ -78,7 +78,7 @@ class [[nodiscard]] indirection_table
                                               on_failure policy);
 
   /// Returns each queue once, so that the lifetime checker counts one table per queue.
-  [[nodiscard]] static std::vector<const void*> distinct(const std::vector<ibv_wq*>& entries);
+  [[nodiscard]] static detail::noted_parents distinct(const std::vector<ibv_wq*>& entries);
 };
 
 }  // namespace adverb::inline ADVERB_ABI

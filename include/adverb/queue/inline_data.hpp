@@ -15,6 +15,7 @@
 
 #include <adverb/fwd.hpp>
 #include <adverb/memory/buffer.hpp>
+#include <adverb/memory/detail/known_regions.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -139,6 +140,8 @@ struct held_elements {
   [[nodiscard]] static constexpr int count() noexcept { return static_cast<int>(Count); }
   /// Sets the elements in the extended sender. Wraps: ibv_wr_set_sge(3), ibv_wr_set_sge_list(3).
   void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (hardened(ADVERB_HARDENING_DEBUG))
+      require_regions(sender->qp_base.pd, "ibv_wr_set_sge", elements.data(), Count);
     if constexpr (Count == 1)
       ibv_wr_set_sge(sender, elements[0].lkey, elements[0].addr, elements[0].length);
     else
@@ -176,6 +179,8 @@ struct listed_elements {
   [[nodiscard]] ibv_sge* lower(memory&) const noexcept { return first(); }
   [[nodiscard]] int count() const noexcept { return static_cast<int>(buffers.size()); }
   void build(ibv_qp_ex* sender) const noexcept {
+    if constexpr (hardened(ADVERB_HARDENING_DEBUG))
+      require_regions(sender->qp_base.pd, "ibv_wr_set_sge_list", first(), buffers.size());
     ibv_wr_set_sge_list(sender, buffers.size(), first());
   }
 

@@ -4,7 +4,6 @@
 
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include <infiniband/verbs.h>
 
@@ -52,8 +51,7 @@ struct flow_traits {
 };
 
 /// Returns the objects that must outlive a flow: its queue pair, and those that its actions use.
-[[nodiscard]] std::vector<const void*> parents_of_flow(const ibv_qp* pair,
-                                                       const ibv_flow_attr* rule);
+[[nodiscard]] noted_parents parents_of_flow(const ibv_qp* pair, const ibv_flow_attr* rule);
 
 }  // namespace detail
 

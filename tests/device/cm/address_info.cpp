@@ -123,7 +123,7 @@ std::string refused(std::string_view host, const char* service, const cm::lookup
 
 }  // namespace
 
-TEST_CASE("What cannot be found says what it is", "[rdma_getaddrinfo]") {
+TEST_CASE("A failed lookup names the host or service", "[rdma_getaddrinfo]") {
   using enum cm::lookup_error;
   CHECK(refused("no host", "1", {.numeric_host = true}, host_not_found) ==
         "no host is no address in numbers");
@@ -147,7 +147,7 @@ TEST_CASE("An address of another family than was asked for is not found", "[rdma
   CHECK(why.explanation() == "10.1.2.3 is no IPv6 address, and no host is named so");
 }
 
-TEST_CASE("A name that no server knows is told apart from a server that does not answer",
+TEST_CASE("A lookup distinguishes an unknown name from a silent name server",
           "[rdma_getaddrinfo]") {
   failure why;
   const cm::address_list found{"no-such-host.invalid", 1, {}, why};

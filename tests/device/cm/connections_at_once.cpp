@@ -62,7 +62,7 @@ TEST_CASE("Two hundred connections at once leave nothing behind",
   check_nothing_left(before, 200);
 }
 
-TEST_CASE("The lifetime checker knows of no child when the connections are gone") {
+TEST_CASE("The lifetime checker counts no children after the connections end") {
   const auto listener = rc_listener::create(every_address());
   auto accepted = accept_meanwhile(listener);
   auto& registry = detail::lifetime_registry::instance();

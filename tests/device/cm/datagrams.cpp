@@ -52,7 +52,7 @@ struct one_of_many {
 
 }  // namespace
 
-TEST_CASE("Who listens tells a pair of its own, and both sides send",
+TEST_CASE("A listener creates a queue pair for a request and both sides send",
           "[rdma_connect][rdma_accept][rdma_create_qp][rdma_bind_addr][rdma_listen]") {
   need_datagrams();
   constexpr int rounds = 6;
@@ -145,7 +145,7 @@ TEST_CASE("Step by step, on the device that leads to the peer",
       });
 }
 
-TEST_CASE("A peer that is not there is told in words", "[rdma_connect]") {
+TEST_CASE("A failed connect explains that no one listens on the port", "[rdma_connect]") {
   need_datagrams();
   two_sides<transport::ud>([](const ud_listener&) {},
                            [](const cm::socket_address& address) {
@@ -159,8 +159,7 @@ TEST_CASE("A peer that is not there is told in words", "[rdma_connect]") {
                            });
 }
 
-TEST_CASE("A peer that says no is told in words, and the identifier tells what it sent along",
-          "[rdma_reject]") {
+TEST_CASE("A rejection carries the reason and the private data of the peer", "[rdma_reject]") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
@@ -182,7 +181,7 @@ TEST_CASE("A peer that says no is told in words, and the identifier tells what i
       });
 }
 
-TEST_CASE("A peer that does not answer is told in words", "[rdma_connect]") {
+TEST_CASE("A connect that times out explains that the peer did not answer", "[rdma_connect]") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener&) {},
@@ -249,7 +248,7 @@ TEST_CASE("A byte of private data more is refused") {
   }
 }
 
-TEST_CASE("A pair whose queue key peers are not told is refused") {
+TEST_CASE("accept_datagrams refuses a queue pair with another queue key") {
   need_datagrams();
   auto listener = ud_listener::create(device_address());
   const datagram_end here;

@@ -81,7 +81,7 @@ TEST_CASE("A port that no one listens on", "[rdma_connect]") {
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
 
-TEST_CASE("A program that refuses, and says why", "[rdma_reject]") {
+TEST_CASE("A program that refuses with private data", "[rdma_reject]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto refused = std::async(std::launch::async, [&] {
     auto request = listener.next_request(std::chrono::seconds{10});

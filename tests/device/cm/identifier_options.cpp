@@ -49,7 +49,7 @@ TEST_CASE("The devices of librdmacm are those of its identifiers",
   CHECK(contexts[0].query_device().max_queue_pairs() > 0);
 }
 
-TEST_CASE("Every event that librdmacm knows has a name", "[rdma_event_str]") {
+TEST_CASE("Every event that librdmacm defines has a name", "[rdma_event_str]") {
   for (std::uint32_t number = 0; number < 20; ++number) {
     CAPTURE(number);
     const bool known = std::string_view{rdma_event_str(static_cast<rdma_cm_event_type>(number))} !=
@@ -99,7 +99,7 @@ TEST_CASE("A path that is given needs no resolving", "[rdma_set_option]") {
   CHECK(made.id.path().mtu == known.id.path().mtu);
 }
 
-TEST_CASE("An address that is in use can be listened on by one that says so",
+TEST_CASE("An identifier with address reuse binds an address in use",
           "[rdma_set_option][rdma_get_local_addr][rdma_bind_addr]") {
   const cm::event_channel channel = cm::event_channel::create();
   auto first = cm::identifier::create(channel, cm::port_space::tcp);
@@ -133,7 +133,7 @@ TEST_CASE("Listening for IPv6 alone leaves the port to IPv4", "[rdma_set_option]
   }
 }
 
-TEST_CASE("The acknowledge timeout of a connection is what was said", "[rdma_set_option]") {
+TEST_CASE("A connection uses the acknowledge timeout of its identifier", "[rdma_set_option]") {
   auto listener = listener_rc::create(cm_test::device_address());
   auto start = cm::connector<transport::rc>::create();
   start.identifier().set_acknowledge_timeout(std::chrono::seconds{1});

@@ -98,7 +98,7 @@ TEST_CASE("Members receive what is sent to a group until they leave",
       });
 }
 
-TEST_CASE("Who only sends hears nothing", "[rdma_join_multicast_ex]") {
+TEST_CASE("A member that only sends receives nothing from the group", "[rdma_join_multicast_ex]") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
@@ -206,7 +206,7 @@ TEST_CASE("An identifier joins by hand, without a queue pair",
   CHECK(why.code() == std::errc::address_not_available);
 }
 
-TEST_CASE("What librdmacm cannot attach is told by the event", "[rdma_join_multicast]") {
+TEST_CASE("The event reports a group that librdmacm cannot attach", "[rdma_join_multicast]") {
   need_datagrams();
   const datagram_end here;
   here.endpoint.identifier().join_multicast(device_address());
@@ -218,7 +218,7 @@ TEST_CASE("What librdmacm cannot attach is told by the event", "[rdma_join_multi
   here.endpoint.identifier().leave_multicast(device_address());
 }
 
-TEST_CASE("What is no group, or cannot be joined, is refused in words", "[rdma_join_multicast]") {
+TEST_CASE("A refused join explains what is wrong with the group", "[rdma_join_multicast]") {
   need_datagrams();
   const datagram_end here;
   failure why;
@@ -233,7 +233,7 @@ TEST_CASE("What is no group, or cannot be joined, is refused in words", "[rdma_j
   CHECK(std::string_view{why.what()}.find("not over RoCE v2") != std::string::npos);
 }
 
-TEST_CASE("A membership that outlives its endpoint is told of") {
+TEST_CASE("An endpoint with a membership fails to close with EBUSY") {
   need_datagrams();
   std::optional<datagram_end> here{std::in_place};
   auto group = here->endpoint.join(group_address());

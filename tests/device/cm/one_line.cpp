@@ -107,7 +107,7 @@ TEST_CASE("One line tries the addresses of a host in turn") {
   served.get();
 }
 
-TEST_CASE("Of a host with several addresses the failure of the one that answered is told") {
+TEST_CASE("A failure to reach a host names the address that answered") {
   const named_host host{{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS"), "127.0.0.2"}};
   failure why;
   CHECK_FALSE(cm::connect(host.name, 7479, {}, why));

@@ -84,7 +84,7 @@ TEST_CASE("A queue pair uses the domain, the queues and the operations that it i
   served.get();
 }
 
-TEST_CASE("A domain of one identifier's queue pair is named with it, and its copy is not",
+TEST_CASE("A domain fails to close while the queue pair of one identifier uses it",
           "[rdma_create_qp]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto far = route_to(listener.port());
@@ -96,7 +96,7 @@ TEST_CASE("A domain of one identifier's queue pair is named with it, and its cop
   domain.close();
 }
 
-TEST_CASE("What librdmacm makes beside one queue of the program is destroyed with the pair",
+TEST_CASE("Destroying the queue pair frees what librdmacm made beside a given queue",
           "[rdma_create_qp][rdma_destroy_qp]") {
   auto far = route_to(7471);
   const completion_queue queue{far.context(), 16};
@@ -113,7 +113,7 @@ TEST_CASE("What librdmacm makes beside one queue of the program is destroyed wit
   }
 }
 
-TEST_CASE("What librdmacm made for an identifier is not destroyed while others use it",
+TEST_CASE("destroy_queue_pair fails with EBUSY while another pair uses its completion queue",
           "[rdma_create_qp][rdma_destroy_qp][rdma_destroy_id]") {
   auto far = route_to(7471);
   cm::identifier_ref id = far.identifier();

@@ -275,7 +275,7 @@ TEST_CASE("Enhancements travel with a request and are refused by name",
   served.get();
 }
 
-TEST_CASE("Data that came stands for the confirmation that did not", "[rdma_notify]") {
+TEST_CASE("notify establishes a connection whose confirmation is missing", "[rdma_notify]") {
   auto listener = listen();
   own_side side;
   auto far = route_to(listener.port());

@@ -16,7 +16,7 @@
 using namespace adverb;
 using namespace cm_test;
 
-TEST_CASE("Nobody listens on a port", "[rdma_connect]") {
+TEST_CASE("A connect to a port without a listener fails", "[rdma_connect]") {
   auto ready = ready_for(device_address(7999));
   failure why;
   const auto connection = ready.connect({}, std::chrono::seconds{10}, why);

@@ -52,7 +52,7 @@ void send_messages(rc_connection& connection, const memory_region& region, int c
 
 }  // namespace
 
-TEST_CASE("What had arrived and what was posted comes back on both sides",
+TEST_CASE("Both sides drain the messages that arrived and the posted receives",
           "[rdma_disconnect][rdma_get_cm_event]") {
   two_sides(
       [](const rc_listener& listener) {
@@ -120,7 +120,8 @@ TEST_CASE("Requests that the peer never received are flushed, and full queues ar
       });
 }
 
-TEST_CASE("What is posted after the end comes back as well", "[rdma_disconnect][optional]") {
+TEST_CASE("The queue pair flushes requests that are posted after the end",
+          "[rdma_disconnect][optional]") {
   if (on_iwarp())
     return tell_skip("posted after the end", "iWARP devices need not flush what is posted in ERR");
   two_sides(
@@ -169,7 +170,7 @@ TEST_CASE("A side that only goes away ends the connection for the other", "[rdma
             });
 }
 
-TEST_CASE("Who waits for messages takes those that came, and hears that the peer has left",
+TEST_CASE("A wait for messages returns those that came and then ends with the connection",
           "[rdma_get_cm_event][ibv_get_cq_event]") {
   two_sides(
       [&](const rc_listener& listener) {
@@ -247,8 +248,7 @@ TEST_CASE("One loop waits for events and completions", "[rdma_get_cm_event][ibv_
       });
 }
 
-TEST_CASE("The end of the time in which packets may still arrive is told",
-          "[rdma_get_cm_event][optional]") {
+TEST_CASE("An event reports the end of the timewait", "[rdma_get_cm_event][optional]") {
   if (on_iwarp()) return tell_skip("timewait", "iWARP's connection manager tells nothing of it");
   two_sides(
       [](const rc_listener& listener) {

@@ -82,7 +82,7 @@ void check_interrupted(const failure& why) {
 
 }  // namespace
 
-TEST_CASE("Nobody has the address, and the connector can be used again",
+TEST_CASE("An address without a neighbour fails and leaves the connector usable",
           "[rdma_resolve_addr][optional]") {
   // A device without neighbours finds everyone: nobody is asked.
   auto start = cm::connector<transport::rc>::create();

@@ -43,7 +43,7 @@ TEST_CASE("A UC connection carries writes and messages", "[rdma_create_ep][optio
   served.get();
 }
 
-TEST_CASE("A UC endpoint to no one says where to", "[rdma_create_ep]") {
+TEST_CASE("A failed UC endpoint names its destination", "[rdma_create_ep]") {
   failure why;
   auto none =
       cm::connector<transport::uc>::resolve(*cm::socket_address::parse("192.0.2.1", 7471), {}, why);
@@ -55,7 +55,7 @@ TEST_CASE("A UC endpoint to no one says where to", "[rdma_create_ep]") {
       "this machine has no route to 192.0.2.1; the RDMA devices here have "));
 }
 
-TEST_CASE("A UC listener that cannot be made says why", "[rdma_create_ep][optional]") {
+TEST_CASE("A failed UC listener explains its failure", "[rdma_create_ep][optional]") {
   if (open_device().device().transport_type() == transport_type::iwarp)
     return tell_skip("UC", "iWARP has RC alone");
   failure why;

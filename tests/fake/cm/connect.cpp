@@ -115,7 +115,8 @@ TEST_CASE_METHOD(hosts, "an address in numbers is tried once, and no name is thi
   CHECK(tried() == texts{"127.0.0.1:7471"});
 }
 
-TEST_CASE_METHOD(hosts, "a failure to make a queue pair tells more than one to find a way") {
+TEST_CASE_METHOD(
+    hosts, "connect ranks a failed queue pair above a missing route and below a silent peer") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
   const auto told = [&] {
     adverb::failure why;
@@ -137,7 +138,7 @@ TEST_CASE_METHOD(hosts, "a failure to make a queue pair tells more than one to f
   CHECK(told() == "rdma_connect");
 }
 
-TEST_CASE_METHOD(hosts, "of several failures the one that came furthest is told") {
+TEST_CASE_METHOD(hosts, "connect reports the failure that came furthest") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}};
   is_far_from_every_device();
   is_near();
@@ -151,7 +152,7 @@ TEST_CASE_METHOD(hosts, "of several failures the one that came furthest is told"
   CHECK(why.explanation() == "the peer rejected the connection: no one listens on that port");
 }
 
-TEST_CASE_METHOD(hosts, "of several that came as far the first is told") {
+TEST_CASE_METHOD(hosts, "connect reports the first of equal failures") {
   const named_host host{{"10.0.0.2", "10.0.0.3"}};
   is_silent();
   is_silent();
@@ -191,7 +192,7 @@ TEST_CASE_METHOD(hosts, "the words of a program that rejects are quoted, if they
   CHECK(explanation_of("") == rejected);
 }
 
-TEST_CASE_METHOD(hosts, "what rejects without words may be the kernel, for lack of a family") {
+TEST_CASE_METHOD(hosts, "a rejection without private data moves on to the other address family") {
   const named_host host{{"fe80::1", "fe80::2", "10.0.0.2", "10.0.0.3"}};
   rejects(by_the_program);
   CHECK(cm::connect(host.name, 7471));
@@ -222,7 +223,7 @@ TEST_CASE_METHOD(hosts, "a signal handler ends the search, and so does a program
   CHECK(tried() == texts{"10.0.0.2:7471"});
 }
 
-TEST_CASE_METHOD(hosts, "a family, or the address to connect from, says which are tried") {
+TEST_CASE_METHOD(hosts, "the family or the source address selects the addresses to try") {
   const named_host host{{"fe80::1", "10.0.0.2"}};
   CHECK(cm::connect(host.name, 7471, {.family = cm::address_family::ipv4}));
   CHECK(tried() == texts{"10.0.0.2:7471"});
@@ -239,7 +240,7 @@ TEST_CASE_METHOD(hosts, "a native address is asked of librdmacm") {
   CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
-TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
+TEST_CASE_METHOD(hosts, "each policy reports a host that is not found") {
   const adverb::failure why = reported([&](auto&&... policy) {
     const auto none = cm::connect(named_host::name, 7471, {}, policy...);
     CHECK_FALSE(none);
@@ -259,13 +260,13 @@ TEST_CASE_METHOD(hosts, "a host that is not found is told by each policy") {
   CHECK(code == std::errc::too_many_files_open);
 }
 
-TEST_CASE_METHOD(hosts, "an address of another family is told as that") {
+TEST_CASE_METHOD(hosts, "connect explains that an address belongs to another family") {
   adverb::failure why;
   CHECK_FALSE(cm::connect("10.1.0.2", 7471, {.family = cm::address_family::ipv6}, why));
   CHECK(why.explanation() == "10.1.0.2 is no IPv6 address, and no host is named so");
 }
 
-TEST_CASE("a lookup that failed tells what was looked for") {
+TEST_CASE("a failed lookup explains which host or family is missing") {
   const auto explained = [](cm::lookup_error error, const adverb::detail::lookup& wanted) {
     const adverb::failure why{error, "getaddrinfo", [&](adverb::failure_description& description) {
                                 adverb::detail::explain_lookup(description, wanted);
@@ -314,7 +315,7 @@ TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has
   CHECK(tried().size() == 1);
 }
 
-TEMPLATE_TEST_CASE_SIG("what librdmacm makes through endpoints connects in one line as well", "",
+TEMPLATE_TEST_CASE_SIG("UC and XRC connect in one line through endpoints of librdmacm", "",
                        ((transport Service), Service), transport::uc, transport::xrc_send) {
   cm_bench bench;
   CHECK(cm::connect<Service>("10.0.0.2", 7471, {.queue_pair = {.max_send_wr = 3}}));

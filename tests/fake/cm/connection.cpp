@@ -30,7 +30,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a connection knows what it is made of") {
+TEST_CASE_METHOD(fixture, "a connection returns its parts") {
   CHECK(connection.context().native_handle() == manager.context());
   CHECK(connection.protection_domain().native_handle() == manager.domain());
   CHECK(connection.queue_pair().native_handle() == connection.identifier().native_handle()->qp);
@@ -85,7 +85,7 @@ TEST_CASE_METHOD(fixture, "the end of another connection is none of the one that
   CHECK(code == std::errc::timed_out);
 }
 
-TEST_CASE_METHOD(fixture, "a disconnect that the peer does not hear of is reported") {
+TEST_CASE_METHOD(fixture, "disconnect fails with ETIMEDOUT if the peer does not answer") {
   manager.answer<called::rdma_disconnect>({});
   adverb::failure why;
   connection.disconnect(1ms, why);

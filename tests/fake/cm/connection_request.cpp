@@ -92,8 +92,7 @@ TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken")
   CHECK(machine.count<called::rdma_bind_addr>() == 8);
 }
 
-TEST_CASE_METHOD(steps, "a listener says that it reuses an address before it is bound",
-                 "[rdma_set_option]") {
+TEST_CASE_METHOD(steps, "a listener sets address reuse before it binds", "[rdma_set_option]") {
   const auto first = listener::create(here, {.reuse_address = true});
   CHECK_THAT(log(), is_log(R"(
     rdma_create_event_channel
@@ -158,7 +157,7 @@ TEST_CASE_METHOD(steps, "an empty address is refused", "[rdma_bind_addr]") {
         }).code() == std::errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(steps, "a request comes with what the peer says, on a channel of its own",
+TEST_CASE_METHOD(steps, "a request has its own channel and the private data of the peer",
                  "[rdma_get_cm_event][rdma_migrate_id]") {
   const auto at = listener::create(here);
   rdma_conn_param told{};
@@ -364,7 +363,7 @@ TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a 
   CHECK(machine.count<called::rdma_disconnect>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "a listener accepts with what its options say, once all is prepared",
+TEST_CASE_METHOD(steps, "a listener accepts with its options once the program has prepared",
                  "[rdma_create_qp][rdma_accept]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};

@@ -59,8 +59,7 @@ TEST_CASE_METHOD(fixture, "a completion that comes meanwhile is not slept over",
   CHECK(waited() == ids{7});
 }
 
-TEST_CASE_METHOD(fixture,
-                 "the end of the connection wakes who waits, but what came before is first",
+TEST_CASE_METHOD(fixture, "wait returns earlier completions before the end of the connection",
                  "[rdma_get_cm_event]") {
   raise(RDMA_CM_EVENT_DISCONNECTED);
   complete(1);
@@ -72,7 +71,8 @@ TEST_CASE_METHOD(fixture,
   CHECK(waited().empty());
 }
 
-TEST_CASE_METHOD(fixture, "the end that comes meanwhile is heard of", "[rdma_get_cm_event]") {
+TEST_CASE_METHOD(fixture, "wait notices an end that comes while it arms the queue",
+                 "[rdma_get_cm_event]") {
   machine.before<called::req_notify_cq>([&] { raise(RDMA_CM_EVENT_DEVICE_REMOVAL); });
   CHECK(waited().empty());
   CHECK(connection.has_ended());
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture, "a signal handler ends the wait, and nothing is wrong"
   CHECK_FALSE(connection.has_ended());
 }
 
-TEST_CASE_METHOD(fixture, "what cannot be waited for is reported") {
+TEST_CASE_METHOD(fixture, "wait reports the failures of the queue and of the channel") {
   const adverb::completion_queue silent{adverb::context_ref{manager.context()}, 4};
   CHECK(reported([&](auto&&... policy) {
           (void)connection.wait(silent, batch, 1s, policy...);

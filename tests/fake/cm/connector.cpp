@@ -272,7 +272,7 @@ TEST_CASE_METHOD(steps, "events that end nothing are passed over") {
   }
 }
 
-TEST_CASE_METHOD(steps, "a rejection tells why, and what came with it", "[rdma_connect]") {
+TEST_CASE_METHOD(steps, "a rejection holds its reason and private data", "[rdma_connect]") {
   auto waiting = ready();
   manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
   adverb::failure why;
@@ -289,8 +289,7 @@ TEST_CASE_METHOD(steps, "a rejection tells why, and what came with it", "[rdma_c
   CHECK(waiting.queue_pair().native_handle()->state == IBV_QPS_ERR);
 }
 
-TEST_CASE_METHOD(steps, "every reason of a rejection is told, in words where there are any",
-                 "[rdma_connect]") {
+TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rdma_connect]") {
   const auto is_reserved = [](int reason) { return reason == 34 || reason == 36; };
   for (int reason = 1; reason <= 36; ++reason) {
     CAPTURE(reason);
@@ -313,7 +312,7 @@ TEST_CASE_METHOD(steps, "iWARP's rejection with private data is the program's") 
            "the program there refused", cm::reject_reason::by_the_program);
 }
 
-TEST_CASE_METHOD(steps, "what else ends an attempt to connect is explained", "[rdma_connect]") {
+TEST_CASE_METHOD(steps, "each event that ends a connect has an explanation", "[rdma_connect]") {
   const auto ended = [&](rdma_cm_event_type type, int status, std::errc code,
                          std::string_view words) {
     CAPTURE(rdma_event_str(type), status);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -89,6 +90,34 @@ TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed 
   CHECK(drained(second).empty());
   CHECK(machine.count<called::post_send>() == 1);
   CHECK(machine.count<called::post_recv>() == 1);
+}
+
+TEST_CASE_METHOD(fixture, "a drain ends at its own marks, not at those of another pair",
+                 "[ibv_poll_cq]") {
+  rc_connection first = connected_to_shared();
+  rc_connection second = connected_to_shared();
+  first.disconnect();
+  second.disconnect();
+  CHECK(drained(first).empty());
+  const auto [end_of_sends, end_of_receives] = markers();
+  auto draining = second.start_drain();
+  ids found;
+  const auto note = [&](const adverb::completion& each) { found.push_back(each.id()); };
+  // Its marks are posted and, as on Soft-RoCE, not flushed before ERR is set again, which fails.
+  second.queue_pair().native_handle()->state = IBV_QPS_RTS;
+  machine.fail<called::modify_qp>(EINVAL);
+  std::error_code code;
+  CHECK_FALSE(draining.finish(note, code));
+  CHECK(code);
+
+  leave(end_of_sends, first);
+  leave(end_of_receives, first);
+  CHECK_FALSE(draining.finish(note));
+  leave(end_of_sends, second);
+  CHECK_FALSE(draining.finish(note));
+  leave(end_of_receives, second);
+  CHECK(draining.finish(note));
+  CHECK(found.empty());
 }
 
 TEST_CASE_METHOD(fixture, "a queue that others keep busy is drained all the same, within its limit",

@@ -95,7 +95,7 @@ TEST_CASE_METHOD(fixture, "a listener that librdmacm binds as it makes it cannot
   CHECK(machine.count<called::rdma_create_ep>() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "an endpoint that cannot be made says why", "[rdma_create_ep]") {
+TEST_CASE_METHOD(fixture, "a failed endpoint explains its failure", "[rdma_create_ep]") {
   const auto fails = [&](int error, const auto& operation) {
     const adverb::failure why = failing<called::rdma_create_ep>(error, operation);
     CHECK(why.verb() == "rdma_create_ep");

@@ -38,7 +38,8 @@ TEST_CASE("a channel is made and destroyed",
   CHECK(bench.machine.count<called::rdma_destroy_event_channel>() == 1);
 }
 
-TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_event_channel]") {
+TEST_CASE("a failed channel names the device and the kernel module that it needs",
+          "[rdma_create_event_channel]") {
   cm_bench bench;
   const adverb::failure why = bench.failing<called::rdma_create_event_channel>(
       ENODEV, [](auto&&... policy) { (void)cm::event_channel::create(policy...); });
@@ -47,7 +48,8 @@ TEST_CASE("a channel that cannot be made says what is needed", "[rdma_create_eve
         "kernel module rdma_ucm");
 }
 
-TEST_CASE("devices that cannot be listed say what is needed", "[rdma_get_devices]") {
+TEST_CASE("a failed device list names the device and the kernel module that it needs",
+          "[rdma_get_devices]") {
   cm_bench bench;
   const adverb::failure why = bench.failing<called::rdma_get_devices>(
       ENODEV, [](auto&&... policy) { const cm::context_list contexts{policy...}; });

@@ -42,7 +42,7 @@ std::string text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "every type of event is told as it is, with its status",
+TEST_CASE_METHOD(fixture, "each event reports its type and status",
                  "[rdma_get_cm_event][rdma_ack_cm_event]") {
   using cm::event_type;
   const std::array types{
@@ -64,8 +64,7 @@ TEST_CASE_METHOD(fixture, "every type of event is told as it is, with its status
   CHECK(acknowledged() == types.size());
 }
 
-TEST_CASE_METHOD(fixture, "the names of events are those of librdmacm, in words",
-                 "[rdma_event_str]") {
+TEST_CASE_METHOD(fixture, "the names of events match those of librdmacm", "[rdma_event_str]") {
   for (std::uint32_t type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; ++type) {
     std::string name{to_text(static_cast<cm::event_type>(type)).view()};
     std::string native = rdma_event_str(static_cast<rdma_cm_event_type>(type));
@@ -103,7 +102,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to"
   CHECK_THAT(log_of([&] { const cm::event moved{std::move(third)}; }), is_log({}));
 }
 
-TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type still",
+TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand keeps its type",
                  "[rdma_ack_cm_event]") {
   {
     cm::event event = taken({RDMA_CM_EVENT_REJECTED, 28, "no"});
@@ -120,7 +119,8 @@ TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand tells its type 
   CHECK(acknowledged() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "why iWARP rejected is known after the event was moved or acknowledged") {
+TEST_CASE_METHOD(fixture,
+                 "an iWARP rejection keeps its reason after a move or an acknowledgement") {
   cm::event moved = taken({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED, "no"});
   cm::event event = std::move(moved);
   CHECK(event.reason() == cm::reject_reason::by_the_program);
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(listening,
     rdma_destroy_id id2)"));
 }
 
-TEST_CASE_METHOD(listening, "a request that cannot be destroyed is told to the failure hook") {
+TEST_CASE_METHOD(listening, "the failure hook reports a request that cannot be destroyed") {
   const told_failures told;
   rdma_cm_id* request = nullptr;
   {

@@ -237,7 +237,7 @@ TEST_CASE_METHOD(fixture, "why a step is refused") {
   CHECK(why("rdma_notify", EINVAL).empty());
 }
 
-TEST_CASE_METHOD(fixture, "what it means that nothing came") {
+TEST_CASE_METHOD(fixture, "a timeout explains which answer is missing") {
   is_at(at("10.0.0.1", 5), at(far_away, 7471));
   const auto silence = [&](std::string_view verb) {
     const adverb::static_string<512> words{[&](adverb::text_writer& writer) {

@@ -50,7 +50,7 @@ TEST_CASE_METHOD(fixture, "a path that is given goes as one record of the wire",
                     fake::hex_bytes(&expected, sizeof expected) + " optlen=72"));
 }
 
-TEST_CASE_METHOD(fixture, "each path that librdmacm found is told") {
+TEST_CASE_METHOD(fixture, "an identifier returns each path that librdmacm found") {
   CHECK(id.path_count() == 0);
   std::array<ibv_sa_path_rec, 2> found{};
   found[0].hop_limit = 1;
@@ -65,7 +65,7 @@ TEST_CASE_METHOD(fixture, "each path that librdmacm found is told") {
   route.num_paths = 0;
 }
 
-TEST_CASE_METHOD(fixture, "enhancements are told, and those of the peer are heard",
+TEST_CASE_METHOD(fixture, "an identifier sets its enhancements and returns those of the peer",
                  "[rdma_set_local_ece][rdma_get_remote_ece]") {
   CHECK_THAT(log_of([&] {
                id.set_local_ece({.vendor_id = 0x15b3, .options = 0x77});
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(fixture, "a request is rejected for its enhancements, with word
     rdma_reject_ece id1 private_data="\x02\x00no")"));
 }
 
-TEST_CASE_METHOD(fixture, "what a queue pair is to be set to is told with what of it counts",
+TEST_CASE_METHOD(fixture, "an identifier returns the queue pair attributes with their mask",
                  "[rdma_init_qp_attr]") {
   id.bind(here);
   cm::queue_pair_settings settings;

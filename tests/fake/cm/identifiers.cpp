@@ -158,7 +158,7 @@ TEST_CASE_METHOD(fixture, "own completion queues are handed over, and others are
   id.destroy_queue_pair();
 }
 
-TEST_CASE_METHOD(fixture, "what only the extended call can make is made by it",
+TEST_CASE_METHOD(fixture, "the extended call makes a queue pair with send operations",
                  "[rdma_create_qp_ex]") {
   resolve();
   CHECK_THAT(log_of([&] {
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(fixture, "a queue pair of the extended call is in the domain th
   id.destroy_queue_pair();
 }
 
-TEST_CASE_METHOD(fixture, "a queue pair that is refused says what the device does not allow",
+TEST_CASE_METHOD(fixture, "a failed queue pair explains what the device does not allow",
                  "[rdma_create_qp][rdma_create_qp_ex]") {
   resolve();
   adverb::queue_pair_options options{.max_recv_wr = 100'000};
@@ -210,7 +210,7 @@ TEST_CASE_METHOD(fixture, "a queue pair that is refused says what the device doe
         "make it of the context() of the connection");
 }
 
-TEST_CASE_METHOD(fixture, "a shared receive queue that is refused says what is too large",
+TEST_CASE_METHOD(fixture, "a failed shared receive queue names the size that is too large",
                  "[rdma_create_srq]") {
   resolve();
   CHECK(failing<called::rdma_create_srq>(EINVAL, [&](auto&&... policy) {
@@ -218,7 +218,7 @@ TEST_CASE_METHOD(fixture, "a shared receive queue that is refused says what is t
         }).explanation() == "max_wr is 100000, the device allows 2048");
 }
 
-TEST_CASE_METHOD(fixture, "a request to connect says what was asked for", "[rdma_connect]") {
+TEST_CASE_METHOD(fixture, "a request to connect carries its parameters", "[rdma_connect]") {
   make_pair();
   CHECK_THAT(log_of([&] {
                id.connect({.private_data = cm::private_data::of("hi"),
@@ -308,8 +308,7 @@ TEST_CASE_METHOD(fixture, "an identifier that could not migrate stays where it w
 }
 
 TEST_CASE_METHOD(fixture,
-                 "what was made for an identifier is destroyed before it: the pair, then the "
-                 "shared receive queue",
+                 "an identifier destroys its queue pair and its shared receive queue first",
                  "[rdma_destroy_id][rdma_destroy_qp][rdma_destroy_srq]") {
   resolve();
   ibv_srq_init_attr attributes{};

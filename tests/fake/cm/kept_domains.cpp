@@ -75,7 +75,7 @@ TEST_CASE_METHOD(fixture, "a domain in which librdmacm makes something is kept",
   CHECK(keepers() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "where the program's own domain is used nothing is kept") {
+TEST_CASE_METHOD(fixture, "an identifier keeps nothing for a domain of the program") {
   const adverb::protection_domain own{id.context()};
   id.create_srq({.max_wr = 4}, own);
   id.create_queue_pair<rc>({}, own);

@@ -78,7 +78,8 @@ TEST_CASE_METHOD(by_hand, "a call about a group that fails names the group",
         }) == "rdma_leave_multicast" + rest);
 }
 
-TEST_CASE_METHOD(by_hand, "what a group cannot be joined for is told", "[rdma_join_multicast]") {
+TEST_CASE_METHOD(by_hand, "a failed join explains what is wrong with the group",
+                 "[rdma_join_multicast]") {
   const auto why_not = [&](const cm::identifier& who, const cm::socket_address& to, int error) {
     machine.fail<called::rdma_join_multicast>(error);
     adverb::failure failed;
@@ -153,7 +154,8 @@ TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of 
   CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd1 "));
 }
 
-TEST_CASE_METHOD(member, "who only sends is not attached", "[rdma_join_multicast_ex]") {
+TEST_CASE_METHOD(member, "a member that only sends attaches no queue pair",
+                 "[rdma_join_multicast_ex]") {
   cm::multicast_membership joined;
   const auto join = [&] { joined = endpoint.join(group, {.role = cm::multicast_role::send_only}); };
   CHECK_THAT((machine.lines_of<called::rdma_join_multicast_ex, called::rdma_join_multicast,
@@ -199,7 +201,8 @@ TEST_CASE_METHOD(member, "an endpoint that is in a group is not closed") {
   CHECK_FALSE(endpoint);
 }
 
-TEST_CASE_METHOD(member, "what is no group is refused before any call", "[rdma_join_multicast]") {
+TEST_CASE_METHOD(member, "join refuses an address that is no group before any call",
+                 "[rdma_join_multicast]") {
   machine.forget_calls();
   const adverb::failure why = reported([&](auto&&... policy) {
     const auto none = endpoint.join(peer, {}, policy...);
@@ -223,7 +226,7 @@ TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_m
   endpoint.close();
 }
 
-TEST_CASE_METHOD(member, "what librdmacm keeps of a join that failed is released",
+TEST_CASE_METHOD(member, "a failed join releases what librdmacm keeps of it",
                  "[rdma_join_multicast][rdma_leave_multicast]") {
   const auto answered = [&](int status) {
     const adverb::failure why = reported(
@@ -333,7 +336,7 @@ TEST_CASE_METHOD(member, "a group to which there is no way is left", "[ibv_creat
   CHECK(left() == 3);
 }
 
-TEST_CASE_METHOD(member, "a group that cannot be left is told, and forgotten",
+TEST_CASE_METHOD(member, "a membership that fails to leave reports the failure and becomes empty",
                  "[rdma_leave_multicast]") {
   auto joined = endpoint.join(group);
   adverb::failure why;
@@ -352,7 +355,7 @@ TEST_CASE_METHOD(member, "a group that cannot be left is told, and forgotten",
   endpoint.close();
 }
 
-TEST_CASE_METHOD(by_hand, "a membership takes over what its event tells",
+TEST_CASE_METHOD(by_hand, "a membership takes over its join event",
                  "[rdma_join_multicast][rdma_leave_multicast]") {
   const adverb::protection_domain own{id.context()};
   cm::event event = joined();

@@ -218,7 +218,7 @@ TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
   CHECK(request.use_queue_pair(std::move(pair)).accept());
 }
 
-TEST_CASE_METHOD(fixture, "a connection of one's own pair knows what it is made of, and is drained",
+TEST_CASE_METHOD(fixture, "a connection of an own queue pair returns its parts and drains the pair",
                  "[ibv_poll_cq]") {
   auto connection = ready_to_connect().connect();
   CHECK(connection.context().native_handle() == side.device.native_handle());

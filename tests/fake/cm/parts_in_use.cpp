@@ -137,7 +137,8 @@ TEST_CASE_METHOD(fixture,
   id.destroy_srq();
 }
 
-TEST_CASE_METHOD(fixture, "an identifier that dies under others is told, and left alone",
+TEST_CASE_METHOD(fixture,
+                 "an identifier destroyed while others use its parts reports it and stays alive",
                  "[rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   rdma_cm_id* const native = id.native_handle();

@@ -67,7 +67,7 @@ TEST_CASE("a value that is cut short is none") {
   }
 }
 
-TEST_CASE("bytes are kept as they are, and of too many it is known how many there were") {
+TEST_CASE("private data keeps up to 255 bytes and the size of what came") {
   CHECK(cm::private_data{}.empty());
   CHECK(wire(came("hello")) == "hello");
   CHECK(came("hello").size() == 5);

@@ -228,7 +228,7 @@ TEST_CASE_METHOD(shared, "many set-ups share a channel, and each takes its own e
   CHECK(connection.has_ended());
 }
 
-TEST_CASE_METHOD(shared, "what would wait on a shared channel is refused") {
+TEST_CASE_METHOD(shared, "a shared channel refuses each call that waits for events") {
   const auto refused = [](const auto& wait) {
     const adverb::failure why = reported(wait);
     CHECK(why.code() == std::errc::invalid_argument);

@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
@@ -112,9 +115,25 @@ TEST_CASE("The numbers are those of the header") {
   CHECK(static_cast<std::uint32_t>(access_right::flush_persistent) == IBV_ACCESS_FLUSH_PERSISTENT);
 }
 
-TEST_CASE("A pair says whether its provider has flushes") {
+TEST_CASE("A pair reports whether its provider has flushes") {
   ibv_qp_ex pair = provided();
-  CHECK(detail::all_operations_of(pair) == send_operation::flush);
+  CHECK(detail::operations_among<send_operation::flush>(pair) == send_operation::flush);
   pair.wr_flush = nullptr;
-  CHECK(detail::all_operations_of(pair).empty());
+  CHECK(detail::operations_among<send_operation::flush>(pair).empty());
+}
+
+TEST_CASE("The struct of an older library is not read beyond its end") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory =
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  auto* const end = static_cast<std::byte*>(memory) + page;
+  REQUIRE(mprotect(end, page, PROT_NONE) == 0);
+  ibv_qp_ex whole = provided();
+  whole.wr_send = [](ibv_qp_ex*) {};
+  constexpr std::size_t old_size = offsetof(ibv_qp_ex, wr_atomic_write);
+  std::memcpy(end - old_size, &whole, old_size);
+  const auto* const pair = reinterpret_cast<const ibv_qp_ex*>(end - old_size);
+  CHECK(detail::operations_among<basic_operations(transport::rc)>(*pair) == send_operation::send);
+  CHECK(munmap(memory, 2 * page) == 0);
 }

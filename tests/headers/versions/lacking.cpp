@@ -83,7 +83,7 @@ void check(int since, std::string_view verb, const Call& call) {
 
 }  // namespace
 
-TEST_CASE("What the headers have is called, and what they lack is explained") {
+TEST_CASE("The wrappers call what the headers declare and explain what they lack") {
   check(44, "ibv_wr_atomic_write",
         [](ibv_qp_ex& pair, auto&... policy) { return atomic_write(pair, policy...); });
   check(45, "ibv_wr_flush",

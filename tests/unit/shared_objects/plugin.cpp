@@ -31,6 +31,10 @@ EXPORTED void remove_child(const void* parent) {
                                                              adverb::object_kind::queue_pair);
 }
 
+EXPORTED void note_parent(const void* child, const void* parent) {
+  adverb::detail::lifetime_registry::instance().note_parents(child, &parent, 1);
+}
+
 EXPORTED void reserve(ibv_cq* queue, std::size_t entries) {
   reserved = adverb::completion_reservation{adverb::completion_queue_ref{queue}, entries};
 }

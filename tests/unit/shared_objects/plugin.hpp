@@ -14,6 +14,7 @@ using plugin_tell_failure_hook = void();
 using plugin_set_failure_hook = adverb::failure_hook(adverb::failure_hook);
 using plugin_add_child = void(const void* parent);
 using plugin_remove_child = void(const void* parent);
+using plugin_note_parent = void(const void* child, const void* parent);
 using plugin_reserve = void(ibv_cq* queue, std::size_t entries);
 using plugin_give_back = void();
 using plugin_completion_category = const std::error_category*();

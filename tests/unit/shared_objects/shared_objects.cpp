@@ -30,7 +30,7 @@ void ignore(const adverb::failure&) noexcept {}
 
 }  // namespace
 
-TEST_CASE("a plugin tells the program's failure hook") {
+TEST_CASE("a plugin reports to the program's failure hook") {
   const told_failures told;
   from_plugin<plugin_tell_failure_hook>("tell_failure_hook")();
   CHECK(told.messages() == std::vector<std::string>{"plugin: EBUSY (Device or resource busy)"});
@@ -52,6 +52,15 @@ TEST_CASE("a child that the plugin made counts in the program") {
   CHECK(has_children());
   from_plugin<plugin_remove_child>("remove_child")(&parent);
   CHECK_FALSE(has_children());
+}
+
+TEST_CASE("parents that the plugin noted are those that the program finds") {
+  const int child = 0;
+  const int parent = 0;
+  from_plugin<plugin_note_parent>("note_parent")(&child, &parent);
+  const auto noted = adverb::detail::lifetime_registry::instance().take_noted_parents(&child);
+  REQUIRE(noted.size() == 1);
+  CHECK(*noted.begin() == &parent);
 }
 
 TEST_CASE("entries of a completion queue that the plugin reserved are reserved in the program") {

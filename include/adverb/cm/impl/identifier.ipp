@@ -111,13 +111,14 @@ ADVERB_FUNC void identifier_base::destroy_parts(
   rdma_cm_id* const id = native_handle();
   const detail::object_operations& pair = detail::operations_for<detail::queue_pair_traits>;
   detail::part_in_use found;
-  detail::with_new_parents<detail::identifier_traits>(id, [&] {
-    if (other_user != nullptr) detail::register_with_parents(other_user, pair);
-    found = detail::find_part_in_use(for_each_part);
-    if (other_user != nullptr) detail::unregister_from_parents(other_user, pair);
-    if (!found) destroy(id);
-    return 0;
-  });
+  const detail::object_operations& own = detail::operations_for<detail::identifier_traits>;
+  // The identifier counts as a child of its parts, too.
+  detail::unregister_from_parents(id, own);
+  if (other_user != nullptr) detail::register_with_parents(other_user, pair);
+  found = detail::find_part_in_use(for_each_part);
+  if (other_user != nullptr) detail::unregister_from_parents(other_user, pair);
+  if (!found) destroy(id);
+  detail::register_with_parents(id, own);
   if (found) detail::report_part_in_use(policy, verb, found);
 }
 

@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <new>
 #include <string_view>
-#include <vector>
 
 #include <pthread.h>
 
@@ -93,8 +92,37 @@ struct child_counts {
   }
 };
 
-/// The parents of an object whose C struct does not name them; null for none.
-using noted_parents = std::vector<const void*>;
+/// The parents of an object; null for none. Not a std::vector, because its layout depends on how a
+/// unit is compiled (_GLIBCXX_DEBUG), and all units share the records that contain it.
+class noted_parents {
+ public:
+  noted_parents() noexcept = default;
+  noted_parents(const void* const* parents, std::size_t count);
+  noted_parents(std::initializer_list<const void*> parents)
+      : noted_parents{parents.begin(), parents.size()} {}
+  noted_parents(const noted_parents& other) : noted_parents{other.parents_, other.size_} {}
+  noted_parents(noted_parents&& other) noexcept { swap(other); }
+  noted_parents& operator=(noted_parents other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~noted_parents() { delete[] parents_; }
+
+  void push_back(const void* parent);
+
+  [[nodiscard]] const void* const* data() const noexcept { return parents_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] const void* const* begin() const noexcept { return parents_; }
+  [[nodiscard]] const void* const* end() const noexcept { return parents_ + size_; }
+
+ private:
+  void swap(noted_parents& other) noexcept;
+
+  const void** parents_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
 
 /// The record of one object.
 struct live_object {

@@ -47,6 +47,21 @@ ADVERB_FUNC void unregister_from_parents(const void* object,
   });
 }
 
+ADVERB_FUNC noted_parents parents_of(const void* object, const object_operations& operations) {
+  noted_parents found;
+  operations.for_each_parent(object, [&](const void* parent) {
+    if (parent != nullptr) found.push_back(parent);
+  });
+  return found;
+}
+
+ADVERB_FUNC void replace_parents(const void* object, const object_operations& operations,
+                                 const noted_parents& before) noexcept {
+  register_with_parents(object, operations);
+  for (const void* const parent : before)
+    lifetime_registry::instance().remove_child(parent, operations.kind);
+}
+
 ADVERB_FUNC bool destroy_object(void* object, const object_operations& operations,
                                 on_failure policy) {
   lifetime_registry& registry = lifetime_registry::instance();

@@ -8,6 +8,28 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+ADVERB_FUNC noted_parents::noted_parents(const void* const* parents, std::size_t count)
+    : parents_{count == 0 ? nullptr : new const void*[count]}, size_{count}, capacity_{count} {
+  for (std::size_t index = 0; index < count; ++index) parents_[index] = parents[index];
+}
+
+ADVERB_FUNC void noted_parents::push_back(const void* parent) {
+  if (size_ == capacity_) {
+    noted_parents larger;
+    larger.capacity_ = 2 * capacity_ + 4;
+    larger.parents_ = new const void*[larger.capacity_];
+    for (const void* const each : *this) larger.parents_[larger.size_++] = each;
+    swap(larger);
+  }
+  parents_[size_++] = parent;
+}
+
+ADVERB_FUNC void noted_parents::swap(noted_parents& other) noexcept {
+  parents_ = std::exchange(other.parents_, parents_);
+  size_ = std::exchange(other.size_, size_);
+  capacity_ = std::exchange(other.capacity_, capacity_);
+}
+
 ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept {
   live_object* object = bucket_of(address);
   while (object != nullptr && object->address != address) object = object->next_in_bucket;
@@ -82,7 +104,7 @@ ADVERB_FUNC void lifetime_registry::note_parents(const void* child, const void* 
                                                  std::size_t count) noexcept {
   if (count == 0) return;
   const lock guard{*this};
-  objects_.find_or_add(child).parents.assign(parents, parents + count);
+  objects_.find_or_add(child).parents = noted_parents{parents, count};
 }
 
 ADVERB_FUNC noted_parents lifetime_registry::noted_parents_of(const void* child) noexcept {

@@ -168,7 +168,14 @@ ADVERB_FUNC void memory_region::change(const detail::byte_range* memory,
   detail::check_reregistered(
       policy, verb,
       [&] {
+        if constexpr (detail::hardened(ADVERB_HARDENING_DEBUG))
+          detail::known_regions::instance().forget(native_handle());
         const int result = this->with_new_parents([&] { return attempt.run(); });
+        if constexpr (detail::hardened(ADVERB_HARDENING_DEBUG)) {
+          const int reason = errno;
+          detail::known_regions::instance().note(native_handle());
+          errno = reason;
+        }
         remember(attempt, detail::outcome_of_reregistration(result, errno));
         return result;
       },

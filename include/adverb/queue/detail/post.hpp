@@ -11,6 +11,7 @@
 
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/detail/missing_feature.hpp>
+#include <adverb/memory/detail/known_regions.hpp>
 #include <adverb/queue/post_result.hpp>
 #include <adverb/queue/postable.hpp>
 #include <adverb/queue/prepared_request.hpp>
@@ -82,6 +83,8 @@ template <class Queue, bool JustOne>
     typename Queue::object_type* object, typename Queue::native_request* first,
     std::uint32_t count) noexcept {
   require_present(verb_of(Queue::kind), object);
+  if constexpr (hardened(ADVERB_HARDENING_DEBUG))
+    require_regions_of(object->pd, verb_of(Queue::kind), first);
   typename Queue::native_request* bad;
   if constexpr (!JustOne)
     bad = nullptr;

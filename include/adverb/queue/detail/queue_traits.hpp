@@ -63,7 +63,7 @@ struct srq_with_cq_traits : shared_receive_queue_traits {
   /// Returns true if adverb created the queue for XRC.
   static bool has_xrc_domain(const ibv_srq* queue) noexcept {
     const auto parents = lifetime_registry::instance().noted_parents_of(queue);
-    return parents.size() == 2 && parents[1] != nullptr;
+    return parents.size() == 2 && parents.data()[1] != nullptr;
   }
 };
 

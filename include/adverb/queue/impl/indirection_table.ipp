@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <system_error>
+#include <vector>
 
 #include <adverb/device/context.hpp>
 #include <adverb/device/detail/explain.hpp>
@@ -72,7 +73,7 @@ ADVERB_FUNC indirection_table indirection_table::make(std::span<const reference<
   }
   std::vector<ibv_wq*> entries(queues.size());
   for (std::size_t i = 0; i < queues.size(); ++i) entries[i] = queues[i].native_handle();
-  const std::vector<const void*> parents = distinct(entries);
+  const detail::noted_parents parents = distinct(entries);
   return detail::make_handle<indirection_table>(
       policy, verb,
       [&] {
@@ -90,9 +91,8 @@ ADVERB_FUNC indirection_table indirection_table::make(std::span<const reference<
       context);
 }
 
-ADVERB_FUNC std::vector<const void*> indirection_table::distinct(
-    const std::vector<ibv_wq*>& entries) {
-  std::vector<const void*> queues;
+ADVERB_FUNC detail::noted_parents indirection_table::distinct(const std::vector<ibv_wq*>& entries) {
+  detail::noted_parents queues;
   for (const ibv_wq* const entry : entries) {
     bool known = false;
     for (const void* const queue : queues) known = known || queue == entry;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/steering/detail/explain_flow.hpp>
@@ -11,9 +12,8 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC std::vector<const void*> parents_of_flow(const ibv_qp* pair,
-                                                     const ibv_flow_attr* rule) {
-  std::vector<const void*> parents{pair};
+ADVERB_FUNC noted_parents parents_of_flow(const ibv_qp* pair, const ibv_flow_attr* rule) {
+  noted_parents parents{pair};
   for_each_specification(rule, [&](unsigned type, const std::byte* bytes) {
     if (type == IBV_FLOW_SPEC_ACTION_HANDLE) {
       ibv_flow_spec_action_handle action;
@@ -42,7 +42,7 @@ ADVERB_FUNC flow flow::make(on_failure policy, flow_destination pair, const ibv_
   if (const auto problem = detail::range_problem(notes); !problem.view().empty())
     return refused(policy, problem);
   if (!detail::check_present(policy, verb, pair.native_handle())) return {};
-  const std::vector<const void*> parents = detail::parents_of_flow(pair.native_handle(), rule);
+  const detail::noted_parents parents = detail::parents_of_flow(pair.native_handle(), rule);
   for (const void* parent : parents)
     if (parent == nullptr)
       return refused(policy,
