@@ -26,6 +26,12 @@ struct fixture : cm_bench {
   [[nodiscard]] rc_connection connected_to_shared() const {
     return far().create_queue_pair({.send_cq = shared, .recv_cq = shared}).connect();
   }
+  /// The same after the peer is gone.
+  [[nodiscard]] rc_connection ended() const {
+    rc_connection connection = connected_to_shared();
+    connection.disconnect();
+    return connection;
+  }
   /// The ids of the requests that marked the ends of the queues in the last drain.
   [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> markers() const {
     return {last<called::post_send>().requests.at(0).wr.wr_id,
@@ -68,10 +74,8 @@ TEST_CASE_METHOD(fixture, "the marks of a drain are at no place of the program's
 
 TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed out nor taken",
                  "[ibv_poll_cq]") {
-  rc_connection first = connected_to_shared();
-  rc_connection second = connected_to_shared();
-  first.disconnect();
-  second.disconnect();
+  rc_connection first = ended();
+  rc_connection second = ended();
   CHECK(drained(first).empty());
   const auto [end_of_sends, end_of_receives] = markers();
   leave(end_of_sends, first);
@@ -94,10 +98,8 @@ TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed 
 
 TEST_CASE_METHOD(fixture, "a drain ends at its own marks, not at those of another pair",
                  "[ibv_poll_cq]") {
-  rc_connection first = connected_to_shared();
-  rc_connection second = connected_to_shared();
-  first.disconnect();
-  second.disconnect();
+  rc_connection first = ended();
+  rc_connection second = ended();
   CHECK(drained(first).empty());
   const auto [end_of_sends, end_of_receives] = markers();
   auto draining = second.start_drain();
