@@ -6,7 +6,6 @@
 // The server keeps its receive queue filled with blocks, and adds what arrives to a checksum, which
 // has to be the client's in the end.
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -51,15 +50,12 @@ void send_all(const stream_options& options, adverb::protection_domain_ref domai
   const adverb::memory_region region{domain, memory};
   const auto blocks = region.blocks(options.size);
   adverb::send_window window{pair, {.size = depth}};
-  std::array<adverb::completion, 16> batch;
-  const auto take_back = [&](std::span<adverb::completion> found) {
-    for (const adverb::completion& each : found) {
-      each.check();
-      window.completed(each);
-    }
+  const auto take_back = [&](const auto& done) {
+    done.check();
+    window.completed(done);
   };
   const auto wait_for_room = [&](std::uint32_t room) {
-    queue.poll_until(batch, take_back, [&] { return window.available() >= room; });
+    queue.poll_until(adverb::up_to<16>, take_back, [&] { return window.available() >= room; });
   };
 
   checksum sum;
@@ -91,19 +87,15 @@ void receive_all(const stream_options& options, adverb::protection_domain_ref do
   checksum sum;
   std::uint32_t received = 0;
   auto deadline = clock_type::now() + examples::patience;
-  const auto take = [&](std::span<adverb::completion> found) {
-    for (const adverb::completion& each : found) {
-      each.check();
-      sum.add({&memory[each.id() * options.size], each.success().receive().length()});
-      receives.give_back(each).check();
-    }
-    const auto count = static_cast<std::uint32_t>(found.size());
-    show_progress(received, received + count, options.blocks);
-    received += count;
+  const auto take = [&](const auto& done) {
+    done.check();
+    sum.add({&memory[done.id() * options.size], done.success().receive().length()});
+    receives.give_back(done).check();
+    show_progress(received, received + 1, options.blocks);
+    ++received;
     deadline = clock_type::now() + examples::patience;
   };
-  std::array<adverb::completion, 16> batch;
-  queue.poll_until(batch, take,
+  queue.poll_until(adverb::up_to<16>, take,
                    [&] { return received >= options.blocks || clock_type::now() > deadline; });
   if (received < options.blocks)
     throw std::runtime_error{"nothing came from the peer any more after " +

@@ -13,11 +13,11 @@ using std::chrono::milliseconds;
                                  const extended_completion_queue<>& extended,
                                  const either_completion_queue<>& either, bool& stopped) {
   std::array<completion, 4> batch;
-  const auto spans = [](std::span<completion> found) { found[0].check(); };
+  [[maybe_unused]] const auto spans = [](std::span<completion> found) { found[0].check(); };
   const auto each = [](const auto& done) { done.check(); };
   const auto stop = [&] { return stopped; };
-  classic.poll_until(batch, spans, stop);
-  classic.wait_until(batch, spans, stop, milliseconds{100});
+  classic.poll_until(batch, each, stop);
+  classic.wait_until(batch, each, stop, milliseconds{100});
   classic.poll_until(up_to<4>, each, stop);
   extended.poll_until(4, each, stop);
   extended.wait_until(4, each, stop, milliseconds{100});
@@ -46,48 +46,58 @@ using std::chrono::milliseconds;
   extended.busy_poll(4, each, 0.5);
 
   // case: classic_stop_before_consume
-  // expect: completions are handed over as spans, before the condition to stop: give a function
-  // that takes a std::span<completion>
-  classic.poll_until(batch, stop, spans);
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
+  classic.poll_until(batch, stop, each);
 
   // case: extended_stop_before_consume
-  // expect: each completion is handed over by itself, before the timeout or the condition to stop:
-  // give a function that takes a const auto&
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
   extended.poll_until(4, stop, each);
 
   // case: timeout_before_consume
-  // expect: each completion is handed over by itself, before the timeout or the condition to stop:
-  // give a function that takes a const auto&
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
   extended.wait(4, milliseconds{100}, each);
 
   // case: extended_drained_as_spans
-  // expect: each completion is handed over by itself, before the timeout or the condition to stop:
-  // give a function that takes a const auto&
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
   extended.arm_and_poll(4, spans);
 
-  // case: classic_drained_one_by_one
-  // expect: completions are handed over as spans, before the condition to stop: give a function
-  // that takes a std::span<completion>
-  classic.arm_and_poll(batch, [](const completion& done) { done.check(); });
+  // case: classic_drained_as_spans
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
+  classic.arm_and_poll(batch, spans);
 
-  // case: up_to_takes_no_spans
-  // expect: each completion is handed over by itself, before the timeout or the condition to stop:
-  // give a function that takes a const auto&
-  classic.poll_until(up_to<4>, spans, stop);
+  // case: classic_queue_with_a_number
+  // expect: a classic completion queue polls into memory: give it up_to<16>, or a span of
+  // completions
+  classic.poll_until(4, each, stop);
+
+  // case: extended_queue_with_a_span
+  // expect: an extended completion queue polls one by one: give it up_to<16>, or the number of
+  // completions at a time
+  extended.poll_until(batch, each, stop);
+
+  // case: classic_timeout_before_consume
+  // expect: each completion is passed separately, to a function that precedes the timeout and the
+  // condition to stop: give one that takes a const auto&
+  classic.wait(up_to<4>, milliseconds{200}, each);
 
   // case: flag_as_condition
-  // expect: say when to stop by a function without parameters that returns a bool: [&] { return
-  // stopped.load(); }
-  classic.poll_until(batch, spans, stopped);
+  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // return stopped.load(); }
+  classic.poll_until(batch, each, stopped);
 
   // case: time_as_condition
-  // expect: say when to stop by a function without parameters that returns a bool: [&] { return
-  // stopped.load(); }
+  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // return stopped.load(); }
   extended.poll_until(4, each, milliseconds{100});
 
   // case: condition_without_a_result
-  // expect: say when to stop by a function without parameters that returns a bool: [&] { return
-  // stopped.load(); }
+  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // return stopped.load(); }
   extended.wait_until(4, each, [] {}, milliseconds{100});
 
   // case: either_of_a_temporary
@@ -116,13 +126,13 @@ using std::chrono::milliseconds;
   // case: interval_without_a_unit
   // expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
   // expect(not): duration_like
-  classic.wait_until(batch, spans, stop, 100);
+  classic.wait_until(batch, each, stop, 100);
 
 #elif ADVERB_MUST_FAIL == 3
   // GCC does not print where a variable template is used.
 
   // case: up_to_nothing
-  // expect: at least one completion has to be taken at a time
+  // expect: a poll takes at least one completion
   classic.poll(up_to<0>, each);
 #endif
 }

@@ -117,9 +117,7 @@ TEST_CASE("arm_and_poll takes all there is, and the next completion gives an eve
 
   std::vector<std::uint64_t> ids;
   std::array<completion, 2> batch;
-  const auto consume = [&](std::span<completion> some) {
-    for (const completion& each : some) ids.push_back(each.id());
-  };
+  const auto consume = [&](const completion& done) { ids.push_back(done.id()); };
   link.far_end.queue.arm_and_poll(batch, consume);
   CHECK(ids == std::vector<std::uint64_t>{1, 2, 3, 4, 5});
   CHECK(!readable(link.far_channel, 0));
@@ -150,7 +148,7 @@ TEST_CASE("One channel serves several queues, and names the one that has somethi
   const auto on_second = connected(second);
   std::array<completion, 4> batch;
   std::size_t count = 0;
-  const auto consume = [&](std::span<completion> some) { count += some.size(); };
+  const auto consume = [&](const completion&) { ++count; };
   first.arm_and_poll(batch, consume);
   second.arm_and_poll(batch, consume);
   CHECK(count == 0);

@@ -45,9 +45,7 @@ struct fixture {
   }
 
   [[nodiscard]] auto collect() {
-    return [this](std::span<const adverb::completion> found) {
-      for (const adverb::completion& each : found) seen.push_back(each.id());
-    };
+    return [this](const adverb::completion& done) { seen.push_back(done.id()); };
   }
 };
 

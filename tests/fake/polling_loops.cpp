@@ -258,25 +258,31 @@ TEMPLATE_TEST_CASE("Both engines take up to a number of completions by the same 
           .code() == std::errc::io_error);
 }
 
-TEST_CASE("The classic loops hand over spans of the batch") {
+TEST_CASE("The classic loops poll into the span of the caller") {
   loop_bench<adverb::completion_queue> bench;
   bench.complete({1, 2, 3});
   std::array<adverb::completion, 2> batch;
-  std::vector<std::size_t> sizes;
-  const auto note = [&](std::span<const adverb::completion> found) {
-    CHECK(found.data() == batch.data());
-    sizes.push_back(found.size());
-  };
-  CHECK(bench.queue.poll_until(batch, note, [&] { return sizes.size() == 2; }) == 3);
-  CHECK(sizes == std::vector<std::size_t>{2, 1});
+  std::vector<const adverb::completion*> places;
+  const auto note = [&](const adverb::completion& done) { places.push_back(&done); };
+  CHECK(bench.queue.poll_until(batch, note, [&] { return places.size() == 3; }) == 3);
+  CHECK(places == std::vector<const adverb::completion*>{&batch[0], &batch[1], &batch[0]});
   bench.complete({4});
-  CHECK(bench.queue.wait_until(batch, note, [&] { return sizes.size() == 3; }, seconds{1}) == 1);
+  CHECK(bench.queue.wait_until(batch, note, [&] { return places.size() == 4; }, seconds{1}) == 1);
+  CHECK(places.back() == &batch[0]);
+  bench.complete({5, 6, 7});
+  CHECK(bench.queue.poll(batch, bench.collect()) == 2);
+  CHECK(bench.queue.wait(batch, bench.collect(), seconds{1}) == 1);
+  bench.complete({8, 9});
+  CHECK(bench.queue.wait(batch, bench.collect()) == 2);
+  CHECK(bench.queue.busy_poll(batch, bench.collect(), milliseconds{1}) == 0);
+  CHECK(bench.seen == ids{5, 6, 7, 8, 9});
   const auto never = [] { return false; };
+  const std::span<adverb::completion> nothing;
   CHECK(reported([&](auto&&... policy) {
-          bench.queue.poll_until({}, note, never, policy...);
+          bench.queue.poll_until(nothing, note, never, policy...);
         }).explanation() == "there is no room for completions: the span is empty");
   CHECK(reported([&](auto&&... policy) {
-          bench.queue.wait_until({}, note, never, seconds{1}, policy...);
+          bench.queue.wait_until(nothing, note, never, seconds{1}, policy...);
         }).explanation() == "there is no room for completions: the span is empty");
 }
 

@@ -295,14 +295,14 @@ void call_queue(const Queue& queue, Policy&... policy) {
   std::array<completion, 4> batch;
   call_any_queue(queue, policy...);
   call_either_queue(queue, policy...);
-  const auto consume = [](std::span<completion> found) { use(found); };
+  const auto consume = [](const completion& done) { use(done.id()); };
   const auto stop = [] { return true; };
   use(queue.poll_until(batch, consume, stop, policy...));
   use(queue.wait_until(batch, consume, stop, std::chrono::seconds{1}, policy...));
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
   use(queue.wait(batch, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
-  queue.arm_and_poll(batch, [](std::span<completion> found) { use(found); }, policy...);
+  queue.arm_and_poll(batch, consume, policy...);
 }
 
 template <class Queue, class... Policy>

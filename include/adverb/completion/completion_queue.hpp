@@ -18,201 +18,114 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-/// The type of `up_to`.
-template <std::size_t Limit>
-struct up_to_t {
-  static_assert(Limit != 0, "at least one completion has to be taken at a time");
-  constexpr operator std::size_t() const noexcept { return Limit; }
-};
-
-/// Limits a call to this many completions at a time. With it, the completion queues of both engines
-/// have the same calls, which pass each completion separately:
-///
-///     queue.poll(up_to<16>, [](const auto& done) { handle(done); });
-///
-/// If an exception ends such a call, the classic queue loses the completions that were polled
-/// together with the current one; the extended queue keeps them. The extended queue may be locked
-/// while the function runs: see polled_completions.
-template <std::size_t Limit>
-inline constexpr up_to_t<Limit> up_to{};
-
 namespace detail {
 
-/// Operations on a completion queue, owned or referenced.
-class completion_queue_base : public common_completion_queue_base<ibv_cq> {
-  /// Returns the poll function for the loops that all queues share.
+/// An array on the stack to poll into, uninitialised.
+template <std::size_t Limit>
+class stack_batch {
+ public:
+  stack_batch() noexcept {}
+  operator std::span<completion>() noexcept { return completions_; }
+
+ private:
+  std::array<completion, Limit> completions_;
+};
+
+/// The classic engine fills an array of C structs.
+struct classic_engine {
+  using native_type = ibv_cq;
+  using completion_type = completion;
+  static constexpr std::string_view no_room = "there is no room for completions: the span is empty";
+
+  /// Returns true if the first argument of a call is room for completions.
+  template <class Batch>
+  static consteval bool takes() noexcept {
+    constexpr bool takes = requires(Batch& batch) { room_for(batch); };
+    static_assert(takes,
+                  "a classic completion queue polls into memory: give it up_to<16>, or a span of "
+                  "completions");
+    return takes;
+  }
+
+  [[nodiscard]] static std::span<completion> room_for(std::span<completion> batch) noexcept {
+    return batch;
+  }
+  template <std::size_t Limit>
+  [[nodiscard]] static stack_batch<Limit> room_for(up_to_t<Limit>) noexcept {
+    return {};
+  }
+  [[nodiscard]] static std::size_t size_of(std::span<completion> room) noexcept {
+    return room.size();
+  }
+
+  [[gnu::always_inline]] static std::span<completion> poll(ibv_cq* queue,
+                                                           std::span<completion> room,
+                                                           on_failure policy) {
+    require_present("ibv_poll_cq", queue);
+    const int count =
+        ibv_poll_cq(queue, static_cast<int>(room.size()), native_completions(room.data()));
+    after_poll_of(queue);
+    return room.first(
+        check_polled(policy, "ibv_poll_cq", count, on_object<completion_queue_traits>(queue)));
+  }
+  template <class Consume>
+  [[gnu::always_inline]] static std::size_t poll(ibv_cq* queue, std::span<completion> room,
+                                                 Consume& consume, on_failure policy) {
+    const std::span<completion> found = poll(queue, room, policy);
+    for (const completion& each : found) consume(each);
+    return found.size();
+  }
+};
+
+/// Operations on a completion queue, owned or referenced: those of either engine, and calls that
+/// return the completions in the memory of the caller.
+class completion_queue_base : public common_completion_queue_base<classic_engine> {
+  /// Returns the poll function for the loops, which leaves the completions in `out`.
   [[nodiscard]] auto poll_into(std::span<completion> out) const noexcept {
     return [this, out](on_failure policy) { return poll(out, policy).size(); };
   }
 
-  /// Returns the same for loops that pass completions to a function.
-  template <class Consume>
-  [[nodiscard]] auto hand_to(Consume& consume, std::span<completion> batch) const noexcept {
-    return [this, &consume, batch](on_failure policy) {
-      const std::span<completion> found = poll(batch, policy);
-      if (!found.empty()) consume(found);
-      return found.size();
-    };
-  }
-
-  template <class Consume>
-  static std::size_t hand_over(std::span<const completion> found, Consume& consume) {
-    if constexpr (detail::takes_each<Consume, completion>())
-      for (const completion& each : found) consume(each);
-    return found.size();
-  }
-  template <class Consume>
-  [[nodiscard]] static auto handing_over_to(Consume& consume) noexcept {
-    return [&consume](std::span<const completion> found) { hand_over(found, consume); };
-  }
-
  public:
+  using common_completion_queue_base::busy_poll;
   using common_completion_queue_base::common_completion_queue_base;
+  using common_completion_queue_base::poll;
+  using common_completion_queue_base::wait;
 
   /// The available fields of a completion, in the terms of the extended queue.
   static constexpr completion_fields fields = standard_completion_fields;
 
   /// Polls the available completions into `out`, as many as it has room for, and returns them.
-  /// Thread safe. Wraps: ibv_poll_cq(3).
+  /// Thread safe, unless the queue was created single threaded. Wraps: ibv_poll_cq(3).
   [[nodiscard, gnu::always_inline]] std::span<completion> poll(
       std::span<completion> out, on_failure policy = throwing{}) const {
-    ibv_cq* const queue = native_handle();
-    detail::require_present("ibv_poll_cq", queue);
-    const int count =
-        ibv_poll_cq(queue, static_cast<int>(out.size()), detail::native_completions(out.data()));
-    detail::after_poll_of(queue);
-    return out.first(detail::check_polled(policy, "ibv_poll_cq", count, on_queue()));
+    return detail::classic_engine::poll(native_handle(), out, policy);
   }
 
-  /// Polls all completions, arms the queue for the next event, and polls again, so that no
-  /// completion remains without an event. Calls `consume` with spans of completions inside `batch`.
-  /// In an event loop, call it once before the first wait, and then for each queue that the channel
-  /// returns. An exception from `consume` loses the unread completions of its span, and leaves the
-  /// queue unarmed.
-  template <class Consume>
-  void arm_and_poll(std::span<completion> batch, Consume&& consume,
-                    on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_spans<Consume>())
-      if (fits(batch, "completion_queue::arm_and_poll", policy))
-        arm_and_poll_with(hand_to(consume, batch), policy);
-  }
-
-  /// Blocks until there are completions, without spinning, and returns at least one. The queue
-  /// needs a channel of its own: fails with EINVAL on an event of another queue; use `arm_and_poll`
-  /// for shared channels. Returns none if a signal handler interrupts it, unless the handler was
-  /// installed with SA_RESTART, as std::signal does (with a timeout, any handler interrupts it).
-  /// Returns none if the channel is non-blocking and there are no completions; the next one then
-  /// generates an event on the channel. Not thread safe.
+  /// Blocks like `wait` with a function, and returns the completions, at least one. Where that
+  /// returns 0, this returns none.
   [[nodiscard]] std::span<completion> wait(std::span<completion> out,
                                            on_failure policy = throwing{}) const {
-    return wait_for(out, detail::deadline{}, policy);
+    return wait_into(out, detail::deadline{}, policy);
   }
-
-  /// Blocks like `wait` without a timeout, but for at most `limit`, a duration of any type. On
-  /// timeout it returns none and leaves the queue armed.
+  /// Blocks for at most `limit`, a duration of any type. On timeout it returns none and leaves the
+  /// queue armed.
   [[nodiscard]] std::span<completion> wait(std::span<completion> out, timeout limit,
                                            on_failure policy = throwing{}) const {
-    return wait_for(out, detail::deadline{limit}, policy);
+    return wait_into(out, detail::deadline{limit}, policy);
   }
 
-  /// Polls without sleeping until there are completions or the timeout expires, and returns them.
-  /// Its latency is below that of an event. Needs no channel. Completions that are already there
-  /// cost the same as in `poll`. Otherwise it pauses the processor between polls, and returns late
-  /// by at most about a microsecond, or by one poll if that takes longer.
+  /// Polls like `busy_poll` with a function, and returns the completions.
   template <class Timeout>
     requires(!detail::takes_failure<Timeout>)
   [[nodiscard]] std::span<completion> busy_poll(std::span<completion> out, const Timeout& timeout,
                                                 on_failure policy = throwing{}) const {
-    const auto has_room = [this, out](on_failure policy_of_step) {
-      return fits(out, "completion_queue::busy_poll", policy_of_step);
-    };
-    return out.first(busy_poll_with(poll_into(out), has_room, timeout, policy));
-  }
-
-  /// Polls without sleeping until `stop()` returns true, and calls `consume` with spans of the
-  /// completions, inside `batch`. Returns the number of completions.
-  ///
-  ///     queue.poll_until(batch, handle, [&] { return stopped.load(); });
-  ///
-  /// The loop calls `stop` before each poll. So when it returns, `consume` has received every
-  /// polled completion, and later completions stay in the queue. A failed poll ends the loop with
-  /// its error. An exception from `consume` or `stop` ends the loop, and loses the unread
-  /// completions of the span passed to `consume`.
-  template <class Consume, class Stop>
-  std::size_t poll_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
-                         on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
-      if (fits(batch, "completion_queue::poll_until", policy))
-        return poll_until_with(hand_to(consume, batch), stop, policy);
-    return 0;
-  }
-
-  /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
-  /// span, after each signal handler, and whenever `interval` passes without a completion. Setting
-  /// the flag that `stop` reads does not wake the loop. Needs a channel of its own, like `wait`.
-  /// Not thread safe.
-  template <class Consume, class Stop>
-  std::size_t wait_until(std::span<completion> batch, Consume&& consume, Stop&& stop,
-                         timeout interval, on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_spans<Consume>() && detail::says_when_to_stop<Stop>())
-      if (fits(batch, "completion_queue::wait_until", policy))
-        return wait_until_with(hand_to(consume, batch), stop, interval, policy);
-    return 0;
-  }
-
-  // The same calls for code that takes either engine: at most `Limit` completions at a time, each
-  // passed separately. `poll`, `wait` and `busy_poll` return the number of completions.
-
-  template <std::size_t Limit, class Consume>
-  std::size_t poll(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return hand_over(poll(batch, policy), consume);
-  }
-  template <std::size_t Limit, class Consume>
-  std::size_t wait(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return hand_over(wait(batch, policy), consume);
-  }
-  template <std::size_t Limit, class Consume>
-  std::size_t wait(up_to_t<Limit>, Consume&& consume, timeout limit,
-                   on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return hand_over(wait(batch, limit, policy), consume);
-  }
-  template <std::size_t Limit, class Consume, class Timeout>
-    requires(!detail::takes_failure<Timeout>)
-  std::size_t busy_poll(up_to_t<Limit>, Consume&& consume, const Timeout& timeout,
-                        on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return hand_over(busy_poll(batch, timeout, policy), consume);
-  }
-  template <std::size_t Limit, class Consume>
-  void arm_and_poll(up_to_t<Limit>, Consume&& consume, on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    arm_and_poll(batch, handing_over_to(consume), policy);
-  }
-  template <std::size_t Limit, class Consume, class Stop>
-  std::size_t poll_until(up_to_t<Limit>, Consume&& consume, Stop&& stop,
-                         on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return poll_until(batch, handing_over_to(consume), stop, policy);
-  }
-  template <std::size_t Limit, class Consume, class Stop>
-  std::size_t wait_until(up_to_t<Limit>, Consume&& consume, Stop&& stop, timeout interval,
-                         on_failure policy = throwing{}) const {
-    std::array<completion, Limit> batch;
-    return wait_until(batch, handing_over_to(consume), stop, interval, policy);
+    return out.first(busy_poll_with(poll_into(out), out, timeout, policy));
   }
 
  private:
-  [[nodiscard]] std::span<completion> wait_for(std::span<completion> out,
-                                               const detail::deadline& deadline,
-                                               on_failure policy) const;
-
-  bool fits(std::span<completion> out, std::string_view verb, on_failure policy) const {
-    return has_room(policy, verb, out.size(),
-                    "there is no room for completions: the span is empty");
-  }
+  [[nodiscard]] std::span<completion> wait_into(std::span<completion> out,
+                                                const detail::deadline& deadline,
+                                                on_failure policy) const;
 };
 
 }  // namespace detail

@@ -2,6 +2,7 @@
 // Extended completion queues: more fields per completion, each read only on access.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -16,18 +17,60 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Operations on an extended completion queue with `Fields`, owned or referenced.
+/// The extended engine shows one completion after the other.
 template <completion_fields Fields>
-class extended_completion_queue_base : public common_completion_queue_base<ibv_cq_ex> {
+struct extended_engine {
+  using native_type = ibv_cq_ex;
+  using completion_type = extended_completion<Fields>;
+  static constexpr std::string_view no_room = "no completion may be taken: the limit is 0";
+
+  /// Returns true if the first argument of a call is a number.
+  template <class Batch>
+  static consteval bool takes() noexcept {
+    constexpr bool takes = std::convertible_to<Batch, std::size_t>;
+    static_assert(takes,
+                  "an extended completion queue polls one by one: give it up_to<16>, or the number "
+                  "of completions at a time");
+    return takes;
+  }
+
+  template <class Batch>
+  [[nodiscard]] static std::size_t room_for(const Batch& limit) noexcept {
+    return static_cast<std::size_t>(limit);
+  }
+  [[nodiscard]] static std::size_t size_of(std::size_t room) noexcept { return room; }
+
+  template <class Consume>
+  static std::size_t poll(ibv_cq_ex* queue, std::size_t limit, Consume& consume,
+                          on_failure policy) {
+    polled_completions<Fields, completion_limit, on_failure> round{queue, completion_limit{limit},
+                                                                   policy};
+    std::size_t count = 0;
+    for (const completion_type each : round) {
+      ++count;
+      consume(each);
+    }
+    return count;
+  }
+};
+
+/// Operations on an extended completion queue with `Fields`, owned or referenced: those of either
+/// engine, and ranges of completions.
+template <completion_fields Fields>
+class extended_completion_queue_base
+    : public common_completion_queue_base<extended_engine<Fields>> {
+  using base = common_completion_queue_base<extended_engine<Fields>>;
+
  public:
-  using common_completion_queue_base::common_completion_queue_base;
+  using base::base;
+  using base::poll;
 
   /// The available fields of a completion.
   static constexpr completion_fields fields = Fields;
 
   /// Converts to a reference to any completion queue: for queue pairs, and for comparison with the
   /// queue that a channel returns. Poll it only through this type. Wraps: ibv_cq_ex_to_cq(3).
-  operator completion_queue_ref() const noexcept { return ibv_cq_ex_to_cq(native_handle()); }
+  operator completion_queue_ref() const noexcept { return ibv_cq_ex_to_cq(this->native_handle()); }
 
   /// Returns the available completions, at most `limit`, as a range for a single loop:
   ///
@@ -48,15 +91,6 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
   [[nodiscard]] auto poll(on_failure policy) const {
     return round(detail::no_completion_limit{}, policy);
   }
-  /// Passes the completions to `consume` one by one and returns their number.
-  template <class Consume>
-    requires(!detail::takes_failure<Consume>)
-  std::size_t poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      return hand_to(consume, limit)(policy);
-    else
-      return 0;
-  }
   /// Rejected at compile time: explains how to poll this queue.
   void poll(std::span<completion>) const {
     static_assert(Fields != fields,
@@ -64,125 +98,10 @@ class extended_completion_queue_base : public common_completion_queue_base<ibv_c
                   "for (const auto& completion : queue.poll())");
   }
 
-  /// Polls all completions in rounds of at most `limit`, arms the queue for the next event, and
-  /// polls again, so that no completion remains without an event. Calls `consume` with each
-  /// completion. In an event loop, call it once before the first wait, and then each time that the
-  /// channel returns the queue. An exception from `consume` leaves the queue unarmed, and keeps the
-  /// later completions in it.
-  template <class Consume>
-  void arm_and_poll(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      if (fits(limit, "completion_queue::arm_and_poll", policy))
-        arm_and_poll_with(hand_to(consume, limit), policy);
-  }
-
-  /// Blocks until there are completions, without spinning, and calls `consume` with each, at most
-  /// `limit`. Returns their number, at least one. The queue needs a channel of its own: fails with
-  /// EINVAL on an event of another queue; use `arm_and_poll` for shared channels. Returns 0 if a
-  /// signal handler interrupts it, unless the handler was installed with SA_RESTART, as std::signal
-  /// does (with a timeout, any handler interrupts it). Returns 0 if the channel is non-blocking and
-  /// there are no completions; the next one then generates an event on the channel. Not thread
-  /// safe.
-  template <class Consume>
-  std::size_t wait(std::size_t limit, Consume&& consume, on_failure policy = throwing{}) const {
-    return wait_for(limit, consume, detail::deadline{}, policy);
-  }
-
-  /// Blocks like `wait` without a timeout, but for at most `longest`, a duration of any type. On
-  /// timeout it returns 0 and leaves the queue armed.
-  template <class Consume>
-  std::size_t wait(std::size_t limit, Consume&& consume, timeout longest,
-                   on_failure policy = throwing{}) const {
-    return wait_for(limit, consume, detail::deadline{longest}, policy);
-  }
-
-  /// Rejected at compile time: explains the order of the arguments.
-  template <duration_like Duration, class... Rest>
-  std::size_t wait(std::size_t, const Duration&, const Rest&...) const {
-    static_cast<void>(detail::takes_each<Duration, extended_completion<Fields>>());
-    return 0;
-  }
-
-  /// Polls without sleeping until there are completions or the timeout expires, and calls `consume`
-  /// with each, at most `limit`. Returns their number. Needs no channel. Completions that are
-  /// already there cost the same as in `poll`. Otherwise it pauses the processor between polls, and
-  /// returns late by at most about a microsecond, or by one poll if that takes longer.
-  template <class Consume, class Timeout>
-    requires(!detail::takes_failure<Timeout>)
-  std::size_t busy_poll(std::size_t limit, Consume&& consume, const Timeout& timeout,
-                        on_failure policy = throwing{}) const {
-    const auto has_room = [this, limit](on_failure policy_of_step) {
-      return fits(limit, "completion_queue::busy_poll", policy_of_step);
-    };
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      return busy_poll_with(hand_to(consume, limit), has_room, timeout, policy);
-    else
-      return 0;
-  }
-
-  /// Polls without sleeping until `stop()` returns true, in rounds of at most `limit`, and calls
-  /// `consume` with each completion. Returns the number of completions.
-  ///
-  ///     queue.poll_until(16, handle, [&] { return stopped.load(); });
-  ///
-  /// The loop calls `stop` before each round. So when it returns, `consume` has received every
-  /// polled completion, and later completions stay in the queue. A failed poll ends the loop with
-  /// its error. An exception from `consume` or `stop` ends the loop, and leaves the later
-  /// completions in the queue.
-  template <class Consume, class Stop>
-  std::size_t poll_until(std::size_t limit, Consume&& consume, Stop&& stop,
-                         on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
-                  detail::says_when_to_stop<Stop>())
-      if (fits(limit, "completion_queue::poll_until", policy))
-        return poll_until_with(hand_to(consume, limit), stop, policy);
-    return 0;
-  }
-
-  /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
-  /// round, after each signal handler, and whenever `interval` passes without a completion. Setting
-  /// the flag that `stop` reads does not wake the loop. Needs a channel of its own, like `wait`.
-  /// Not thread safe.
-  template <class Consume, class Stop>
-  std::size_t wait_until(std::size_t limit, Consume&& consume, Stop&& stop, timeout interval,
-                         on_failure policy = throwing{}) const {
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>() &&
-                  detail::says_when_to_stop<Stop>())
-      if (fits(limit, "completion_queue::wait_until", policy))
-        return wait_until_with(hand_to(consume, limit), stop, interval, policy);
-    return 0;
-  }
-
  private:
   template <class Limit, class Policy>
   [[nodiscard]] polled_completions<Fields, Limit, Policy> round(Limit limit, Policy policy) const {
-    return {native_handle(), limit, policy};
-  }
-
-  /// Returns the poll function for the loops that all queues share.
-  template <class Consume>
-  [[nodiscard]] auto hand_to(Consume& consume, std::size_t limit) const noexcept {
-    return [this, &consume, limit](on_failure policy) {
-      std::size_t count = 0;
-      for (const extended_completion<Fields> each : poll(limit, policy)) {
-        ++count;
-        consume(each);
-      }
-      return count;
-    };
-  }
-
-  template <class Consume>
-  std::size_t wait_for(std::size_t limit, Consume& consume, const detail::deadline& deadline,
-                       on_failure policy) const {
-    if constexpr (detail::takes_each<Consume, extended_completion<Fields>>())
-      if (fits(limit, "completion_queue::wait", policy))
-        return wait_with(hand_to(consume, limit), deadline, policy);
-    return 0;
-  }
-
-  bool fits(std::size_t limit, std::string_view verb, on_failure policy) const {
-    return has_room(policy, verb, limit, "no completion may be taken: the limit is 0");
+    return {this->native_handle(), limit, policy};
   }
 };
 

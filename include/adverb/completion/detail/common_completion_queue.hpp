@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -24,6 +25,21 @@
 struct ibv_cq;
 
 namespace adverb::inline ADVERB_ABI {
+
+/// The type of `up_to`.
+template <std::size_t Limit>
+struct up_to_t {
+  static_assert(Limit != 0, "a poll takes at least one completion");
+  constexpr operator std::size_t() const noexcept { return Limit; }
+};
+
+/// Limits a call to this many completions at a time, for both engines:
+///
+///     queue.poll(up_to<16>, [](const auto& done) { handle(done); });
+///
+/// The classic queue then polls into an array on the stack.
+template <std::size_t Limit>
+inline constexpr up_to_t<Limit> up_to{};
 
 namespace detail {
 
@@ -58,23 +74,18 @@ class [[gnu::visibility("default")]] reserved_completions
   entry* first_ = nullptr;
 };
 
-/// Returns true if `Consume` accepts spans of completions.
-template <class Consume>
-consteval bool takes_spans() noexcept {
-  constexpr bool takes = std::invocable<Consume&, std::span<completion>>;
-  static_assert(takes,
-                "completions are handed over as spans, before the condition to stop: give a "
-                "function that takes a std::span<completion>");
-  return takes;
-}
+/// True if an argument can be meant as the function that gets the completions.
+template <class T>
+concept may_consume = !takes_failure<T> && !duration_like<std::remove_cvref_t<T>> &&
+                      !std::is_arithmetic_v<std::remove_cvref_t<T>>;
 
-/// Returns true if `Consume` accepts a single completion.
+/// Returns true if `Consume` accepts a completion.
 template <class Consume, class Completion>
 consteval bool takes_each() noexcept {
   constexpr bool takes = std::invocable<Consume&, const Completion&>;
   static_assert(takes,
-                "each completion is handed over by itself, before the timeout or the condition to "
-                "stop: give a function that takes a const auto&");
+                "each completion is passed separately, to a function that precedes the timeout and "
+                "the condition to stop: give one that takes a const auto&");
   return takes;
 }
 
@@ -85,7 +96,7 @@ consteval bool says_when_to_stop() noexcept {
     { stop() } -> std::convertible_to<bool>;
   };
   static_assert(says,
-                "say when to stop by a function without parameters that returns a bool: "
+                "the condition to stop is a function without parameters that returns a bool: "
                 "[&] { return stopped.load(); }");
   return says;
 }
@@ -134,10 +145,23 @@ template <duration_like Duration>
 }
 
 /// Operations on a completion queue of either engine, owned or referenced.
-template <class Native>
-class common_completion_queue_base : public handle_base<Native> {
+///
+/// The calls that pass completions to a function take first how many they poll at a time: the
+/// classic queue a span of completions to poll into, the extended queue a number, and both `up_to`.
+/// They pass each completion separately, and return the number of completions. An exception from
+/// the function ends the call: the classic queue loses the completions that it polled together with
+/// the current one, the extended queue keeps them. Some providers lock an extended queue while the
+/// function runs: see polled_completions.
+///
+/// `Engine` has the C object (`native_type`), what the function is called with
+/// (`completion_type`), and static functions: `room_for` returns the room for one poll, and `poll`
+/// polls once.
+template <class Engine>
+class common_completion_queue_base : public handle_base<typename Engine::native_type> {
+  using base = handle_base<typename Engine::native_type>;
+
  public:
-  using handle_base<Native>::handle_base;
+  using base::base;
 
   [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
   /// Returns the number of completions that it holds: at least the requested number.
@@ -207,6 +231,107 @@ class common_completion_queue_base : public handle_base<Native> {
     });
   }
 
+  /// Polls once and passes the completions to `consume`. Thread safe, unless the queue was created
+  /// single threaded. Wraps: ibv_poll_cq(3), or ibv_start_poll(3), ibv_next_poll(3) and
+  /// ibv_end_poll(3).
+  template <class Batch, detail::may_consume Consume>
+  std::size_t poll(Batch&& batch, Consume&& consume, on_failure policy = throwing{}) const {
+    if constexpr (takes<Batch, Consume>()) {
+      auto&& room = Engine::room_for(batch);
+      return hand_to(consume, room)(policy);
+    } else {
+      return 0;
+    }
+  }
+
+  /// Polls all completions, arms the queue for the next event, and polls again, so that no
+  /// completion remains without an event. In an event loop, call it once before the first wait, and
+  /// then for each queue that the channel returns. An exception from `consume` leaves the queue
+  /// unarmed.
+  template <class Batch, detail::may_consume Consume>
+  void arm_and_poll(Batch&& batch, Consume&& consume, on_failure policy = throwing{}) const {
+    if constexpr (takes<Batch, Consume>()) {
+      auto&& room = Engine::room_for(batch);
+      if (fits(room, "completion_queue::arm_and_poll", policy))
+        arm_and_poll_with(hand_to(consume, room), policy);
+    }
+  }
+
+  /// Blocks until there are completions, without spinning, and passes them to `consume`. The queue
+  /// needs a channel of its own: fails with EINVAL on an event of another queue; use `arm_and_poll`
+  /// for shared channels. Returns 0 if a signal handler interrupts it, unless the handler was
+  /// installed with SA_RESTART, as std::signal does (with a timeout, any handler interrupts it).
+  /// Returns 0 if the channel is non-blocking and there are no completions; the next one then
+  /// generates an event on the channel. Not thread safe.
+  template <class Batch, detail::may_consume Consume>
+  std::size_t wait(Batch&& batch, Consume&& consume, on_failure policy = throwing{}) const {
+    return wait_for(batch, consume, detail::deadline{}, policy);
+  }
+
+  /// Blocks like `wait` without a timeout, but for at most `longest`, a duration of any type. On
+  /// timeout it returns 0 and leaves the queue armed.
+  template <class Batch, detail::may_consume Consume>
+  std::size_t wait(Batch&& batch, Consume&& consume, timeout longest,
+                   on_failure policy = throwing{}) const {
+    return wait_for(batch, consume, detail::deadline{longest}, policy);
+  }
+
+  /// Rejected at compile time: explains the order of the arguments.
+  template <class Batch, duration_like Duration, detail::may_consume Consume, class... Rest>
+  std::size_t wait(Batch&&, const Duration&, const Consume&, const Rest&...) const {
+    static_cast<void>(detail::takes_each<Duration, typename Engine::completion_type>());
+    return 0;
+  }
+
+  /// Polls without sleeping until there are completions or the timeout expires, and passes them to
+  /// `consume`. Its latency is below that of an event. Needs no channel. Completions that are
+  /// already there cost the same as in `poll`. Otherwise it pauses the processor between polls, and
+  /// returns late by at most about a microsecond, or by one poll if that takes longer.
+  template <class Batch, detail::may_consume Consume, class Timeout>
+    requires(!detail::takes_failure<Timeout>)
+  std::size_t busy_poll(Batch&& batch, Consume&& consume, const Timeout& timeout,
+                        on_failure policy = throwing{}) const {
+    if constexpr (takes<Batch, Consume>()) {
+      auto&& room = Engine::room_for(batch);
+      return busy_poll_with(hand_to(consume, room), room, timeout, policy);
+    } else {
+      return 0;
+    }
+  }
+
+  /// Polls without sleeping until `stop()` returns true, and passes the completions to `consume`.
+  ///
+  ///     queue.poll_until(up_to<16>, handle, [&] { return stopped.load(); });
+  ///
+  /// The loop calls `stop` before each poll. So when it returns, `consume` has received every
+  /// polled completion, and later completions stay in the queue. A failed poll ends the loop with
+  /// its error; an exception from `consume` or `stop` ends it too.
+  template <class Batch, detail::may_consume Consume, class Stop>
+  std::size_t poll_until(Batch&& batch, Consume&& consume, Stop&& stop,
+                         on_failure policy = throwing{}) const {
+    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>()) {
+      auto&& room = Engine::room_for(batch);
+      if (fits(room, "completion_queue::poll_until", policy))
+        return poll_until_with(hand_to(consume, room), stop, policy);
+    }
+    return 0;
+  }
+
+  /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
+  /// poll, after each signal handler, and whenever `interval` passes without a completion. Setting
+  /// the flag that `stop` reads does not wake the loop. Needs a channel of its own, like `wait`.
+  /// Not thread safe.
+  template <class Batch, detail::may_consume Consume, class Stop>
+  std::size_t wait_until(Batch&& batch, Consume&& consume, Stop&& stop, timeout interval,
+                         on_failure policy = throwing{}) const {
+    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>()) {
+      auto&& room = Engine::room_for(batch);
+      if (fits(room, "completion_queue::wait_until", policy))
+        return wait_until_with(hand_to(consume, room), stop, interval, policy);
+    }
+    return 0;
+  }
+
  protected:
   // The loops of both engines. `poll(policy)` polls the queue and returns a number of completions.
 
@@ -234,20 +359,19 @@ class common_completion_queue_base : public handle_base<Native> {
     }
   }
 
-  /// Polls until there are completions, for at most this long. `fits` checks whether there is room
-  /// for any, and reports if not. The empty path is out of line, and `poll` is called in one place
-  /// only, so that it can be inlined.
-  template <class Poll, class Fits, class Timeout>
-  std::size_t busy_poll_with(const Poll& poll, Fits fits, Timeout timeout,
+  /// Polls until there are completions, for at most this long. The empty path is out of line, and
+  /// `poll` is called in one place only, so that it can be inlined.
+  template <class Poll, class Room, class Timeout>
+  std::size_t busy_poll_with(const Poll& poll, Room& room, Timeout timeout,
                              on_failure policy) const {
     std::optional<detail::spin_deadline> deadline;
     while (this->native_handle() != nullptr) {
       const std::size_t count = poll(policy);
       if (count != 0 || policy.failed()) [[likely]]
         return count;
-      if (!goes_on(deadline, fits, timeout, policy)) return 0;
+      if (!goes_on(deadline, Engine::size_of(room), timeout, policy)) return 0;
     }
-    fits(policy);
+    fits(room, busy_poll_verb, policy);
     return 0;
   }
 
@@ -288,11 +412,10 @@ class common_completion_queue_base : public handle_base<Native> {
     drain();
   }
 
-  /// Fails if the queue object is empty, or if the caller has no room for completions.
-  bool has_room(on_failure policy, std::string_view verb, std::size_t room,
-                std::string_view otherwise) const {
-    return detail::check_present(policy, verb, this->native_handle()) &&
-           holds(policy, verb, room != 0, otherwise);
+  /// Fails if the queue object is empty, or if there is no room for completions.
+  template <class Room>
+  bool fits(Room& room, std::string_view verb, on_failure policy) const {
+    return has_room(policy, verb, Engine::size_of(room));
   }
 
   [[nodiscard]] auto on_queue() const noexcept {
@@ -300,16 +423,48 @@ class common_completion_queue_base : public handle_base<Native> {
   }
 
  private:
+  static constexpr std::string_view busy_poll_verb = "completion_queue::busy_poll";
+
+  template <class Batch, class Consume>
+  static consteval bool takes() noexcept {
+    return Engine::template takes<Batch>() &&
+           detail::takes_each<Consume, typename Engine::completion_type>();
+  }
+
+  /// Returns the poll function for the loops, which passes each completion to `consume`.
+  template <class Consume, class Room>
+  [[nodiscard]] auto hand_to(Consume& consume, Room& room) const noexcept {
+    return [this, &consume, &room](on_failure policy) {
+      return Engine::poll(this->native_handle(), room, consume, policy);
+    };
+  }
+
+  template <class Batch, class Consume>
+  std::size_t wait_for(Batch& batch, Consume& consume, const detail::deadline& deadline,
+                       on_failure policy) const {
+    if constexpr (takes<Batch, Consume>()) {
+      auto&& room = Engine::room_for(batch);
+      if (fits(room, "completion_queue::wait", policy))
+        return wait_with(hand_to(consume, room), deadline, policy);
+    }
+    return 0;
+  }
+
+  bool has_room(on_failure policy, std::string_view verb, std::size_t room) const {
+    return detail::check_present(policy, verb, this->native_handle()) &&
+           holds(policy, verb, room != 0, Engine::no_room);
+  }
+
   [[nodiscard]] ibv_cq* plain() const noexcept {
     return detail::plain_queue(this->native_handle());
   }
 
   /// The empty path of busy_poll_with. Returns false if the loop must end.
-  template <class Fits, class Timeout>
-  [[gnu::noinline]] static bool goes_on(std::optional<detail::spin_deadline>& deadline, Fits fits,
-                                        Timeout timeout, on_failure policy) {
+  template <class Timeout>
+  [[gnu::noinline]] bool goes_on(std::optional<detail::spin_deadline>& deadline, std::size_t room,
+                                 Timeout timeout, on_failure policy) const {
     if (!deadline) {
-      if (!fits(policy)) return false;
+      if (!has_room(policy, busy_poll_verb, room)) return false;
       deadline.emplace(timeout);
     }
     if (deadline->passed()) return false;

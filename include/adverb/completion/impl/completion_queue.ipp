@@ -10,9 +10,9 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC std::span<completion> completion_queue_base::wait_for(std::span<completion> out,
-                                                                  const deadline& limit,
-                                                                  on_failure policy) const {
+ADVERB_FUNC std::span<completion> completion_queue_base::wait_into(std::span<completion> out,
+                                                                   const deadline& limit,
+                                                                   on_failure policy) const {
   if (!fits(out, "completion_queue::wait", policy)) return {};
   return out.first(wait_with(poll_into(out), limit, policy));
 }
