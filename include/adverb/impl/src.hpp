@@ -37,7 +37,6 @@
 #include <adverb/queue/impl/endpoint.ipp>
 #include <adverb/queue/impl/explain.ipp>
 #include <adverb/queue/impl/explain_post.ipp>
-#include <adverb/queue/impl/extended_sender.ipp>
 #include <adverb/queue/impl/indirection_table.ipp>
 #include <adverb/queue/impl/multicast.ipp>
 #include <adverb/queue/impl/post_result.ipp>

@@ -19,22 +19,18 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
-/// Returns true if the rdma-core headers declare the call of an operation; older versions lack
-/// some. `Sender` stands for `ibv_qp_ex`.
-template <class Operation, class Sender>
-[[nodiscard]] consteval bool is_call_declared() noexcept {
-  if constexpr (requires { Operation::template is_declared<Sender>; })
-    return Operation::template is_declared<Sender>;
-  else
-    return true;
-}
+/// True if the rdma-core headers declare the call of an operation; older versions lack some.
+/// `Sender` stands for `ibv_qp_ex`.
+template <class Traits, class Sender>
+inline constexpr bool is_call_declared =
+    requires(const Sender& sender) { Traits::is_offered(sender); };
 
 template <transport Transport, send_operations Operations, class Request>
 [[nodiscard]] consteval bool is_buildable() noexcept {
   if constexpr (is_send_request<Request>) {
-    using operation = typename Request::operation_type;
-    return suits<Transport, Request>() && Operations.contains(operation::extended) &&
-           is_call_declared<operation, ibv_qp_ex>();
+    using traits = typename Request::operation_type::traits;
+    return suits<Transport, Request>() && Operations.contains(traits::operation) &&
+           is_call_declared<traits, ibv_qp_ex>;
   } else {
     return false;
   }
@@ -56,15 +52,13 @@ constexpr void check_extended() noexcept {
                 "only requests that send can be posted through the extended sender");
   if constexpr (is_send) {
     check_sendable<Transport, qp_state::rts, Request>();
-    static_assert(Operations.contains(Request::operation_type::extended),
+    using traits = typename Request::operation_type::traits;
+    static_assert(Operations.contains(traits::operation),
                   "the extended sender was not made for this operation: name it in "
                   "extended<operations>()");
-    using operation = typename Request::operation_type;
-    constexpr bool declared = is_call_declared<operation, ibv_qp_ex>();
-    static_assert(operation::extended != send_operation::atomic_write || declared,
-                  "an atomic write (ibv_wr_atomic_write) needs headers of rdma-core 44 or later");
-    static_assert(operation::extended != send_operation::flush || declared,
-                  "a flush (ibv_wr_flush) needs headers of rdma-core 45 or later");
+    constexpr bool declared = is_call_declared<traits, ibv_qp_ex>;
+    if constexpr (requires { traits::template check_declared<declared>(); })
+      traits::template check_declared<declared>();
   }
 }
 
@@ -73,7 +67,7 @@ template <transport Transport, send_operations Operations>
 constexpr void check_all_carried() noexcept {
   constexpr std::uint64_t others = (Operations - operations_carried_by(Transport)).bits();
   constexpr auto first = static_cast<send_operation>(others & (~others + 1));
-  if constexpr (others != 0) check_carried<Transport, service_of(first)>();
+  if constexpr (others != 0) check_carried<Transport, operation_traits<first>::service>();
 }
 
 // The following functions are always inlined, for the same reason as posting.
@@ -95,19 +89,17 @@ constexpr void tell_refused(const Request& request) noexcept {
   if constexpr (requires { request.refused(); }) request.refused();
 }
 
-/// Returns the operations for which a provider has set a function, requested or not.
-[[nodiscard]] send_operations operations_of(const ibv_qp_ex& sender) noexcept;
-
-/// Returns the same with those of `Asked` that only later rdma-core declares. Reads no others,
-/// because the struct of a library that is older than the headers ends before them.
-template <send_operations Asked, class Sender>
-[[nodiscard]] send_operations operations_among(const Sender& sender) noexcept {
-  send_operations found = operations_of(sender);
-  if constexpr (Asked.contains(send_operation::atomic_write) &&
-                requires { sender.wr_atomic_write; })
-    if (sender.wr_atomic_write != nullptr) found |= send_operation::atomic_write;
-  if constexpr (Asked.contains(send_operation::flush) && requires { sender.wr_flush; })
-    if (sender.wr_flush != nullptr) found |= send_operation::flush;
+/// Returns the operations among `Asked` for which a provider has set a function, requested or not.
+/// Reads no others, because the struct of a library that is older than the headers may end before
+/// them.
+template <send_operations Asked>
+[[nodiscard, gnu::cold]] send_operations operations_among(const ibv_qp_ex& sender) noexcept {
+  send_operations found;
+  for_each_operation([&]<send_operation Each>() {
+    using traits = operation_traits<Each>;
+    if constexpr (Asked.contains(Each) && is_call_declared<traits, ibv_qp_ex>)
+      if (traits::is_offered(sender)) found |= Each;
+  });
   return found;
 }
 
@@ -225,7 +217,3 @@ class extended_sender {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
-
-#if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/extended_sender.ipp>
-#endif

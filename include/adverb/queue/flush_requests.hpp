@@ -52,14 +52,7 @@ enum class flush_extent : std::uint8_t {
 
 /// A flush. Only the extended sender supports it.
 struct flush_operation : remote_fields {
-  static constexpr send_operation extended = send_operation::flush;
-  static constexpr bool completes_receive = false;
-  static constexpr bool only_extended = true;
-  template <class Sender>
-  static constexpr bool is_declared = requires(Sender* sender) {
-    ibv_wr_flush(sender, std::uint32_t{}, std::uint64_t{}, std::size_t{}, std::uint8_t{},
-                 std::uint8_t{});
-  };
+  using traits = operation_traits<send_operation::flush>;
 
   std::size_t length;
   std::uint8_t type;
@@ -68,7 +61,7 @@ struct flush_operation : remote_fields {
   /// Wraps: ibv_wr_flush(3).
   template <class Sender>
   void build(Sender* sender) const noexcept {
-    if constexpr (is_declared<Sender>)
+    if constexpr (requires { sender->wr_flush; })
       ibv_wr_flush(sender, key, address, length, type, static_cast<std::uint8_t>(extent));
   }
 };

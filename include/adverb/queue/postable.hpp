@@ -26,21 +26,19 @@ template <class Request>
   if constexpr (requires { operation::is_fenced; })
     return service_class::reliable_connection;
   else
-    return service_of(operation::extended);
+    return operation::traits::service;
 }
 
-/// Returns true if a request acts on this side only and has no destination at the peer.
+/// True if a request acts on this side only and has no destination at the peer.
 template <class Request>
-[[nodiscard]] consteval bool stays_here() noexcept {
-  return requires { Request::operation_type::stays_here; };
-}
+inline constexpr bool stays_here = Request::operation_type::traits::stays_here;
 
 /// True if a request names the kind of destination that the transport needs.
 template <transport Transport, class Request>
 inline constexpr bool has_right_destination =
     Transport == transport::driver ||
     Request::destination ==
-        (stays_here<Request>() ? destination_kind::none : destination_of(Transport));
+        (stays_here<Request> ? destination_kind::none : destination_of(Transport));
 
 /// Returns true if a request suits a transport, through any engine.
 template <transport Transport, class Request>
@@ -111,12 +109,12 @@ constexpr void check_sendable() noexcept {
   check_carried<Transport, service_needed<Request>()>();
   static_assert(Transport != transport::ud || right_destination,
                 "a datagram needs its destination: add .to(destination)");
-  static_assert(Transport != transport::xrc_send || stays_here<Request>() || right_destination,
+  static_assert(Transport != transport::xrc_send || stays_here<Request> || right_destination,
                 "an XRC request needs the number of the peer's shared receive queue: add "
                 ".to(number)");
-  static_assert(!stays_here<Request>() || right_destination,
+  static_assert(!stays_here<Request> || right_destination,
                 "windows are bound and keys invalidated on this side: that has no destination");
-  static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request>() ||
+  static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request> ||
                     right_destination,
                 "only datagrams (UD) and XRC requests have a destination: this queue pair is "
                 "connected to one");

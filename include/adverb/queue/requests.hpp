@@ -66,9 +66,7 @@ constexpr void check_atomic() noexcept {
 }
 
 struct plain_send {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_SEND;
-  static constexpr send_operation extended = send_operation::send;
-  static constexpr bool completes_receive = true;
+  using traits = operation_traits<send_operation::send>;
 
   static constexpr void fill(ibv_send_wr&) noexcept {}
   /// Wraps: ibv_wr_send(3).
@@ -82,9 +80,7 @@ struct immediate_field {
 };
 
 struct immediate_send : immediate_field {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_IMM;
-  static constexpr send_operation extended = send_operation::send_with_immediate;
-  static constexpr bool completes_receive = true;
+  using traits = operation_traits<send_operation::send_with_immediate>;
 
   /// Wraps: ibv_wr_send_imm(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_send_imm(sender, network_order); }
@@ -103,9 +99,7 @@ struct remote_fields {
 };
 
 struct plain_write : remote_fields {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
-  static constexpr send_operation extended = send_operation::write;
-  static constexpr bool completes_receive = false;
+  using traits = operation_traits<send_operation::write>;
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
@@ -116,9 +110,7 @@ struct plain_write : remote_fields {
 };
 
 struct immediate_write : remote_fields, immediate_field {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-  static constexpr send_operation extended = send_operation::write_with_immediate;
-  static constexpr bool completes_receive = true;
+  using traits = operation_traits<send_operation::write_with_immediate>;
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
@@ -135,10 +127,7 @@ struct immediate_write : remote_fields, immediate_field {
 };
 
 struct plain_read : remote_fields {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_RDMA_READ;
-  static constexpr send_operation extended = send_operation::read;
-  static constexpr bool completes_receive = false;
-  static constexpr bool brings_data = true;
+  using traits = operation_traits<send_operation::read>;
 
   template <class T, access_rights Rights>
   static constexpr void check_remote() noexcept {
@@ -150,8 +139,6 @@ struct plain_read : remote_fields {
 
 struct atomic_fields {
   using remote_type = atomic_fields;
-  static constexpr bool completes_receive = false;
-  static constexpr bool brings_data = true;
 
   std::uint64_t address;
   std::uint32_t key;
@@ -183,8 +170,7 @@ struct addend_field {
 };
 
 struct plain_compare_and_swap : atomic_fields, compare_and_swap_fields {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
-  static constexpr send_operation extended = send_operation::compare_and_swap;
+  using traits = operation_traits<send_operation::compare_and_swap>;
 
   void fill(ibv_send_wr& request) const noexcept {
     atomic_fields::fill(request);
@@ -197,8 +183,7 @@ struct plain_compare_and_swap : atomic_fields, compare_and_swap_fields {
 };
 
 struct plain_fetch_and_add : atomic_fields, addend_field {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
-  static constexpr send_operation extended = send_operation::fetch_and_add;
+  using traits = operation_traits<send_operation::fetch_and_add>;
 
   void fill(ibv_send_wr& request) const noexcept {
     atomic_fields::fill(request);
@@ -212,27 +197,20 @@ struct plain_fetch_and_add : atomic_fields, addend_field {
 
 /// An atomic write of eight bytes. Only the extended sender supports it.
 struct eight_byte_write : remote_fields {
-  static constexpr send_operation extended = send_operation::atomic_write;
-  static constexpr bool completes_receive = false;
-  static constexpr bool only_extended = true;
-  template <class Sender>
-  static constexpr bool is_declared = requires(Sender* sender, const void* written) {
-    ibv_wr_atomic_write(sender, std::uint32_t{}, std::uint64_t{}, written);
-  };
+  using traits = operation_traits<send_operation::atomic_write>;
 
   std::uint64_t value;
 
   /// Wraps: ibv_wr_atomic_write(3).
   template <class Sender>
   void build(Sender* sender) const noexcept {
-    if constexpr (is_declared<Sender>) ibv_wr_atomic_write(sender, key, address, &value);
+    if constexpr (requires { sender->wr_atomic_write; })
+      ibv_wr_atomic_write(sender, key, address, &value);
   }
 };
 
 struct segmented_send {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_TSO;
-  static constexpr send_operation extended = send_operation::tcp_segmentation;
-  static constexpr bool completes_receive = true;
+  using traits = operation_traits<send_operation::tcp_segmentation>;
 
   void* header;
   std::uint16_t header_size;

@@ -23,10 +23,7 @@ template <window_type Type>
 class memory_window_base;
 
 struct bind_window_operation {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_BIND_MW;
-  static constexpr send_operation extended = send_operation::bind_window;
-  static constexpr bool stays_here = true;
-  static constexpr bool completes_receive = false;
+  using traits = operation_traits<send_operation::bind_window>;
 
   ibv_mw* window;
   ibv_mr* region;
@@ -66,19 +63,14 @@ struct invalidate_fields {
 };
 
 struct local_invalidate_operation : invalidate_fields {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_LOCAL_INV;
-  static constexpr send_operation extended = send_operation::local_invalidate;
-  static constexpr bool stays_here = true;
-  static constexpr bool completes_receive = false;
+  using traits = operation_traits<send_operation::local_invalidate>;
 
   /// Wraps: ibv_wr_local_inv(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_local_inv(sender, key); }
 };
 
 struct send_with_invalidate_operation : invalidate_fields {
-  static constexpr ibv_wr_opcode opcode = IBV_WR_SEND_WITH_INV;
-  static constexpr send_operation extended = send_operation::send_with_invalidate;
-  static constexpr bool completes_receive = true;
+  using traits = operation_traits<send_operation::send_with_invalidate>;
 
   /// Wraps: ibv_wr_send_inv(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_send_inv(sender, key); }

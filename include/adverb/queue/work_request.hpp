@@ -91,7 +91,7 @@ class send_request {
   }
   /// Wakes a peer that waits for solicited completions only.
   [[nodiscard]] constexpr send_request solicited() const noexcept {
-    static_assert(Operation::completes_receive,
+    static_assert(Operation::traits::completes_receive,
                   "only requests that complete a receive of the peer can be solicited");
     return with(IBV_SEND_SOLICITED);
   }
@@ -119,7 +119,7 @@ class send_request {
     request.wr_id = id_;
     request.next = next;
     request.sg_list = payload_.lower(elements);
-    detail::fill_kind(request, payload_.count(), Operation::opcode, flags_);
+    detail::fill_kind(request, payload_.count(), Operation::traits::opcode, flags_);
     operation_.fill(request);
     destination_.fill(request);
   }
@@ -171,7 +171,9 @@ namespace detail {
 
 /// The operation of a receive.
 struct receive_operation {
-  static constexpr bool brings_data = true;
+  struct traits {
+    static constexpr bool brings_data = true;
+  };
 };
 
 }  // namespace detail
@@ -222,7 +224,7 @@ inline constexpr bool is_receive_request<receive_request<Payload>> = true;
 /// Returns true if only the extended calls support the operation of a request.
 template <class Request>
 [[nodiscard]] consteval bool needs_extended_sender() noexcept {
-  return requires { Request::operation_type::only_extended; };
+  return is_send_request<Request> && !requires { Request::operation_type::traits::opcode; };
 }
 
 /// Requests that are posted together.

@@ -23,7 +23,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 template <class Operation>
 inline constexpr bool has_remote_memory = requires { typename Operation::remote_type; };
 template <class Operation>
-inline constexpr bool gets_data = requires { Operation::brings_data; };
+inline constexpr bool gets_data = Operation::traits::brings_data;
 
 /// True if a request binds a window. On acceptance it writes the new key.
 template <class Request>
