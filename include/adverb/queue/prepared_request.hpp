@@ -40,6 +40,20 @@ template <std::size_t Index, class T>
   return all.value;
 }
 
+/// The C structs of prepared requests. All but the last are linked to the next.
+template <class Native>
+struct request_chain {
+  Native* first;
+  Native* last;
+  std::uint32_t count;
+};
+
+template <class Native>
+[[nodiscard]] request_chain<Native> chain_between(Native* first, Native* last,
+                                                  std::size_t count) noexcept {
+  return {first, last, static_cast<std::uint32_t>(count)};
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
@@ -56,14 +70,9 @@ class linked_request : public detail::patchable_request<linked_request<Request>,
 
   explicit linked_request(const Request& request) noexcept : base{request} {}
 
-  /// For the batch or list. `first` returns the request; `link_to` replaces and returns the next
-  /// one.
-  [[nodiscard]] native_type* first() const noexcept { return base::first(); }
-  native_type* link_to(native_type* next) noexcept {
-    native_type* const old = this->native_.next;
-    this->native_.next = next;
-    return old;
-  }
+  /// For the batch or list: the C struct, and the link to the next one.
+  using base::for_post;
+  void link_to(native_type* next) noexcept { this->native_.next = next; }
   /// Sets the address of its one buffer and nothing else.
   using base::move_buffer;
 };
@@ -112,10 +121,9 @@ class prepared_batch {
     return detail::value_at<Index>(requests_);
   }
 
-  /// Calls `post` with the chain, like that of prepared_request.
-  template <class Post>
-  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
-    return post(request<0>().first(), static_cast<std::uint32_t>(size()));
+  /// Returns the C structs for a post.
+  [[nodiscard]] auto chain() const noexcept {
+    return detail::chain_between(request<0>().for_post(), request<size() - 1>().for_post(), size());
   }
 
  private:
@@ -124,12 +132,24 @@ class prepared_batch {
   template <std::size_t... Index>
   void link(std::index_sequence<Index...>) noexcept {
     using native_type = std::common_type_t<typename Requests::native_type...>;
-    native_type* const all[] = {request<Index>().first()..., nullptr};
+    native_type* const all[] = {request<Index>().for_post()..., nullptr};
     (request<Index>().link_to(all[Index + 1]), ...);
   }
 
   detail::indexed_values<linked_request<Requests>...> requests_;
 };
+
+namespace detail {
+
+/// Returns the chain of the first `count` of some linked requests.
+template <class Linked>
+[[nodiscard]] auto chain_of(const Linked* first, std::size_t count) noexcept {
+  using native_type = typename Linked::native_type;
+  if (count == 0) return request_chain<native_type>{nullptr, nullptr, 0};
+  return chain_between(first->for_post(), first[count - 1].for_post(), count);
+}
+
+}  // namespace detail
 
 template <class Request>
 class prepared_list;
@@ -140,17 +160,11 @@ class prepared_list_part {
  public:
   using prepared_requests = detail::request_list<Request>;
   static constexpr bool is_just_one = false;
+  /// The last request is linked to the rest of the list.
+  static constexpr bool is_cut_for_post = true;
 
-  /// Calls `post` with the chain, like that of prepared_request. Cuts the chain during the post.
-  template <class Post>
-  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
-    if (count_ == 0) return {};
-    linked_request<Request>& last = first_[count_ - 1];
-    auto* const rest = last.link_to(nullptr);
-    const post_result result = post(first_->first(), static_cast<std::uint32_t>(count_));
-    last.link_to(rest);
-    return result;
-  }
+  /// Returns the C structs for a post.
+  [[nodiscard]] auto chain() const noexcept { return detail::chain_of(first_, count_); }
 
  private:
   friend class prepared_list<Request>;
@@ -215,12 +229,8 @@ class prepared_list {
     return {requests_.data(), count};
   }
 
-  /// Calls `post` with the chain, like that of prepared_request.
-  template <class Post>
-  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
-    if (requests_.empty()) return {};
-    return post(requests_.front().first(), static_cast<std::uint32_t>(requests_.size()));
-  }
+  /// Returns the C structs for a post.
+  [[nodiscard]] auto chain() const noexcept { return detail::chain_of(requests_.data(), size()); }
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void out_of_range(std::size_t count) const {
@@ -234,7 +244,7 @@ class prepared_list {
 
   void link() noexcept {
     for (std::size_t index = 1; index < requests_.size(); ++index)
-      requests_[index - 1].link_to(requests_[index].first());
+      requests_[index - 1].link_to(requests_[index].for_post());
   }
 
   std::vector<linked_request<Request>> requests_;
@@ -261,10 +271,9 @@ class prepared_request : public detail::patchable_request<prepared_request<Reque
 
   explicit prepared_request(const Request& request) noexcept : base{request} {}
 
-  /// Calls `post` with the request, for callers that have a queue.
-  template <class Post>
-  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
-    return post(this->first(), 1);
+  /// Returns the C struct for a post.
+  [[nodiscard]] auto chain() const noexcept {
+    return detail::chain_between(this->for_post(), this->for_post(), 1);
   }
 };
 

@@ -78,47 +78,38 @@ class [[nodiscard("a post can be refused, or the window full: look at it")]] sen
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Iterates over a linked chain; each element is true if its request is signaled.
+/// Iterates over the first `count` requests of a chain; each element is true if its request is
+/// signaled.
 class signaled_in_chain {
  public:
   class iterator {
    public:
-    explicit iterator(const ibv_send_wr* at) noexcept : at_{at} {}
+    iterator(const ibv_send_wr* at, std::uint32_t left) noexcept : at_{at}, left_{left} {}
     [[nodiscard]] bool operator*() const noexcept {
       return (at_->send_flags & IBV_SEND_SIGNALED) != 0;
     }
     iterator& operator++() noexcept {
       at_ = at_->next;
+      --left_;
       return *this;
     }
-    [[nodiscard]] bool operator==(const iterator&) const noexcept = default;
+    [[nodiscard]] bool operator==(const iterator& other) const noexcept {
+      return left_ == other.left_;
+    }
 
    private:
     const ibv_send_wr* at_;
+    std::uint32_t left_;
   };
 
-  explicit signaled_in_chain(const ibv_send_wr* first) noexcept : first_{first} {}
-  [[nodiscard]] iterator begin() const noexcept { return iterator{first_}; }
-  [[nodiscard]] iterator end() const noexcept { return iterator{nullptr}; }
+  signaled_in_chain(const ibv_send_wr* first, std::uint32_t count) noexcept
+      : first_{first}, count_{count} {}
+  [[nodiscard]] iterator begin() const noexcept { return {first_, count_}; }
+  [[nodiscard]] iterator end() const noexcept { return {nullptr, 0}; }
 
  private:
   const ibv_send_wr* first_;
-};
-
-/// Adapts prepared requests to an engine, which then posts them through `post_linked`.
-template <class Prepared, class PostLinked>
-struct prepared_for_window {
-  using prepared_requests = typename Prepared::prepared_requests;
-  static constexpr bool is_just_one = Prepared::is_just_one;
-
-  const Prepared& prepared;
-  const PostLinked& post_linked;
-
-  template <class Post>
-  [[nodiscard]] post_result hand_over(const Post& post) const noexcept {
-    return prepared.hand_over(
-        [&](ibv_send_wr* first, std::uint32_t count) { return post_linked(first, count, post); });
-  }
+  std::uint32_t count_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -291,11 +282,19 @@ class [[nodiscard]] send_window {
     constexpr bool all_sends = detail::requests_of<prepared_type>::all_send;
     check_all_send<all_sends>();
     if constexpr (all_sends) {
-      const auto post_linked = [this](ibv_send_wr* first, std::uint32_t count, const auto& post) {
-        return this->post_linked<prepared_type::is_just_one>(first, count, post);
-      };
-      return engine_.post(
-          detail::prepared_for_window<prepared_type, decltype(post_linked)>{prepared, post_linked});
+      constexpr unsigned signal = IBV_SEND_SIGNALED;
+      const auto chain = std::as_const(prepared).chain();
+      if (chain.count == 0) return post_result{};
+      if (!credits_.fits(chain.count)) [[unlikely]]
+        return no_room(chain.count);
+      assume_engine();
+      const detail::signaled_in_chain signaled{chain.first, chain.count};
+      const unsigned flags = chain.last->send_flags;
+      if (credits_.is_last_due(signaled)) chain.last->send_flags = flags | signal;
+      const post_result posted = engine_.post(std::as_const(prepared));
+      count_posted(signaled, posted);
+      chain.last->send_flags = flags;
+      return posted;
     }
   }
 
@@ -352,36 +351,17 @@ class [[nodiscard]] send_window {
     std::array<bool, count> signaled{requests.is_signaled()...};
     if constexpr (count > 1) signaled.back() = credits_.is_last_due(signaled);
     const post_result posted =
-        hand_over(signaled, std::index_sequence_for<Requests...>{}, requests...);
+        post_with(signaled, std::index_sequence_for<Requests...>{}, requests...);
     count_posted(signaled, posted);
     return posted;
   }
 
   template <class Flags, std::size_t... Index, class... Requests>
-  [[nodiscard, gnu::always_inline]] post_result hand_over(
+  [[nodiscard, gnu::always_inline]] post_result post_with(
       const Flags& signaled, std::index_sequence<Index...>,
       const Requests&... requests) const noexcept {
     assume_engine();
     return engine_.post(requests.signaled(signaled[Index])...);
-  }
-
-  /// Posts a prepared chain.
-  template <bool JustOne, class Post>
-  [[gnu::always_inline]] post_result post_linked(ibv_send_wr* first, std::uint32_t count,
-                                                 const Post& post) noexcept {
-    constexpr unsigned signal = IBV_SEND_SIGNALED;
-    const detail::signaled_in_chain signaled{first};
-    if (!credits_.fits(count)) [[unlikely]]
-      return no_room(count);
-    ibv_send_wr* last = first;
-    if constexpr (!JustOne)
-      while (last->next != nullptr) last = last->next;
-    const unsigned flags = last->send_flags;
-    if (credits_.is_last_due(signaled)) last->send_flags = flags | signal;
-    const post_result posted = post(first, count);
-    count_posted(signaled, posted);
-    last->send_flags = flags;
-    return posted;
   }
 
   template <class Flags>

@@ -68,7 +68,7 @@ class tag_matching_queue_base : public shared_receive_queue_base {
                   "only operations on the list can be posted here: add_tag(...), delete_tag(...), "
                   "synchronize_tags(...); receives go to post()");
     if constexpr (all_operations)
-      return detail::post_to<detail::posted_tag_list>(
+      return detail::post_requests<detail::posted_tag_list>(
           native_handle(), std::index_sequence_for<Operations...>{}, operations...);
     else
       return {native_handle(), EINVAL, 0, detail::posted_to::tag_list};

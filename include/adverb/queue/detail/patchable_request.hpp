@@ -231,7 +231,9 @@ class patchable_request {
   ~patchable_request() = default;
 
   /// Returns the struct for a post. The C API takes a non-const pointer but only reads the struct.
-  [[nodiscard]] native_type* first() const noexcept { return const_cast<native_type*>(&native_); }
+  [[nodiscard]] native_type* for_post() const noexcept {
+    return const_cast<native_type*>(&native_);
+  }
 
   void move_buffer(std::uint64_t address) noexcept { elements_[0].addr = address; }
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Posting: builds work requests on the stack, links them, and posts them with one doorbell.
+//
+// `post` and `post_receives_to` check the requests and choose the queue. `post_to` passes on to
+// `post_requests`, which builds the C structs, or to `post_prepared`, which has them. Both end in
+// `post_chain`, which calls the provider.
 #pragma once
 
 #include <cerrno>
@@ -102,10 +106,11 @@ template <class Queue, bool JustOne>
   return {object, 0, count, Queue::kind};
 }
 
+/// Builds the C structs of requests on the stack and posts them.
 template <class Queue, std::size_t... Index, class... Requests>
-[[nodiscard, gnu::always_inline]] inline post_result post_to(typename Queue::object_type* object,
-                                                             std::index_sequence<Index...>,
-                                                             const Requests&... requests) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post_requests(
+    typename Queue::object_type* object, std::index_sequence<Index...>,
+    const Requests&... requests) noexcept {
   // The device reads copies of the elements. So the requests themselves never have to be in memory,
   // and the code is as short as the C that it replaces.
   // See docs/decisions.md, "A post copies the elements of its requests".
@@ -121,18 +126,25 @@ template <class Queue, std::size_t... Index, class... Requests>
   return result;
 }
 
+/// Posts the C structs of prepared requests.
 template <class Queue, class Prepared>
 [[nodiscard, gnu::always_inline]] inline post_result post_prepared(
     typename Queue::object_type* object, const Prepared& prepared) noexcept {
-  return prepared.hand_over([object](typename Queue::native_request* first, std::uint32_t count) {
-    return post_chain<Queue, Prepared::is_just_one>(object, first, count);
-  });
+  constexpr bool is_cut = requires { Prepared::is_cut_for_post; };
+  const auto chain = prepared.chain();
+  if (chain.count == 0) return {};
+  const auto rest = chain.last->next;
+  if constexpr (is_cut) chain.last->next = nullptr;
+  const post_result result =
+      post_chain<Queue, Prepared::is_just_one>(object, chain.first, chain.count);
+  if constexpr (is_cut) chain.last->next = rest;
+  return result;
 }
 
-/// Posts requests, or prepared ones.
+/// Posts requests, or prepared ones, to a queue that has them.
 template <class Queue, class... Posted>
-[[nodiscard, gnu::always_inline]] inline post_result post_either(
-    typename Queue::object_type* object, const Posted&... posted) noexcept {
+[[nodiscard, gnu::always_inline]] inline post_result post_to(typename Queue::object_type* object,
+                                                             const Posted&... posted) noexcept {
   constexpr bool prepared = (is_prepared<Posted> && ...);
   constexpr bool plain = (!is_prepared<Posted> && ...);
   static_assert(prepared || plain,
@@ -142,7 +154,7 @@ template <class Queue, class... Posted>
                 "prepared requests are posted together when they were prepared together, as a "
                 "prepared_batch or a prepared_list");
   if constexpr (plain)
-    return post_to<Queue>(object, std::index_sequence_for<Posted...>{}, posted...);
+    return post_requests<Queue>(object, std::index_sequence_for<Posted...>{}, posted...);
   else if constexpr (prepared && sizeof...(Posted) == 1)
     return (post_prepared<Queue>(object, posted), ...);
   else
@@ -158,7 +170,7 @@ template <class Queue, class... Requests>
   constexpr bool all_receives = (requests_of<Requests>::all_receive && ...);
   static_assert(all_receives, "only receives can be posted here: receive(...)");
   if constexpr (all_receives)
-    return post_either<Queue>(object, requests...);
+    return post_to<Queue>(object, requests...);
   else
     return {object, EINVAL, 0, Queue::kind};
 }
@@ -181,9 +193,9 @@ template <transport Transport, qp_state State, class... Requests>
     (check_all_postable<Transport, State>(requests_of<Requests>{}), ...);
   }
   if constexpr (all_receives)
-    return post_either<receive_queue>(queue_pair, requests...);
+    return post_to<receive_queue>(queue_pair, requests...);
   else if constexpr (all_sends)
-    return post_either<send_queue>(queue_pair, requests...);
+    return post_to<send_queue>(queue_pair, requests...);
   else
     return {queue_pair, EINVAL, 0, posted_to::send_queue};
 }
