@@ -89,7 +89,7 @@ void receive_all(const stream_options& options, adverb::protection_domain_ref do
   auto deadline = clock_type::now() + examples::patience;
   const auto take = [&](const auto& done) {
     done.check();
-    sum.add({&memory[done.id() * options.size], done.success().receive().length()});
+    sum.add(receives.bytes(done));
     receives.give_back(done).check();
     show_progress(received, received + 1, options.blocks);
     ++received;

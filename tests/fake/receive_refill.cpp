@@ -3,6 +3,8 @@
 // block.
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,6 +163,20 @@ TEST_CASE("Blocks with an unknown posting result are not posted again") {
   CHECK(receives.waiting() == 0);
 }
 
+TEST_CASE("The bytes of a message are those of its block, up to its length") {
+  refill_bench bench;
+  const receive_refill receives{bench.pair, bench.blocks};
+  ibv_wc native = completed(3);
+  native.opcode = IBV_WC_RECV;
+  native.byte_len = 5;
+  const std::span<const std::byte> bytes = receives.bytes(completion{native});
+  CHECK(bytes.data() == &bench.memory[3 * 64]);
+  CHECK(bytes.size() == 5);
+  native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+  native.byte_len = 4096;  // of the memory that the peer wrote
+  CHECK(receives.bytes(completion{native}).empty());
+}
+
 #if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
 TEST_CASE("A number that is none of a block ends the program") {
   refill_bench bench;
@@ -170,6 +186,15 @@ TEST_CASE("A number that is none of a block ends the program") {
       "buffer_blocks::operator[]: EINVAL (Invalid argument); block 10 of 10";
   CHECK(words_at_the_end([&] { (void)receives.block(received(10)); }) == words);
   CHECK(words_at_the_end([&] { (void)receives.give_back(received(10)); }) == words);
+}
+
+TEST_CASE("The bytes of a receive that failed end the program") {
+  refill_bench bench;
+  const receive_refill receives{bench.pair, bench.blocks};
+  ibv_wc native = completed(3);
+  native.status = IBV_WC_WR_FLUSH_ERR;
+  CHECK_THAT(words_at_the_end([&] { (void)receives.bytes(completion{native}); }),
+             Catch::Matchers::StartsWith("completion::success().receive()"));
 }
 #endif
 

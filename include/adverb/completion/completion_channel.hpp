@@ -80,11 +80,11 @@ class [[nodiscard]] completion_channel
   using owner::owner;
 
   /// Creates a completion channel. Wraps: ibv_create_comp_channel(3).
-  explicit completion_channel(context_ref context, on_failure policy = throwing{})
-      : owner{adverb::adopt, detail::make_object(
-                                 policy, "ibv_create_comp_channel",
-                                 [&] { return ibv_create_comp_channel(context.native_handle()); },
-                                 detail::on_device(context.native_handle()), context)} {}
+  explicit completion_channel(context_ref context, on_failure policy = throwing{});
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/completion_channel.ipp>
+#endif

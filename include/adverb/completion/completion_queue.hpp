@@ -147,13 +147,7 @@ class [[nodiscard]] completion_queue
   /// all requests in progress: a queue that overflows is lost, with all its queue pairs.
   /// Wraps: ibv_create_cq(3), ibv_create_cq_ex(3).
   completion_queue(context_ref context, std::size_t capacity, completion_queue_options options,
-                   on_failure policy = throwing{})
-      : owner{adverb::adopt,
-              detail::make_object(
-                  policy,
-                  detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
-                  [&] { return create(context, capacity, options); },
-                  detail::explaining_creation(context, capacity, options), context)} {}
+                   on_failure policy = throwing{});
 
   completion_queue(context_ref context, std::size_t capacity, on_failure policy = throwing{})
       : completion_queue{context, capacity, completion_queue_options{}, policy} {}

@@ -8,6 +8,7 @@
 #endif
 
 #include <adverb/completion/impl/common_completion_queue.ipp>
+#include <adverb/completion/impl/completion_channel.ipp>
 #include <adverb/completion/impl/completion_queue.ipp>
 #include <adverb/completion/impl/completion_queue_options.ipp>
 #include <adverb/completion/impl/status.ipp>
@@ -24,6 +25,7 @@
 #include <adverb/device/impl/rate.ipp>
 #include <adverb/memory/impl/device_memory.ipp>
 #include <adverb/memory/impl/explain_registration.ipp>
+#include <adverb/memory/impl/imported.ipp>
 #include <adverb/memory/impl/known_regions.ipp>
 #include <adverb/memory/impl/memory_region.ipp>
 #include <adverb/memory/impl/memory_region_ref.ipp>

@@ -55,14 +55,7 @@ class [[nodiscard]] imported_protection_domain
   /// Imports the protection domain `handle`. `context` must be imported from the process that made
   /// the domain. Wraps: ibv_import_pd(3).
   imported_protection_domain(context_ref context, protection_domain_handle handle,
-                             on_failure policy = throwing{})
-      : owner{adverb::adopt, detail::make_object(
-                                 policy, "ibv_import_pd",
-                                 [&] {
-                                   return ibv_import_pd(context.native_handle(),
-                                                        static_cast<std::uint32_t>(handle));
-                                 },
-                                 detail::on_device(context.native_handle()), context)} {}
+                             on_failure policy = throwing{});
 };
 
 /// A memory region of another process. Work requests can use it, but this process cannot access its
@@ -77,19 +70,7 @@ class [[nodiscard]] imported_memory_region
   /// Wraps: ibv_import_mr(3).
   imported_memory_region(protection_domain_ref domain, memory_region_handle handle,
                          access_rights rights, std::uint64_t device_address,
-                         on_failure policy = throwing{})
-      : owner{adverb::adopt,
-              detail::make_object(
-                  policy, "ibv_import_mr",
-                  [&] {
-                    return ibv_import_mr(domain.native_handle(),
-                                         static_cast<std::uint32_t>(handle));
-                  },
-                  [&](failure_description& description) {
-                    detail::on_device(domain.context().native_handle())(description);
-                  },
-                  domain),
-              rights, device_address} {}
+                         on_failure policy = throwing{});
 
   /// Takes ownership of a region that the C API imported.
   imported_memory_region(adopt_t, ibv_mr* region, access_rights rights,
@@ -106,16 +87,7 @@ class [[nodiscard]] imported_device_memory
   /// Imports the device memory `handle` into an imported context. The other process must supply its
   /// size. Wraps: ibv_import_dm(3).
   imported_device_memory(context_ref context, device_memory_handle handle, std::size_t size,
-                         on_failure policy = throwing{})
-      : owner{adverb::adopt,
-              detail::make_object(
-                  policy, "ibv_import_dm",
-                  [&] {
-                    return ibv_import_dm(context.native_handle(),
-                                         static_cast<std::uint32_t>(handle));
-                  },
-                  detail::on_device(context.native_handle()), context),
-              size} {}
+                         on_failure policy = throwing{});
 
   /// Takes ownership of device memory that the C API imported.
   imported_device_memory(adopt_t, ibv_dm* memory, std::size_t size) noexcept
@@ -123,3 +95,7 @@ class [[nodiscard]] imported_device_memory
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/imported.ipp>
+#endif

@@ -61,11 +61,7 @@ class [[nodiscard]] protection_domain
   using owner::owner;
 
   /// Allocates a protection domain. Wraps: ibv_alloc_pd(3).
-  explicit protection_domain(context_ref context, on_failure policy = throwing{})
-      : owner{adverb::adopt,
-              detail::make_object(
-                  policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
-                  detail::on_device(context.native_handle()), context)} {}
+  explicit protection_domain(context_ref context, on_failure policy = throwing{});
 };
 
 namespace detail {
@@ -111,14 +107,7 @@ class [[nodiscard]] thread_domain
   using owner::owner;
 
   /// Allocates a thread domain. Wraps: ibv_alloc_td(3).
-  explicit thread_domain(context_ref context, on_failure policy = throwing{})
-      : owner{adverb::adopt, detail::make_object(
-                                 policy, "ibv_alloc_td",
-                                 [&] {
-                                   ibv_td_init_attr attributes{};
-                                   return ibv_alloc_td(context.native_handle(), &attributes);
-                                 },
-                                 detail::on_device(context.native_handle()), context)} {}
+  explicit thread_domain(context_ref context, on_failure policy = throwing{});
 };
 
 /// The additions of a parent domain to its protection domain, each optional.

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ concept identified = requires(const T& completion) {
 ///     receives.fill().check();
 ///     for (completion& each : queue.poll(batch)) {
 ///       each.check();
-///       use(receives.block(each), each.success().receive().length());
+///       use(receives.bytes(each));
 ///       receives.give_back(each).check();
 ///     }
 ///     receives.fill().check();  // before a wait: the rest, which is not a whole batch
@@ -118,6 +119,18 @@ class receive_refill {
     return blocks_[completion.id()];
   }
   [[nodiscard]] mutable_buffer block(std::size_t index) const { return blocks_[index]; }
+
+  /// Returns the bytes that a successful receive brought into its block: for datagrams (UD) the 40
+  /// bytes of the GRH area first, and none for a peer's write with immediate. The region must have
+  /// the virtual addresses of its memory, as by default. Valid until the block is given back.
+  /// Terminates the program if the completion failed or is of no receive (ADVERB_HARDENING_FAST).
+  template <detail::identified Completion>
+  [[nodiscard]] std::span<const std::byte> bytes(const Completion& completion) const {
+    const auto message = completion.success().receive();
+    const std::size_t length = message.announces_write() ? 0 : message.length();
+    const auto address = static_cast<std::uintptr_t>(block(completion).address());
+    return {reinterpret_cast<const std::byte*>(address), length};
+  }
 
   /// Takes back the block of a completion (which may be a failed one), or the block with an index.
   /// Posts once a batch is complete, and returns the result; the block is taken back in any case.

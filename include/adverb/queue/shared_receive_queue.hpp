@@ -93,21 +93,7 @@ class [[nodiscard]] shared_receive_queue
 
   /// Creates a shared receive queue. Wraps: ibv_create_srq(3).
   shared_receive_queue(protection_domain_ref domain, const shared_receive_queue_options& options,
-                       on_failure policy = throwing{})
-      : owner{adverb::adopt, detail::make_object(
-                                 policy, "ibv_create_srq",
-                                 [&] {
-                                   ibv_srq_init_attr native{options.user_context, options.native()};
-                                   return ibv_create_srq(domain.native_handle(), &native);
-                                 },
-                                 [&](failure_description& description) {
-                                   detail::on_device(domain.native_handle()->context)(description);
-                                   description.explain([&](text_writer& writer) {
-                                     detail::problem_list problems{writer};
-                                     detail::explain_creation(problems, domain.context(), options);
-                                   });
-                                 },
-                                 domain)} {}
+                       on_failure policy = throwing{});
 };
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -106,14 +106,7 @@ class [[nodiscard]] counters
   using owner::owner;
 
   /// Creates a set of counters. Wraps: ibv_create_counters(3).
-  explicit counters(context_ref context, on_failure policy = throwing{})
-      : owner{adverb::adopt, detail::make_object(
-                                 policy, "ibv_create_counters",
-                                 [&] {
-                                   ibv_counters_init_attr native{.comp_mask = 0};
-                                   return ibv_create_counters(context.native_handle(), &native);
-                                 },
-                                 detail::on_device(context.native_handle()), context)} {}
+  explicit counters(context_ref context, on_failure policy = throwing{});
 };
 
 }  // namespace adverb::inline ADVERB_ABI

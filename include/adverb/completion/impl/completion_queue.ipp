@@ -85,4 +85,13 @@ ADVERB_FUNC void completion_reservation::give_back() noexcept {
   detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
 }
 
+ADVERB_FUNC completion_queue::completion_queue(context_ref context, std::size_t capacity,
+                                               completion_queue_options options, on_failure policy)
+    : owner{adverb::adopt,
+            detail::make_object(
+                policy,
+                detail::need_extended_creation(options) ? "ibv_create_cq_ex" : "ibv_create_cq",
+                [&] { return create(context, capacity, options); },
+                detail::explaining_creation(context, capacity, options), context)} {}
+
 }  // namespace adverb::inline ADVERB_ABI

@@ -31,4 +31,19 @@ ADVERB_FUNC ibv_pd* parent_domain::make(protection_domain_ref domain,
       });
 }
 
+ADVERB_FUNC protection_domain::protection_domain(context_ref context, on_failure policy)
+    : owner{adverb::adopt,
+            detail::make_object(
+                policy, "ibv_alloc_pd", [&] { return ibv_alloc_pd(context.native_handle()); },
+                detail::on_device(context.native_handle()), context)} {}
+
+ADVERB_FUNC thread_domain::thread_domain(context_ref context, on_failure policy)
+    : owner{adverb::adopt, detail::make_object(
+                               policy, "ibv_alloc_td",
+                               [&] {
+                                 ibv_td_init_attr attributes{};
+                                 return ibv_alloc_td(context.native_handle(), &attributes);
+                               },
+                               detail::on_device(context.native_handle()), context)} {}
+
 }  // namespace adverb::inline ADVERB_ABI

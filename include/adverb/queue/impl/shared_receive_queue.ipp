@@ -37,3 +37,25 @@ ADVERB_FUNC void shared_receive_queue_base::modify(ibv_srq_attr attributes, int 
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI {
+
+ADVERB_FUNC shared_receive_queue::shared_receive_queue(protection_domain_ref domain,
+                                                       const shared_receive_queue_options& options,
+                                                       on_failure policy)
+    : owner{adverb::adopt, detail::make_object(
+                               policy, "ibv_create_srq",
+                               [&] {
+                                 ibv_srq_init_attr native{options.user_context, options.native()};
+                                 return ibv_create_srq(domain.native_handle(), &native);
+                               },
+                               [&](failure_description& description) {
+                                 detail::on_device(domain.native_handle()->context)(description);
+                                 description.explain([&](text_writer& writer) {
+                                   detail::problem_list problems{writer};
+                                   detail::explain_creation(problems, domain.context(), options);
+                                 });
+                               },
+                               domain)} {}
+
+}  // namespace adverb::inline ADVERB_ABI

@@ -55,3 +55,16 @@ ADVERB_FUNC void counters_base::read_with(std::uint32_t flags, std::span<std::ui
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI {
+
+ADVERB_FUNC counters::counters(context_ref context, on_failure policy)
+    : owner{adverb::adopt, detail::make_object(
+                               policy, "ibv_create_counters",
+                               [&] {
+                                 ibv_counters_init_attr native{.comp_mask = 0};
+                                 return ibv_create_counters(context.native_handle(), &native);
+                               },
+                               detail::on_device(context.native_handle()), context)} {}
+
+}  // namespace adverb::inline ADVERB_ABI
