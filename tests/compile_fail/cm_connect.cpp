@@ -10,15 +10,17 @@ using namespace adverb;
   (void)cm::connect<transport::xrc_send>("host", 7471);
 #if ADVERB_MUST_FAIL == 1
   // case: datagrams
-  // expect: datagrams (UD) have no connections: a datagram_endpoint sends them
+  // expect: datagrams (UD) have no connection: create a datagram_endpoint and call its
+  // resolve_peer()
   (void)cm::connect<transport::ud>(address);
 
   // case: datagrams_to_a_host
-  // expect: datagrams (UD) have no connections: a datagram_endpoint sends them
+  // expect: datagrams (UD) have no connection: create a datagram_endpoint and call its
+  // resolve_peer()
   (void)cm::connect<transport::ud>("host", 7471, {}, [](auto&) {});
 
   // case: target
-  // expect: the target of XRC listens; what connects is its initiator: transport::xrc_send
+  // expect: an XRC target cannot connect, only listen: use an initiator, transport::xrc_send
   (void)cm::connect<transport::xrc_recv>(address);
 
   // case: port_before_the_host

@@ -21,43 +21,43 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   (void)waiting.rejection();
 #if ADVERB_MUST_FAIL == 1
   // case: context_at_the_start
-  // expect: the device is known when the address is resolved: resolve_address() first
+  // expect: a connector has no device until its address is resolved: call resolve_address() first
   (void)starting.context();
 
   // case: domain_at_the_start
-  // expect: the device is known when the address is resolved: resolve_address() first
+  // expect: a connector has no device until its address is resolved: call resolve_address() first
   (void)starting.protection_domain();
 
   // case: address_twice
-  // expect: the address is resolved already
+  // expect: the address is already resolved
   (void)near.resolve_address(address);
 
   // case: route_before_address
-  // expect: the route is resolved after the address, once: resolve_address() first
+  // expect: resolve_route() runs once, after the address is resolved: call resolve_address() first
   (void)starting.resolve_route();
 
   // case: route_twice
-  // expect: the route is resolved after the address, once: resolve_address() first
+  // expect: resolve_route() runs once, after the address is resolved: call resolve_address() first
   (void)far.resolve_route();
 
   // case: pair_before_route
-  // expect: a queue pair is made once the route is resolved: resolve_route() first
+  // expect: create_queue_pair() runs once, after the route is resolved: call resolve_route() first
   (void)near.create_queue_pair();
 
   // case: pair_twice
-  // expect: a queue pair is made once the route is resolved: resolve_route() first
+  // expect: create_queue_pair() runs once, after the route is resolved: call resolve_route() first
   (void)waiting.create_queue_pair();
 
   // case: no_pair
-  // expect: there is no queue pair yet: create_queue_pair() first
+  // expect: no queue pair exists yet: call create_queue_pair() first
   (void)far.queue_pair();
 
   // case: connect_without_pair
-  // expect: a connection needs a queue pair: create_queue_pair() first
+  // expect: a connection needs a queue pair: call create_queue_pair() first
   (void)far.connect();
 
   // case: rejection_without_connect
-  // expect: a connector that was not connected was not rejected
+  // expect: a connector has no rejection before connect() or resolve_peer()
   (void)far.rejection();
 
   // case: send_before_connect
@@ -71,11 +71,11 @@ using ready = cm::connector<transport::rc, cm::step::ready>;
   waiting = starting.resolve_address(address);
 
   // case: finish_without_a_step
-  // expect: no step of this connector blocks: create_queue_pair() is the next
+  // expect: this connector has no step to finish: call create_queue_pair() next
   (void)far.finish();
 
   // case: start_to_connect_without_pair
-  // expect: a connection needs a queue pair: create_queue_pair() first
+  // expect: a connection needs a queue pair: call create_queue_pair() first
   near.start_connect();
 
   // case: ignored

@@ -25,35 +25,35 @@ using namespace adverb;
   const cm::datagram_endpoint own = ready.accept_datagrams();
 #if ADVERB_MUST_FAIL == 1
   // case: connect_of_datagrams
-  // expect: datagrams (UD) have no connections: resolve_peer() finds out where to send them
+  // expect: datagrams (UD) have no connection: call resolve_peer()
   (void)far.connect();
 
   // case: accept_of_datagrams
-  // expect: datagrams (UD) have no connections: accept_datagrams() tells the peer where to send
+  // expect: datagrams (UD) have no connection: call accept_datagrams()
   (void)ready.accept();
 
   // case: peer_of_a_connection
-  // expect: only datagrams (UD) go to a peer without a connection: connect()
+  // expect: resolve_peer() is for datagrams (UD) only: call connect()
   (void)stream.resolve_peer(here.protection_domain());
 
   // case: peer_without_route
-  // expect: a peer is asked once the route is resolved: resolve_route() first
+  // expect: resolve_peer() needs a resolved route: call resolve_route() first
   (void)near.resolve_peer(here.protection_domain());
 
   // case: pair_without_address
-  // expect: a datagram pair is made once the address is resolved: resolve_address() first
+  // expect: a datagram queue pair needs a resolved address: call resolve_address() first
   (void)start.create_queue_pair();
 
   // case: datagrams_of_a_connection
-  // expect: only datagrams (UD) are taken without a connection: accept()
+  // expect: accept_datagrams() is for datagrams (UD) only: call accept()
   wish.accept_datagrams(here.queue_pair());
 
   // case: accept_without_pair
-  // expect: there is no queue pair yet: create_queue_pair() first, or accept_datagrams(pair)
+  // expect: no queue pair exists yet: call create_queue_pair() first, or accept_datagrams(pair)
   (void)request.accept_datagrams();
 
   // case: accept_with_two_pairs
-  // expect: the request has a queue pair of its own: accept_datagrams() without one
+  // expect: the request already has a queue pair: call accept_datagrams() without one
   ready.accept_datagrams(here.queue_pair());
 
   // case: parameters_of_datagrams

@@ -31,11 +31,11 @@ using namespace adverb;
 
 #if ADVERB_MUST_FAIL == 1
   // case: pair_before_the_route
-  // expect: a queue pair is used once the route is resolved: resolve_route() first
+  // expect: use_queue_pair() runs once, after the route is resolved: call resolve_route() first
   (void)near.use_queue_pair(std::move(fresh));
 
   // case: second_pair_of_a_request
-  // expect: the queue pair is there already
+  // expect: the request already has a queue pair
   (void)ready.use_queue_pair(std::move(fresh));
 
   // case: pair_in_init
@@ -44,23 +44,23 @@ using namespace adverb;
   (void)far.use_queue_pair(std::move(waiting));
 
   // case: datagram_pair
-  // expect: datagrams (UD) have no connections: a pair of one's own needs no identifier
+  // expect: datagrams (UD) have no connection: use the queue pair without an identifier
   (void)peer.use_queue_pair(std::move(datagrams));
 
   // case: datagram_pair_of_a_request
-  // expect: datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a pair of
+  // expect: datagrams (UD) have no connection: pass the queue pair to accept_datagrams(pair)
   (void)asked.use_queue_pair(std::move(datagrams));
 
   // case: uc_without_address
-  // expect: a connector of UC or XRC starts with its address: resolve(address)
+  // expect: a UC or XRC connector starts from an address: call resolve(address)
   (void)cm::connector<transport::uc>::create();
 
   // case: listening_initiator
-  // expect: the initiator of XRC connects; what listens is its target: transport::xrc_recv
+  // expect: an XRC initiator cannot listen, only connect: use a target, transport::xrc_recv
   (void)cm::listener<transport::xrc_send>::create(address);
 
   // case: pair_of_librdmacm_taken
-  // expect: librdmacm made the queue pair: this is for one that use_queue_pair() took
+  // expect: librdmacm created the queue pair: this call needs one from use_queue_pair()
   (void)ready.take_queue_pair();
 #endif
 }

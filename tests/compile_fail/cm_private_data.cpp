@@ -37,15 +37,18 @@ using longest = std::array<std::byte, 194>;
   (void)cm::private_data::of(too_long{});
 
   // case: of_pointer
-  // expect: a pointer, a span or a view means nothing to the peer
+  // expect: private data cannot hold a pointer, a span or a view: pass the value, or its bytes:
+  // private_data{bytes}
   (void)cm::private_data::of(&longest_of_all);
 
   // case: of_span
-  // expect: a pointer, a span or a view means nothing to the peer
+  // expect: private data cannot hold a pointer, a span or a view: pass the value, or its bytes:
+  // private_data{bytes}
   (void)cm::private_data::of(std::span{longest_of_all});
 
   // case: as_view
-  // expect: a pointer, a span or a view means nothing to the peer
+  // expect: private data cannot hold a pointer, a span or a view: pass the value, or its bytes:
+  // private_data{bytes}
   (void)data.as<std::string_view>();
 
   // case: text_of_temporary

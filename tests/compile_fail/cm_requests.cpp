@@ -18,19 +18,19 @@ using ready = cm::connection_request<transport::rc, cm::step::ready>;
   waiting.reject();
 #if ADVERB_MUST_FAIL == 1
   // case: take_with_pair
-  // expect: a request comes without a queue pair
+  // expect: a new request has no queue pair: take it in step::requested
   (void)ready::take(event);
 
   // case: pair_twice
-  // expect: the queue pair is there already
+  // expect: the request already has a queue pair
   (void)waiting.create_queue_pair();
 
   // case: no_pair
-  // expect: there is no queue pair yet: create_queue_pair() first
+  // expect: no queue pair exists yet: call create_queue_pair() first
   (void)request.queue_pair();
 
   // case: accept_without_pair
-  // expect: a connection needs a queue pair: create_queue_pair() first
+  // expect: a connection needs a queue pair: call create_queue_pair() first
   (void)request.accept();
 
   // case: ignored

@@ -46,57 +46,56 @@ using std::chrono::milliseconds;
   extended.busy_poll(4, each, 0.5);
 
   // case: classic_stop_before_consume
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   classic.poll_until(batch, stop, each);
 
   // case: extended_stop_before_consume
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   extended.poll_until(4, stop, each);
 
   // case: timeout_before_consume
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   extended.wait(4, milliseconds{100}, each);
 
   // case: extended_drained_as_spans
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   extended.arm_and_poll(4, spans);
 
   // case: classic_drained_as_spans
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   classic.arm_and_poll(batch, spans);
 
   // case: classic_queue_with_a_number
-  // expect: a classic completion queue polls into memory: give it up_to<16>, or a span of
-  // completions
+  // expect: a classic completion queue polls into memory: pass up_to<16>, or a span of completions
   classic.poll_until(4, each, stop);
 
   // case: extended_queue_with_a_span
-  // expect: an extended completion queue polls one by one: give it up_to<16>, or the number of
-  // completions at a time
+  // expect: an extended completion queue polls one by one: pass up_to<16>, or a maximum number of
+  // completions
   extended.poll_until(batch, each, stop);
 
   // case: classic_timeout_before_consume
-  // expect: each completion is passed separately, to a function that precedes the timeout and the
-  // condition to stop: give one that takes a const auto&
+  // expect: the function must take one completion, and precede the timeout and the stop condition:
+  // take a const auto&
   classic.wait(up_to<4>, milliseconds{200}, each);
 
   // case: flag_as_condition
-  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // expect: the stop condition must be a function without parameters that returns a bool: [&] {
   // return stopped.load(); }
   classic.poll_until(batch, each, stopped);
 
   // case: time_as_condition
-  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // expect: the stop condition must be a function without parameters that returns a bool: [&] {
   // return stopped.load(); }
   extended.poll_until(4, each, milliseconds{100});
 
   // case: condition_without_a_result
-  // expect: the condition to stop is a function without parameters that returns a bool: [&] {
+  // expect: the stop condition must be a function without parameters that returns a bool: [&] {
   // return stopped.load(); }
   extended.wait_until(4, each, [] {}, milliseconds{100});
 
@@ -112,12 +111,11 @@ using std::chrono::milliseconds;
   const either_completion_queue<> copy = either;
 
   // case: visitor_of_one_engine
-  // expect: the function is called with the extended engine or with the classic one: take a const
-  // auto&
+  // expect: the function must accept both the extended and the classic engine: take a const auto&
   either.visit([](extended_completion_queue_ref<> queue) { queue.request_notification(); });
 
   // case: visitor_of_two_results
-  // expect: the function has to return the same type for both engines
+  // expect: the function must return the same type for both engines
   either.visit([](const auto& queue) { return queue; });
 
 #elif ADVERB_MUST_FAIL == 2

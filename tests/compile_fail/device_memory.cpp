@@ -17,19 +17,19 @@ void use(adverb::context& context, adverb::protection_domain& domain) {
 
 #if ADVERB_MUST_FAIL == 1
 // case: stored_strings
-// expect: the device copies bytes: its memory holds trivially copyable types
+// expect: device memory holds only trivially copyable types
 void stored_strings(const adverb::device_memory& memory, const std::vector<std::string>& strings) {
   memory.store(0, strings);
 }
 
 // case: loaded_strings
-// expect: the device copies bytes: its memory holds trivially copyable types
+// expect: device memory holds only trivially copyable types
 void loaded_strings(const adverb::device_memory& memory, std::vector<std::string>& strings) {
   memory.load(0, strings);
 }
 
 // case: loaded_into_const
-// expect: device memory cannot be loaded into what is const
+// expect: device memory cannot be loaded into const values
 void loaded_into_const(const adverb::device_memory& memory, const std::vector<int>& numbers) {
   memory.load(0, numbers);
 }

@@ -34,56 +34,56 @@ void use(const timed_queue& queue, bare_completion bare, bare_message message) {
 
 #if ADVERB_MUST_FAIL == 1
 // case: length_of_a_bare_queue
-// expect: the queue was made without completion_field::byte_length
+// expect: the queue was created without completion_field::byte_length
 void length_of_a_bare_queue(bare_message message) { (void)message.length(); }
 
 // case: immediate_of_a_bare_queue
-// expect: the queue was made without completion_field::immediate
+// expect: the queue was created without completion_field::immediate
 void immediate_of_a_bare_queue(bare_message message) { (void)message.immediate(); }
 
 // case: invalidated_key_of_a_bare_queue
-// expect: the queue was made without completion_field::immediate, which tells the invalidated key
-// too
+// expect: the queue was created without completion_field::immediate, which includes the invalidated
+// key
 void invalidated_key_of_a_bare_queue(bare_message message) { (void)message.invalidated_key(); }
 
 // case: queue_pair_of_a_bare_queue
-// expect: the queue was made without completion_field::queue_pair
+// expect: the queue was created without completion_field::queue_pair
 void queue_pair_of_a_bare_queue(bare_completion completion) { (void)completion.queue_pair(); }
 
 // case: source_queue_pair_of_a_bare_queue
-// expect: the queue was made without completion_field::source_queue_pair
+// expect: the queue was created without completion_field::source_queue_pair
 void source_queue_pair_of_a_bare_queue(bare_message message) { (void)message.source_queue_pair(); }
 
 // case: source_lid_of_a_bare_queue
-// expect: the queue was made without completion_field::source_lid
+// expect: the queue was created without completion_field::source_lid
 void source_lid_of_a_bare_queue(bare_message message) { (void)message.source_lid(); }
 
 // case: service_level_of_a_bare_queue
-// expect: the queue was made without completion_field::service_level
+// expect: the queue was created without completion_field::service_level
 void service_level_of_a_bare_queue(bare_message message) { (void)message.service_level(); }
 
 // case: path_bits_of_a_bare_queue
-// expect: the queue was made without completion_field::path_bits
+// expect: the queue was created without completion_field::path_bits
 void path_bits_of_a_bare_queue(bare_message message) { (void)message.path_bits(); }
 
 // case: timestamp_of_a_bare_queue
-// expect: the queue was made without completion_field::timestamp
+// expect: the queue was created without completion_field::timestamp
 void timestamp_of_a_bare_queue(bare_success completion) { (void)completion.timestamp(); }
 
 // case: wall_clock_of_a_bare_queue
-// expect: the queue was made without completion_field::wall_clock
+// expect: the queue was created without completion_field::wall_clock
 void wall_clock_of_a_bare_queue(bare_success completion) { (void)completion.wall_clock(); }
 
 // case: vlan_of_a_bare_queue
-// expect: the queue was made without completion_field::vlan
+// expect: the queue was created without completion_field::vlan
 void vlan_of_a_bare_queue(bare_message message) { (void)message.vlan(); }
 
 // case: flow_tag_of_a_bare_queue
-// expect: the queue was made without completion_field::flow_tag
+// expect: the queue was created without completion_field::flow_tag
 void flow_tag_of_a_bare_queue(bare_message message) { (void)message.flow_tag(); }
 
 // case: tag_of_a_bare_queue
-// expect: the queue was made without completion_field::tag_matching
+// expect: the queue was created without completion_field::tag_matching
 void tag_of_a_bare_queue(bare_success completion) { (void)completion.receive_tagged().tag(); }
 
 // case: classic_poll
@@ -131,7 +131,7 @@ void period_without_a_unit(const timed_queue& queue) { queue.moderate(16, 10); }
 // GCC does not print where an inherited constructor is called.
 
 // case: reference_that_reads_more
-// expect: the queue was not made with all fields that this reference reads
+// expect: the queue was created without some fields that this reference reads
 void reference_that_reads_more(const bare_queue& queue) {
   const extended_completion_queue_ref<> reference = queue;
 }

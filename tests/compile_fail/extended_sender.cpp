@@ -30,15 +30,17 @@ using namespace adverb;
   (void)readable;
 #if ADVERB_MUST_FAIL == 1
   // case: receive
-  // expect: only requests that send can be posted through the extended sender
+  // expect: the extended sender posts only send queue requests: post receives to the queue pair
   sender.post(receive(buffer)).check();
 
   // case: operation_not_named
-  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  // expect: the extended sender was created without this operation: name it in
+  // extended<operations>()
   sender.post(atomic_write(remote, 7)).check();
 
   // case: write_not_named
-  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  // expect: the extended sender was created without this operation: name it in
+  // extended<operations>()
   words.post(write(remote, buffer)).check();
 
   // case: no_destination
@@ -59,7 +61,8 @@ using namespace adverb;
   (void)waiting.extended();
 
   // case: in_any_state
-  // expect: say which state the queue pair is in: .as<qp_state::
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>() or
+  // .assume<qp_state::...>()
   (void)queue_pair<transport::rc, qp_state::any>{}.extended();
 
   // case: atomic_write_by_post
@@ -71,7 +74,8 @@ using namespace adverb;
   rc.post(flush(flushable, placement::global)).check();
 
   // case: flush_not_named
-  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  // expect: the extended sender was created without this operation: name it in
+  // extended<operations>()
   sender.post(flush(flushable, placement::global)).check();
 
   // case: flush_without_right
@@ -99,11 +103,11 @@ using namespace adverb;
   (void)ud.extended<send_operation::bind_window>();
 
   // case: immediates_of_raw_packets
-  // expect: a raw packet queue pair can only send packets as they are, or segmented
+  // expect: a raw packet queue pair supports only plain and segmented sends
   (void)raw.extended<send_operation::send_with_immediate>();
 
   // case: sends_of_a_target
-  // expect: an XRC target sends nothing: its peer's initiator does
+  // expect: an XRC target cannot send: only an initiator can, transport::xrc_send
   (void)target.extended<send_operation::send>();
 
   // case: atomic_write_read_only

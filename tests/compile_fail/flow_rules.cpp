@@ -47,27 +47,27 @@ using namespace adverb;
   (void)flow_rule{{}, match_inner{match_udp{}}, match_inner{match_ipv4{}}};
 
   // case: two_ethernets
-  // expect: a rule names each header once: what is inside of a tunnel is match_inner{
+  // expect: a rule names each header once: match headers inside a tunnel with match_inner{...}
   (void)flow_rule{{}, match_ethernet{}, match_ethernet{}};
 
   // case: ipv4_and_ipv6
-  // expect: a rule names each header once: what is inside of a tunnel is match_inner{
+  // expect: a rule names each header once: match headers inside a tunnel with match_inner{...}
   (void)flow_rule{{}, match_ipv4{}, match_ipv6{}};
 
   // case: tcp_and_udp
-  // expect: a rule names each header once: what is inside of a tunnel is match_inner{
+  // expect: a rule names each header once: match headers inside a tunnel with match_inner{...}
   (void)flow_rule{{}, match_tcp{}, match_udp{}};
 
   // case: outer_after_inner
-  // expect: headers inside of a tunnel come behind those around it
+  // expect: headers inside a tunnel must follow the outer headers
   (void)flow_rule{{}, match_inner{match_ipv4{}}, match_udp{}};
 
   // case: two_tags
-  // expect: a rule has one tag, and drops once
+  // expect: a rule has at most one action_tag and one action_drop
   (void)flow_rule{{}, action_tag{1}, action_tag{2}};
 
   // case: tunnel_in_a_tunnel
-  // expect: a rule can look into one tunnel, not into one inside of another
+  // expect: a rule cannot match a tunnel inside another tunnel
   (void)flow_rule{{}, match_inner{match_gre{}}};
 
   // case: no_specification
@@ -75,11 +75,11 @@ using namespace adverb;
   (void)flow_rule{{}, match_ethernet{}, 42};
 
   // case: connected_pair
-  // expect: packets are steered to UD and raw packet queue pairs
+  // expect: packets can be steered only to UD and raw packet queue pairs
   (void)flow{connected, flow_rule{{}}};
 
   // case: pair_of_the_driver
-  // expect: packets are steered to UD and raw packet queue pairs
+  // expect: packets can be steered only to UD and raw packet queue pairs
   (void)flow{special, flow_rule{{}}};
 
   // case: pair_that_is_temporary
@@ -98,11 +98,11 @@ using namespace adverb;
   (void)match_ipv4{.source = 0x0a000001};
 
   // case: key_of_20_bytes
-  // expect: a key of AES has 16, 24 or 32 bytes, and its span says how many
+  // expect: an AES key has 16, 24 or 32 bytes: pass a std::array or a std::span of fixed size
   (void)aes_gcm_key{std::array<std::byte, 20>{}, salt};
 
   // case: key_of_any_length
-  // expect: a key of AES has 16, 24 or 32 bytes, and its span says how many
+  // expect: an AES key has 16, 24 or 32 bytes: pass a std::array or a std::span of fixed size
   (void)aes_gcm_key{bytes, salt};
 #endif
 }

@@ -33,7 +33,7 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   rc.post(bind_window(bound)).check();
 
   // case: window_bound_unprepared
-  // expect: bind_window takes what was prepared: bind_window(window.prepare(region,
+  // expect: bind_window takes a prepared binding: bind_window(window.prepare(region, ...))
   bind_window(second);
 
   // case: type_1_invalidated
@@ -41,7 +41,7 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   rc.post(local_invalidate(bound)).check();
 
   // case: type_2_unbound
-  // expect: a window of type 2 is taken back by a work request: post(local_invalidate(binding))
+  // expect: a window of type 2 is unbound by a work request: post(local_invalidate(binding))
   rc.unbind(binding);
 
   // case: other_type_referred_to
@@ -55,19 +55,19 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   const memory_window_ref<window_type::one> dangling{window_1{}};
 
   // case: no_rights
-  // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
-  // zero_based
+  // expect: a window grants one or more of remote_read, remote_write and remote_atomic, optionally
+  // with zero_based
   (void)second.prepare<std::byte, access_rights{}>(region, 0, 64);
 
   // case: flush_rights
-  // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
-  // zero_based
+  // expect: a window grants one or more of remote_read, remote_write and remote_atomic, optionally
+  // with zero_based
   (void)second.prepare<std::byte, access_right::remote_write | access_right::flush_global>(region,
                                                                                            0, 64);
 
   // case: local_rights
-  // expect: the rights of a window are some of remote_read, remote_write and remote_atomic, and
-  // zero_based
+  // expect: a window grants one or more of remote_read, remote_write and remote_atomic, optionally
+  // with zero_based
   (void)second.prepare<std::byte, access_right::local_write>(region, 0, 64);
 
   // case: zero_based_type_1
@@ -93,7 +93,8 @@ void use(const queue_pair<transport::rc>& rc, const queue_pair<transport::uc>& u
   (void)init.bind(first, region, 0, 64);
 
   // case: unbind_in_any_state
-  // expect: say which state the queue pair is in
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>() or
+  // .assume<qp_state::...>()
   any.unbind(bound);
 
   // case: fenced_bind_on_uc

@@ -36,15 +36,15 @@ using namespace adverb;
   (void)fresh_raw;
 #if ADVERB_MUST_FAIL == 1
   // case: write_of_raw_packets
-  // expect: a raw packet queue pair can only send packets as they are, or segmented
+  // expect: a raw packet queue pair supports only plain and segmented sends
   raw.post(write(remote, buffer)).check();
 
   // case: immediate_of_raw_packets
-  // expect: a raw packet queue pair can only send packets as they are, or segmented
+  // expect: a raw packet queue pair supports only plain and segmented sends
   raw.post(send_with_immediate(immediate{1}, buffer)).check();
 
   // case: endpoint_of_raw_packets
-  // expect: this transport has no peer to announce itself to
+  // expect: queue pairs of this transport have no endpoint
   (void)waiting_raw.endpoint();
 
   // case: connect_of_raw_packets
@@ -52,11 +52,12 @@ using namespace adverb;
   (void)waiting_raw.connect({});
 
   // case: access_of_raw_packets
-  // expect: the peer's rights are granted in INIT, RTR or RTS, by connections only
+  // expect: remote access is granted in INIT, RTR or RTS of connections (RC, UC, XRC): call
+  // init().allow(...)
   (void)fresh_raw.init().port(port_number{1}).allow({}).apply();
 
   // case: gid_of_raw_packets
-  // expect: by pairs that announce themselves (not raw packet pairs)
+  // expect: the local GID is set in INIT, except for raw packet queue pairs: call init().gid(...)
   (void)fresh_raw.init().port(port_number{1}).gid(gid_index{1}).apply();
 
   // case: drain_of_raw_packets
@@ -64,7 +65,8 @@ using namespace adverb;
   (void)sending_raw.drain();
 
   // case: invalidation_with_destination
-  // expect: windows are bound and keys invalidated on this side: that has no destination
+  // expect: bind_window and local_invalidate are local operations without a destination: remove
+  // .to(...)
   initiator.post(local_invalidate(rkey{1}).to(there)).check();
 
   // case: xrc_without_destination
@@ -84,7 +86,7 @@ using namespace adverb;
   target.post(receive(buffer)).check();
 
   // case: send_of_xrc_target
-  // expect: an XRC target sends nothing: its peer's initiator does
+  // expect: an XRC target cannot send: only an initiator can, transport::xrc_send
   target.post(send(buffer)).check();
 
   // case: segmented_on_rc
@@ -92,11 +94,11 @@ using namespace adverb;
   rc.post(send_segmented(header, 1000, buffer)).check();
 
   // case: create_of_driver_type
-  // expect: queue pairs of the driver are made by its own calls: adopt them
+  // expect: driver queue pairs are created by the driver's calls: adopt them
   (void)queue_pair<transport::driver>::create(domain, {});
 
   // case: create_of_xrc_target_in_a_domain
-  // expect: an XRC target is made in an XRC domain
+  // expect: an XRC target is created in an XRC domain: create(xrc_domain)
   (void)queue_pair<transport::xrc_recv>::create(domain, {});
 
   // case: change_in_rtr
@@ -112,11 +114,12 @@ using namespace adverb;
   (void)queue_pair<transport::driver, qp_state::any>{}.change();
 
   // case: endpoint_as_peer_of_driver_type
-  // expect: a queue pair of the driver has no endpoint as its peer: give the parts
+  // expect: a driver queue pair cannot take an endpoint as its peer: set the parts, .address(...)
+  // and so on
   (void)driver.init().remote({}).apply();
 
   // case: change_of_nothing
-  // expect: nothing to change was given
+  // expect: the change sets no attribute
   rc.change().apply();
 
   // case: drain_before_rts
@@ -124,15 +127,17 @@ using namespace adverb;
   (void)receiving.drain();
 
   // case: rate_limit_of_rc
-  // expect: rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(
+  // expect: only raw packet queue pairs have a rate limit, from RTR on: call rts().rate_limit(...)
   rc.change().rate_limit(1000).apply();
 
   // case: alternate_path_of_ud
-  // expect: paths migrate of connections only (RC, UC, XRC)
+  // expect: only connections (RC, UC, XRC) support path migration: call rtr().alternate_path(...),
+  // then rts().path_migration(...)
   ud.change().alternate_path({}).apply();
 
   // case: mtu_in_rts
-  // expect: the peer and the way to it are given in RTR of connections (RC, UC, XRC)
+  // expect: the peer and its address are set in RTR of connections (RC, UC, XRC): call
+  // rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)
   rc.change().path_mtu(mtu::bytes_256).apply();
 #endif
 }

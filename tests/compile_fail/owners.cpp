@@ -38,15 +38,15 @@ void copy_of_a_queue(const adverb::completion_queue& queue) {
 }
 
 // case: queue_in_the_style_of_c
-// expect: a completion queue is made with (context, capacity, options, why): the channel, the
-// vector
+// expect: a completion queue takes (context, capacity, options, why): pass the channel, the vector
+// and the user context as options, {.channel = channel}
 void queue_in_the_style_of_c(const adverb::context& device) {
   const adverb::completion_queue queue{device, 16, nullptr, nullptr, 0};
 }
 
 // case: queue_of_another_queue
-// expect: a completion queue is made with (context, capacity, options, why): the channel, the
-// vector
+// expect: a completion queue takes (context, capacity, options, why): pass the channel, the vector
+// and the user context as options, {.channel = channel}
 void queue_of_another_queue(const adverb::context& device, const adverb::completion_queue& other) {
   const adverb::completion_queue queue{device, 16, other};
 }

@@ -32,7 +32,7 @@ using pair_in = const queue_pair<Transport, State>&;
   (void)fresh;
 #if ADVERB_MUST_FAIL == 1
   // case: receive_before_init
-  // expect: receives can be posted from INIT on: bring the queue pair up with init() first
+  // expect: receives can be posted only from INIT on: finish init() first
   fresh.post(receive(buffer)).check();
 
   // case: send_in_reset
@@ -51,7 +51,8 @@ using pair_in = const queue_pair<Transport, State>&;
   receiving.post(send(buffer)).check();
 
   // case: send_in_any_state
-  // expect: say which state the queue pair is in: .as<qp_state::
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>() or
+  // .assume<qp_state::...>()
   any.post(send(buffer)).check();
 
   // case: fence_on_uc
@@ -87,7 +88,7 @@ using pair_in = const queue_pair<Transport, State>&;
   rc.post(send(buffer), buffer).check();
 
   // case: ignored_result
-  // expect: a post can be refused: .check() it
+  // expect: a post can fail: call .check()
   rc.post(send(buffer));
 
   // case: reference_to_a_temporary

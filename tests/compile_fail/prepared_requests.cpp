@@ -49,7 +49,7 @@ using namespace adverb;
   (void)pieces;
 #if ADVERB_MUST_FAIL == 1
   // case: no_remote_memory
-  // expect: the request has no remote memory: only writes, reads and atomic operations do
+  // expect: the request has no remote memory: only writes, reads and atomic operations have it
   sent.remote(writable);
 
   // case: write_to_read_only
@@ -85,26 +85,28 @@ using namespace adverb;
   sent.invalidated_key(rkey{1});
 
   // case: no_destination
-  // expect: the request was not prepared with such a destination: add .to(destination) before
+  // expect: the request was prepared without a destination of this kind: add .to(destination)
+  // before preparing it
   sent.to(somebody);
 
   // case: other_destination
-  // expect: the request was not prepared with such a destination: add .to(destination) before
+  // expect: the request was prepared without a destination of this kind: add .to(destination)
+  // before preparing it
   {
     auto datagram = prepared_request{send(buffer).to(somebody)};
     datagram.to(shared_receive_queue_number{1});
   }
 
   // case: signaled_receive
-  // expect: a receive always has a completion: only sends can be signaled or not
+  // expect: a receive always generates a completion: only sends can be signaled or unsignaled
   received.signaled();
 
   // case: is_signaled_receive
-  // expect: a receive always has a completion: only sends can be signaled or not
+  // expect: a receive always generates a completion: only sends can be signaled or unsignaled
   (void)received.is_signaled();
 
   // case: remote_of_receive
-  // expect: the request has no remote memory: only writes, reads and atomic operations do
+  // expect: the request has no remote memory: only writes, reads and atomic operations have it
   received.remote(writable);
 
   // case: receive_into_const
@@ -123,11 +125,13 @@ using namespace adverb;
   }
 
   // case: inline_for_buffer
-  // expect: the payload has to be of the kind that the request was prepared with
+  // expect: the payload must be of the same kind as in the prepared request: a buffer, or
+  // inline_data
   written.payload(inline_data{std::span{bytes}});
 
   // case: buffer_for_inline
-  // expect: the payload has to be of the kind that the request was prepared with
+  // expect: the payload must be of the same kind as in the prepared request: a buffer, or
+  // inline_data
   {
     prepared_request copied{send(inline_data{std::span{bytes}})};
     copied.payload(constant);
@@ -148,7 +152,8 @@ using namespace adverb;
   }
 
   // case: buffer_for_inline_list
-  // expect: the request was prepared with a list of inline data: give another std::span of
+  // expect: the request was prepared with a list of inline data: pass another std::span of
+  // inline_data, or change the elements of the prepared one
   // expect(not): list of buffers
   {
     prepared_request listed{send(std::span{pieces})};
@@ -156,11 +161,13 @@ using namespace adverb;
   }
 
   // case: bind
-  // expect: binding a window cannot be prepared: its key is another one each time
+  // expect: binding a window cannot be prepared: each binding has a new key, which the post stores
+  // in the window
   prepared_request bound{bind_window(binding)};
 
   // case: only_extended
-  // expect: this operation exists only in the extended calls, which have nothing to prepare
+  // expect: this operation exists only in the extended calls and cannot be prepared: post it
+  // through extended()
   prepared_request word{
       atomic_write(remote_buffer<std::uint64_t, access_right::remote_write>{}, 1)};
 
@@ -173,7 +180,7 @@ using namespace adverb;
   prepared_batch mixed{send(buffer), receive(buffer)};
 
   // case: no_such_request
-  // expect: the batch has fewer requests
+  // expect: the batch has no request at this index
   (void)batch.request<2>();
 
   // case: mixed_with_plain
@@ -181,19 +188,23 @@ using namespace adverb;
   rc.post(written, send(buffer)).check();
 
   // case: several
-  // expect: prepared requests are posted together when they were prepared together
+  // expect: separately prepared requests cannot be posted together: prepare them as a
+  // prepared_batch or a prepared_list
   rc.post(written, sent).check();
 
   // case: linked_alone
-  // expect: a request of a prepared batch or list is posted with it
+  // expect: a request of a prepared batch or list cannot be posted separately: post the batch, the
+  // list, or list.first(n)
   rc.post(batch.request<1>()).check();
 
   // case: extended
-  // expect: prepared requests are posted by the queue pair
+  // expect: the extended sender cannot post prepared requests, because it builds each request anew:
+  // post them through the queue pair
   sender.post(written).check();
 
   // case: extended_batch
-  // expect: prepared requests are posted by the queue pair
+  // expect: the extended sender cannot post prepared requests, because it builds each request anew:
+  // post them through the queue pair
   sender.start().add(batch).commit().check();
 
   // case: read_on_uc
@@ -214,7 +225,7 @@ using namespace adverb;
   shared.post(sent).check();
 
   // case: refill_in_reset
-  // expect: receives can be posted from INIT on: bring the queue pair up with init() first
+  // expect: receives can be posted only from INIT on: finish init() first
   {
     const queue_pair<transport::rc, qp_state::reset> fresh;
     receive_refill early{fresh, region.blocks(64)};
@@ -222,7 +233,8 @@ using namespace adverb;
   }
 
   // case: refill_that_owns
-  // expect: it refers to its queue: receive_refill<queue_pair_ref<
+  // expect: receive_refill needs a reference type: receive_refill<queue_pair_ref<...>>,
+  // receive_refill<shared_receive_queue_ref>
   receive_refill<queue_pair<transport::rc, qp_state::init>> owner{waiting, region.blocks(64)};
 
   // case: ignored_fill
@@ -246,7 +258,8 @@ using namespace adverb;
   got.payload(constant);
 
   // case: bind_in_batch
-  // expect: binding a window cannot be prepared: its key is another one each time
+  // expect: binding a window cannot be prepared: each binding has a new key, which the post stores
+  // in the window
   prepared_batch bound{bind_window(binding), send(buffer)};
 
   // case: no_datagram

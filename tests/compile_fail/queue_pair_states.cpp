@@ -59,31 +59,33 @@ using namespace adverb;
   (void)waiting_uc.connect(peer, {.retry_count = 3});
 
   // case: assume_of_a_known_state
-  // expect: the state is known already: only a queue_pair<
+  // expect: as() and assume() need a queue_pair<..., qp_state::any>: this type already has a state
   (void)receiving.assume<qp_state::rts>();
 
   // case: view_of_a_known_state
-  // expect: the state is known already: only a queue_pair<
+  // expect: as() and assume() need a queue_pair<..., qp_state::any>: this type already has a state
   (void)receiving.as<qp_state::rts>();
 
   // case: endpoint_in_reset
-  // expect: a queue pair has an endpoint to announce from INIT to RTR
+  // expect: a queue pair has an endpoint only in INIT and RTR, and a UD one also in RTS
   (void)fresh.endpoint();
 
   // case: endpoint_in_rts
-  // expect: a queue pair has an endpoint to announce from INIT to RTR
+  // expect: a queue pair has an endpoint only in INIT and RTR, and a UD one also in RTS
   (void)ready.endpoint();
 
   // case: endpoint_in_any
-  // expect: a queue pair has an endpoint to announce from INIT to RTR
+  // expect: a queue pair has an endpoint only in INIT and RTR, and a UD one also in RTS
   (void)any.endpoint();
 
   // case: address_in_rts
-  // expect: a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR
+  // expect: address_of() needs the port and GID, which a queue pair keeps only in INIT and RTR, and
+  // a UD one also in RTS
   (void)ready.address_of(peer);
 
   // case: announcement_in_rts
-  // expect: a queue pair carries what it announced from INIT to RTR
+  // expect: a queue pair keeps its announced attributes only in INIT and RTR, and a UD one also in
+  // RTS
   (void)ready.announced();
 
   // case: copy

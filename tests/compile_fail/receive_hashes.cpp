@@ -13,19 +13,19 @@ using namespace adverb;
 
 #if ADVERB_MUST_FAIL == 1
   // case: ipv4_and_ipv6
-  // expect: a hash is over IPv4 or over IPv6 addresses: make a queue pair for each
+  // expect: a hash covers either IPv4 or IPv6 addresses: create a queue pair for each
   (void)receive_hash::over<hash_field::source_ipv4 | hash_field::destination_ipv6>(key);
 
   // case: tcp_and_udp
-  // expect: a hash is over TCP or over UDP ports: make a queue pair for each
+  // expect: a hash covers either TCP or UDP ports: create a queue pair for each
   (void)receive_hash::over<ipv4_fields | tcp_fields | udp_fields>(key);
 
   // case: inner_of_nothing
-  // expect: inner says whose fields are hashed: name the fields too
+  // expect: hash_field::inner selects no field: name the fields too
   (void)receive_hash::over<hash_field::inner>(key);
 
   // case: connected_pair
-  // expect: receive-side scaling is for raw packet and UD queue pairs
+  // expect: only raw packet and UD queue pairs support receive-side scaling
   (void)create_receive_side_scaling_pair<transport::rc>(domain, table, hash);
 #endif
 }

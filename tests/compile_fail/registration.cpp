@@ -21,19 +21,22 @@ void register_memory(const adverb::protection_domain& domain) {
 
 #if ADVERB_MUST_FAIL == 1
 // case: temporary_memory
-// expect: memory to register is a container or array that is no temporary
+// expect: registered memory must outlive the region: pass a container or array that is not a
+// temporary, or a std::span
 void temporary_memory(const adverb::protection_domain& domain) {
   const adverb::memory_region region{domain, std::vector<int>(16)};
 }
 
 // case: temporary_memory_with_an_address
-// expect: memory to register is a container or array that is no temporary
+// expect: registered memory must outlive the region: pass a container or array that is not a
+// temporary, or a std::span
 void temporary_memory_with_an_address(const adverb::protection_domain& domain) {
   (void)adverb::memory_region::with_device_address(domain, std::vector<int>(16), 0);
 }
 
 // case: one_object
-// expect: memory to register is a container or array that is no temporary
+// expect: registered memory must outlive the region: pass a container or array that is not a
+// temporary, or a std::span
 void one_object(const adverb::protection_domain& domain, int& number) {
   const adverb::memory_region region{domain, number};
 }
@@ -47,13 +50,13 @@ adverb::mutable_buffer buffer_of_a_temporary_region(const adverb::protection_dom
 }
 
 // case: strings
-// expect: the device copies bytes: registered memory holds trivially copyable types
+// expect: registered memory holds only trivially copyable types
 void strings(const adverb::protection_domain& domain, std::vector<std::string>& strings) {
   const adverb::memory_region region{domain, strings};
 }
 
 // case: strings_with_an_address
-// expect: the device copies bytes: registered memory holds trivially copyable types
+// expect: registered memory holds only trivially copyable types
 void strings_with_an_address(const adverb::protection_domain& domain,
                              std::vector<std::u8string>& strings) {
   (void)adverb::memory_region::with_device_address(domain, strings, 0);
@@ -66,7 +69,7 @@ void other_memory_that_is_a_temporary(adverb::memory_region& region) {
 }
 
 // case: other_memory_of_strings
-// expect: the device copies bytes: registered memory holds trivially copyable types
+// expect: registered memory holds only trivially copyable types
 void other_memory_of_strings(adverb::memory_region& region, std::vector<std::u16string>& strings) {
   region.reregister(strings);
 }
@@ -78,14 +81,14 @@ void reregistration_of_a_reference(adverb::memory_region_ref region, std::vector
 }
 
 // case: mutable_buffer_of_const_memory
-// expect: nothing is received into const memory: const_buffer_of sends from it
+// expect: const memory cannot receive data: call const_buffer_of() to send from it
 void mutable_buffer_of_const_memory(const adverb::memory_region& region,
                                     std::span<const int> numbers) {
   (void)region.buffer_of(numbers);
 }
 
 // case: const_memory_for_writing
-// expect: memory is prefetched for writing through mutable buffers
+// expect: prefetch_for_writing() needs mutable buffers
 void const_memory_for_writing(const adverb::protection_domain& domain,
                               std::span<const adverb::const_buffer> buffers) {
   prefetch_for_writing(domain, buffers);

@@ -24,25 +24,25 @@ remote_buffer<> more_rights(const readable& buffer) { return buffer; }
 writable other_rights(const readable& buffer) { return writable{buffer}; }
 
 // case: no_rights
-// expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
+// expect: a remote buffer grants one or more of remote_read, remote_write, remote_atomic,
 // flush_global and flush_persistent
 std::size_t no_rights(const remote_buffer<std::byte, adverb::access_rights{}>& buffer) {
   return buffer.size();
 }
 
 // case: local_rights
-// expect: the rights of a remote buffer are some of remote_read, remote_write, remote_atomic,
+// expect: a remote buffer grants one or more of remote_read, remote_write, remote_atomic,
 // flush_global and flush_persistent
 std::size_t local_rights(const remote_buffer<std::byte, access_right::local_write>& buffer) {
   return buffer.size();
 }
 
 // case: strings
-// expect: remote memory holds trivially copyable types
+// expect: remote memory holds only trivially copyable types
 std::size_t strings(const remote_buffer<std::string>& buffer) { return buffer.size(); }
 
 // case: strings_seen_in_bytes
-// expect: remote memory holds trivially copyable types
+// expect: remote memory holds only trivially copyable types
 std::size_t strings_seen_in_bytes(const readable& buffer) {
   return buffer.as<std::string>().size();
 }

@@ -23,12 +23,12 @@ using namespace adverb;
   (void)ud;
 #if ADVERB_MUST_FAIL == 1
   // case: before_rts
-  // expect: a send window is made over a queue pair that is ready to send: finish rts() or
-  // connect() first
+  // expect: a send window needs a queue pair that is ready to send: finish rts() or connect() first
   (void)send_window{waiting};
 
   // case: in_any_state
-  // expect: say which state the queue pair is in: .as<qp_state::
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>() or
+  // .assume<qp_state::...>()
   (void)send_window{any};
 
   // case: temporary
@@ -37,7 +37,7 @@ using namespace adverb;
   (void)send_window{queue_pair<transport::rc>{}};
 
   // case: receive
-  // expect: only requests that send go through a send window: post receives to the pair
+  // expect: a send window posts only send queue requests: post receives to the queue pair
   window.post(receive(buffer)).check();
 
   // case: nothing
@@ -52,26 +52,30 @@ using namespace adverb;
   }
 
   // case: const_prepared
-  // expect: a prepared request, batch or list is posted by itself, and is not const
+  // expect: a prepared request, batch or list must be the only argument, and not const: the window
+  // may signal its last request
   {
     const prepared_request request{send(buffer)};
     window.post(request).check();
   }
 
   // case: prepared_beside_plain
-  // expect: a prepared request, batch or list is posted by itself, and is not const
+  // expect: a prepared request, batch or list must be the only argument, and not const: the window
+  // may signal its last request
   {
     prepared_request request{send(buffer)};
     window.post(request, send(buffer)).check();
   }
 
   // case: one_of_a_list
-  // expect: a request of a prepared batch or list is posted with it
-  // expect(not): only requests that send
+  // expect: a request of a prepared batch or list cannot be posted separately: post the batch, the
+  // list, or list.first(n)
+  // expect(not): send queue requests
   window.post(list[0]).check();
 
   // case: prepared_through_extended
-  // expect: prepared requests are posted by the queue pair: the extended calls build each
+  // expect: the extended sender cannot post prepared requests, because it builds each request anew:
+  // post them through the queue pair
   {
     send_window extended{rc.extended()};
     prepared_request request{send(buffer)};
@@ -86,7 +90,7 @@ using namespace adverb;
   // The instantiation that fails here fails above too.
 
   // case: prepared_receive
-  // expect: only requests that send go through a send window: post receives to the pair
+  // expect: a send window posts only send queue requests: post receives to the queue pair
   window.post(prepared_request{receive(buffer)}).check();
 #endif
 }

@@ -38,7 +38,8 @@ using namespace adverb;
   shared.post(receive(buffer));
 
   // case: receive_as_an_operation
-  // expect: only operations on the list can be posted here: add_tag(
+  // expect: only operations on the tag list can be posted here: add_tag(...), delete_tag(...),
+  // synchronize_tags(...); pass receives to post()
   tags.post_operations(receive(buffer)).check();
 
   // case: no_operation
@@ -54,23 +55,25 @@ using namespace adverb;
   tags.post_operations(add_tag(1, readable)).check();
 
   // case: rc_pair_in_an_xrc_domain
-  // expect: only XRC targets are made in an XRC domain: create(protection_domain, options)
+  // expect: only XRC targets are created in an XRC domain: create(protection_domain, options)
   (void)queue_pair<transport::rc>::create(xrc);
 
   // case: rc_pair_that_is_opened
-  // expect: only XRC targets can be opened by another process than the one that made them
+  // expect: only XRC targets can be opened by a process that did not create them
   (void)queue_pair<transport::rc>::open(xrc, qp_number{1});
 
   // case: target_in_a_protection_domain
-  // expect: an XRC target is made in an XRC domain: create(xrc_domain)
+  // expect: an XRC target is created in an XRC domain: create(xrc_domain)
   (void)queue_pair<transport::xrc_recv>::create(domain, {});
 
   // case: xrc_queue_of_a_pair
-  // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
+  // expect: a queue pair cannot use an XRC shared receive queue: each request names it with
+  // .to(number)
   taking.srq = far;
 
   // case: referred_xrc_queue_of_a_pair
-  // expect: a shared receive queue of XRC belongs to no queue pair: requests name it
+  // expect: a queue pair cannot use an XRC shared receive queue: each request names it with
+  // .to(number)
   (void)queue_pair<transport::rc>::create(domain, {.srq = xrc_shared_receive_queue_ref{far}});
 
   // case: temporary_queue_of_a_pair

@@ -22,17 +22,17 @@ using namespace adverb;
   pair.with_sender<words>([&](auto sender) { sender.post(atomic_write(remote, 7)).check(); });
 
   // case: operation_not_named
-  // expect: the extended sender was not made for this operation: name it in extended<operations>()
+  // expect: the extended sender was created without this operation: name it in
+  // extended<operations>()
   pair.with_sender<words>([&](auto sender) { sender.post(write(remote, buffer)).check(); });
 
   // case: function_of_one_engine
-  // expect: the function is called with the extended engine or with the classic one: take a const
-  // auto&
+  // expect: the function must accept both the extended and the classic engine: take a const auto&
   pair.with_sender(
       [&](extended_sender<transport::rc> sender) { sender.post(send(buffer)).check(); });
 
   // case: two_results
-  // expect: the function has to return the same type for both engines
+  // expect: the function must return the same type for both engines
   pair.with_sender([](auto sender) { return sender; });
 
 #elif ADVERB_MUST_FAIL == 2
@@ -47,7 +47,8 @@ using namespace adverb;
   // Clang does not print where a function with a deduced return type is called.
 
   // case: in_any_state
-  // expect: say which state the queue pair is in: .as<qp_state::
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>() or
+  // .assume<qp_state::...>()
   queue_pair<transport::rc, qp_state::any>{}.with_sender([](auto) {});
 #endif
 }

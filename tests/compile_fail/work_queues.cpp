@@ -19,11 +19,12 @@ using namespace adverb;
   (void)readable;
 #if ADVERB_MUST_FAIL == 1
   // case: post_in_reset
-  // expect: receives can be posted when the work queue is ready: what is posted in RESET is lost
+  // expect: a work queue in RESET discards posted receives: call ready() first
   fresh.post(receive(buffer)).check();
 
   // case: post_in_any_state
-  // expect: say which state the work queue is in: .as<work_queue_state::
+  // expect: the type of the work queue has no state: call .as<work_queue_state::...>() or
+  // .assume<work_queue_state::...>()
   any.post(receive(buffer)).check();
 
   // case: send
@@ -35,19 +36,20 @@ using namespace adverb;
   ready.post().check();
 
   // case: ready_twice
-  // expect: ready() starts from RESET: a queue in ERR goes there with reset()
+  // expect: ready() starts from RESET: call reset() first if the queue is in ERR
   (void)ready.ready();
 
   // case: ready_from_error
-  // expect: ready() starts from RESET: a queue in ERR goes there with reset()
+  // expect: ready() starts from RESET: call reset() first if the queue is in ERR
   (void)failed.ready();
 
   // case: error_from_reset
-  // expect: a work queue in RESET has nothing to flush: error() comes after ready()
+  // expect: a work queue in RESET has nothing to flush: call ready() before error()
   (void)fresh.error();
 
   // case: known_state
-  // expect: the state is known already: only a work_queue<work_queue_state::any> can be told it
+  // expect: as() and assume() need a work_queue<work_queue_state::any>: this type already has a
+  // state
   (void)ready.assume<work_queue_state::reset>();
 
   // case: reference_in_another_state

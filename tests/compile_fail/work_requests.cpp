@@ -75,7 +75,7 @@ using namespace adverb;
   (void)send(7);
 
   // case: list_in_a_container
-  // expect: a request sends buffers, one std::span of buffers, or inline_data
+  // expect: a request sends buffers, inline_data, or one std::span of either
   (void)send(std::array<const_buffer, 2>{});
 
   // case: id_of_a_const_pointer
@@ -86,21 +86,19 @@ using namespace adverb;
   }
 
   // case: send_of_two_lists
-  // expect: a request sends buffers, one std::span of buffers, or inline_data
+  // expect: a request sends buffers, inline_data, or one std::span of either
   (void)send(constants, constants);
 
   // case: inline_with_buffer
-  // expect: a request sends buffers, one std::span of buffers, or inline_data
+  // expect: a request sends buffers, inline_data, or one std::span of either
   (void)send(inline_data{std::span<const std::byte>{}}, buffer);
 
   // case: inline_list_in_a_container
-  // expect: a request sends buffers, one std::span of buffers, or inline_data or one std::span of
-  // it
+  // expect: a request sends buffers, inline_data, or one std::span of either
   (void)send(std::array{inline_data{buffer.size()}});
 
   // case: inline_list_and_piece
-  // expect: a request sends buffers, one std::span of buffers, or inline_data or one std::span of
-  // it
+  // expect: a request sends buffers, inline_data, or one std::span of either
   (void)send(pieces, inline_data{number});
 
   // case: receive_into_inline_list
@@ -108,19 +106,19 @@ using namespace adverb;
   (void)receive(pieces);
 
   // case: inline_buffer
-  // expect: a buffer is sent as it is: only what is not registered has to be inline
+  // expect: inline_data is for unregistered memory: pass a buffer to the request directly
   (void)send(inline_data{buffer});
 
   // case: inline_remote_buffer
-  // expect: this type is sent in its wire format: inline_data{object.encode()}
+  // expect: this type must be sent in its wire format: inline_data{object.encode()}
   (void)send(inline_data{readable});
 
   // case: inline_data_of_a_list
-  // expect: a list of inline data is sent as it is: send(std::span{list})
+  // expect: inline_data cannot hold a list of inline data: send(std::span{list})
   (void)send(inline_data{pieces});
 
   // case: inline_data_that_is_not_bytes
-  // expect: the device copies bytes: inline data is of trivially copyable types
+  // expect: inline data holds only trivially copyable types
   (void)send(inline_data{owner});
 
   // case: inline_pointer
@@ -136,62 +134,66 @@ using namespace adverb;
   (void)read(readable, buffer).solicited();
 
   // case: write_what_then_where
-  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect: the first argument must be the remote buffer: write(remote, local...)
   // expect(not): no matching function
   pair.post(write(buffer, writable).signaled()).check();
 
   // case: write_inline_data_then_where
-  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect: the first argument must be the remote buffer: write(remote, local...)
   // expect(not): no matching function
   pair.post(write(inline_data{number}, writable)).check();
 
   // case: write_list_then_where
-  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect: the first argument must be the remote buffer: write(remote, local...)
   // expect(not): no matching function
   pair.post(write(constants, writable)).check();
 
   // case: write_memory_then_where
-  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect: the first argument must be the remote buffer: write(remote, local...)
   // expect(not): no matching function
   pair.post(write(std::span{&number, 1}, writable)).check();
 
   // case: write_nowhere
-  // expect: the peer's memory comes first, then what is here: write(remote, local...)
+  // expect: the first argument must be the remote buffer: write(remote, local...)
   // expect(not): no matching function
   pair.post(write(constant)).check();
 
   // case: write_with_immediate_what_then_where
-  // expect: the peer's memory comes first, then the immediate, then what is here
+  // expect: the first argument must be the remote buffer, the second the immediate:
+  // write_with_immediate(remote, immediate{...}, local...)
   // expect(not): no matching function
   pair.post(write_with_immediate(buffer, immediate{1}, writable)).check();
 
   // case: immediate_then_where
-  // expect: the peer's memory comes first, then the immediate, then what is here
+  // expect: the first argument must be the remote buffer, the second the immediate:
+  // write_with_immediate(remote, immediate{...}, local...)
   // expect(not): no matching function
   pair.post(write_with_immediate(immediate{1}, writable, buffer)).check();
 
   // case: read_into_then_from
-  // expect: the peer's memory comes first, then where it goes: read(remote, local...)
+  // expect: the first argument must be the remote buffer: read(remote, local...)
   // expect(not): no matching function
   pair.post(read(buffer, readable).fenced()).check();
 
   // case: read_from_nowhere
-  // expect: the peer's memory comes first, then where it goes: read(remote, local...)
+  // expect: the first argument must be the remote buffer: read(remote, local...)
   // expect(not): no matching function
   pair.post(read(buffer)).check();
 
   // case: compare_and_swap_result_first
-  // expect: the peer's memory comes first, and where its old value goes last
+  // expect: the first argument must be the remote buffer, the last the result buffer:
+  // compare_and_swap(remote, values, result)
   // expect(not): no matching function
   pair.post(compare_and_swap(buffer, {.expected = 1, .desired = 2}, counter)).check();
 
   // case: fetch_and_add_result_first
-  // expect: the peer's memory comes first, and where its old value goes last
+  // expect: the first argument must be the remote buffer, the last the result buffer:
+  // fetch_and_add(remote, addend, result)
   // expect(not): no matching function
   pair.post(fetch_and_add(buffer, 1, counter)).check();
 
   // case: two_destinations
-  // expect: the request has a destination already
+  // expect: the request already has a destination
   (void)send(buffer).to(somebody).to(somebody);
 
 #elif ADVERB_MUST_FAIL == 2

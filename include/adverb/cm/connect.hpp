@@ -138,11 +138,11 @@ template <transport Transport, class Prepare>
 [[nodiscard]] bool attempt_to_connect(cm::connection<Transport>& made, failed_attempts& failed,
                                       const cm::socket_address& to,
                                       const cm::connect_options& options, Prepare& prepare) {
-  static_assert(Transport != transport::ud,
-                "datagrams (UD) have no connections: a datagram_endpoint sends them, and its "
-                "resolve_peer() finds out where to");
+  static_assert(
+      Transport != transport::ud,
+      "datagrams (UD) have no connection: create a datagram_endpoint and call its resolve_peer()");
   static_assert(Transport != transport::xrc_recv,
-                "the target of XRC listens; what connects is its initiator: transport::xrc_send");
+                "an XRC target cannot connect, only listen: use an initiator, transport::xrc_send");
   if constexpr (Transport != transport::ud) {
     if (!failed.may_try(to)) return true;
     failure why;

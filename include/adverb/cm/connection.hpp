@@ -209,7 +209,7 @@ class [[nodiscard]] connection {
   /// completions. The connection must outlive that object. Wraps: ibv_modify_qp(3).
   [[nodiscard]] queue_drain start_drain(on_failure policy = throwing{}) {
     static_assert(Transport == transport::rc || Transport == transport::uc,
-                  "a pair of this transport has no connection that ends: nothing is to be drained");
+                  "only RC and UC connections can be drained");
     ibv_qp* const pair = pair_.pair(session_.id).native_handle();
     if (!detail::check_present(policy, "connection::drain", pair)) return {};
     return queue_drain{pair, policy};

@@ -71,7 +71,7 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] connection_request<Transport, step::ready> create_queue_pair(
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
       on_failure policy = throwing{}) {
-    static_assert(Step == step::requested, "the queue pair is there already");
+    static_assert(Step == step::requested, "the request already has a queue pair");
     session_.id.template create_queue_pair<Transport>(options, domain, policy);
     if (policy.failed()) return {};
     return {std::move(session_), private_data_, parameters_};
@@ -81,10 +81,10 @@ class [[nodiscard]] connection_request {
   /// both objects only if it succeeds. Wraps: rdma_init_qp_attr(3), ibv_modify_qp(3).
   [[nodiscard]] connection_request<Transport, step::ready, pair_owner::program> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
-    static_assert(Transport != transport::ud,
-                  "datagrams (UD) have no connections: accept_datagrams(pair) tells the peer of a "
-                  "pair of one's own");
-    static_assert(Step == step::requested, "the queue pair is there already");
+    static_assert(
+        Transport != transport::ud,
+        "datagrams (UD) have no connection: pass the queue pair to accept_datagrams(pair)");
+    static_assert(Step == step::requested, "the request already has a queue pair");
     if (!detail::begin_own_pair(policy, session_.id, fresh.native_handle())) return {};
     return {std::move(session_), private_data_, parameters_,
             detail::connection_pair<Transport, pair_owner::program>{std::move(fresh)}};
@@ -93,7 +93,7 @@ class [[nodiscard]] connection_request {
   /// Returns the queue pair before it is connected. Receives can be posted to it.
   [[nodiscard]] queue_pair_ref<Transport, detail::created_state(Transport)> queue_pair()
       const noexcept {
-    static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
+    static_assert(Step == step::ready, "no queue pair exists yet: call create_queue_pair() first");
     return pair_.pair(session_.id).template as<detail::created_state(Transport)>();
   }
 
@@ -151,11 +151,10 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] datagram_endpoint accept_datagrams(const cm::private_data& data = {},
                                                    on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
-                  "only datagrams (UD) are taken without a connection: accept()");
+                  "accept_datagrams() is for datagrams (UD) only: call accept()");
     static_assert(
         Transport != transport::ud || Step == step::ready,
-        "there is no queue pair yet: create_queue_pair() first, or accept_datagrams(pair) "
-        "with one of your own");
+        "no queue pair exists yet: call create_queue_pair() first, or accept_datagrams(pair)");
     session_.id.accept({.private_data = data}, policy);
     if (policy.failed()) return {};
     return datagram_endpoint{std::move(session_)};
@@ -167,9 +166,9 @@ class [[nodiscard]] connection_request {
   void accept_datagrams(queue_pair_ref<transport::ud, qp_state::any> pair,
                         const cm::private_data& data = {}, on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
-                  "only datagrams (UD) are taken without a connection: accept()");
+                  "accept_datagrams() is for datagrams (UD) only: call accept()");
     static_assert(Transport != transport::ud || Step == step::requested,
-                  "the request has a queue pair of its own: accept_datagrams() without one");
+                  "the request already has a queue pair: call accept_datagrams() without one");
     const auto attributes = pair.query(policy);
     if (policy.failed()) return;
     if (attributes.queue_key() != datagram_queue_key) {
@@ -210,7 +209,8 @@ class [[nodiscard]] connection_request {
   /// Takes a request to the channel, or to one of its own when that is empty.
   [[nodiscard]] static connection_request taken(event& request, event_channel_ref channel,
                                                 on_failure policy) {
-    static_assert(Step == step::requested, "a request comes without a queue pair");
+    static_assert(Step == step::requested,
+                  "a new request has no queue pair: take it in step::requested");
     const cm::private_data data{request.private_data()};
     peer_parameters parameters;
     if constexpr (Transport != transport::ud) parameters = request.parameters();
@@ -238,10 +238,9 @@ class [[nodiscard]] connection_request {
 
   static constexpr void check_before_accept() noexcept {
     static_assert(Transport != transport::ud,
-                  "datagrams (UD) have no connections: accept_datagrams() tells the peer where to "
-                  "send them");
+                  "datagrams (UD) have no connection: call accept_datagrams()");
     static_assert(Transport == transport::ud || Step == step::ready,
-                  "a connection needs a queue pair: create_queue_pair() first");
+                  "a connection needs a queue pair: call create_queue_pair() first");
   }
 
   static void refuse_queue_key(on_failure policy, queue_pair_ref<transport::ud, qp_state::any> pair,

@@ -148,16 +148,16 @@ class [[nodiscard]] connector {
   /// Returns the device that leads to the address. librdmacm owns it, and it outlives the
   /// connector.
   [[nodiscard]] context_ref context() const noexcept {
-    static_assert(Step != step::start,
-                  "the device is known when the address is resolved: "
-                  "resolve_address() first");
+    static_assert(
+        Step != step::start,
+        "a connector has no device until its address is resolved: call resolve_address() first");
     return session_.id.context();
   }
   /// Returns the protection domain of the queue pair, or the default if none is given.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
-    static_assert(Step != step::start,
-                  "the device is known when the address is resolved: "
-                  "resolve_address() first");
+    static_assert(
+        Step != step::start,
+        "a connector has no device until its address is resolved: call resolve_address() first");
     return session_.id.protection_domain();
   }
 
@@ -176,7 +176,7 @@ class [[nodiscard]] connector {
   /// Starts `resolve_address` without blocking. Wraps: rdma_resolve_addr(3).
   void start_resolve_address(const socket_address& to, const resolve_options& options = {},
                              on_failure policy = throwing{}) {
-    static_assert(Step == step::start, "the address is resolved already");
+    static_assert(Step == step::start, "the address is already resolved");
     session_.start(verb, policy,
                    [&] { session_.id.resolve_address(to, options.from, options.timeout, policy); });
   }
@@ -189,8 +189,9 @@ class [[nodiscard]] connector {
   }
   /// Starts `resolve_route` without blocking. Wraps: rdma_resolve_route(3).
   void start_resolve_route(timeout limit = detail::seconds{2}, on_failure policy = throwing{}) {
-    static_assert(Step == step::address_resolved,
-                  "the route is resolved after the address, once: resolve_address() first");
+    static_assert(
+        Step == step::address_resolved,
+        "resolve_route() runs once, after the address is resolved: call resolve_address() first");
     session_.start(verb, policy, [&] { session_.id.resolve_route(limit, policy); });
   }
 
@@ -201,13 +202,13 @@ class [[nodiscard]] connector {
       const queue_pair_options& options = {}, protection_domain_ref domain = {},
       on_failure policy = throwing{}) {
     if constexpr (Transport == transport::ud) {
-      static_assert(
-          Step == step::address_resolved || Step == step::route_resolved,
-          "a datagram pair is made once the address is resolved: resolve_address() first");
+      static_assert(Step == step::address_resolved || Step == step::route_resolved,
+                    "a datagram queue pair needs a resolved address: call resolve_address() first");
       return datagram_endpoint::make(std::move(session_), options, domain, policy);
     } else {
-      static_assert(Step == step::route_resolved,
-                    "a queue pair is made once the route is resolved: resolve_route() first");
+      static_assert(
+          Step == step::route_resolved,
+          "create_queue_pair() runs once, after the route is resolved: call resolve_route() first");
       session_.id.template create_queue_pair<Transport>(options, domain, policy);
       if (policy.failed()) return {};
       return {std::move(session_)};
@@ -219,9 +220,10 @@ class [[nodiscard]] connector {
   [[nodiscard]] connector<Transport, step::ready, pair_owner::program> use_queue_pair(
       adverb::queue_pair<Transport, qp_state::reset>&& fresh, on_failure policy = throwing{}) {
     static_assert(Transport != transport::ud,
-                  "datagrams (UD) have no connections: a pair of one's own needs no identifier");
-    static_assert(Step == step::route_resolved,
-                  "a queue pair is used once the route is resolved: resolve_route() first");
+                  "datagrams (UD) have no connection: use the queue pair without an identifier");
+    static_assert(
+        Step == step::route_resolved,
+        "use_queue_pair() runs once, after the route is resolved: call resolve_route() first");
     if (!detail::begin_own_pair(policy, session_.id, fresh.native_handle())) return {};
     return {std::move(session_),
             detail::connection_pair<Transport, pair_owner::program>{std::move(fresh)}};
@@ -230,7 +232,7 @@ class [[nodiscard]] connector {
   /// Returns the queue pair before it is connected. Receives can be posted to it.
   [[nodiscard]] queue_pair_ref<Transport, detail::created_state(Transport)> queue_pair()
       const noexcept {
-    static_assert(Step == step::ready, "there is no queue pair yet: create_queue_pair() first");
+    static_assert(Step == step::ready, "no queue pair exists yet: call create_queue_pair() first");
     return pair_.pair(session_.id).template as<detail::created_state(Transport)>();
   }
 
@@ -255,9 +257,9 @@ class [[nodiscard]] connector {
   void start_resolve_peer(protection_domain_ref domain, const peer_options& options = {},
                           on_failure policy = throwing{}) {
     static_assert(Transport == transport::ud,
-                  "only datagrams (UD) go to a peer without a connection: connect()");
+                  "resolve_peer() is for datagrams (UD) only: call connect()");
     static_assert(Transport != transport::ud || Step == step::route_resolved,
-                  "a peer is asked once the route is resolved: resolve_route() first");
+                  "resolve_peer() needs a resolved route: call resolve_route() first");
     session_.start(verb, policy, [&] {
       domain_ = domain;
       session_.id.connect({.private_data = options.private_data}, policy);
@@ -278,11 +280,10 @@ class [[nodiscard]] connector {
   }
   /// Starts `connect` without blocking. Wraps: rdma_connect(3).
   void start_connect(const connection_parameters& options = {}, on_failure policy = throwing{}) {
-    static_assert(
-        Transport != transport::ud,
-        "datagrams (UD) have no connections: resolve_peer() finds out where to send them");
+    static_assert(Transport != transport::ud,
+                  "datagrams (UD) have no connection: call resolve_peer()");
     static_assert(Transport == transport::ud || Step == step::ready,
-                  "a connection needs a queue pair: create_queue_pair() first");
+                  "a connection needs a queue pair: call create_queue_pair() first");
     session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
   }
 
@@ -297,7 +298,7 @@ class [[nodiscard]] connector {
   /// Wraps: rdma_get_cm_event(3).
   [[nodiscard]] finished finish(on_failure policy = throwing{}) {
     static_assert(!std::is_same_v<finished, bool>,
-                  "no step of this connector blocks: create_queue_pair() is the next");
+                  "this connector has no step to finish: call create_queue_pair() next");
     if constexpr (Step == step::ready)
       if (answer_) return establish(policy);
     if (!session_.is_started(verb, policy)) return {};
@@ -308,7 +309,7 @@ class [[nodiscard]] connector {
   /// EINVAL if the event is about another identifier.
   [[nodiscard]] finished finish(event& happened, on_failure policy = throwing{}) {
     static_assert(!std::is_same_v<finished, bool>,
-                  "no step of this connector blocks: create_queue_pair() is the next");
+                  "this connector has no step to finish: call create_queue_pair() next");
     if (!detail::is_about(session_.id, happened, verb, policy)) return {};
     const bool ended =
         session_.is_ended_by(happened, {verb, wanted_event()}, policy, [this](const event& failed) {
@@ -337,7 +338,7 @@ class [[nodiscard]] connector {
   [[nodiscard]] const std::optional<cm::rejection>& rejection() const noexcept {
     static_assert(
         Step == step::ready || (Transport == transport::ud && Step == step::route_resolved),
-        "a connector that was not connected was not rejected");
+        "a connector has no rejection before connect() or resolve_peer()");
     return rejection_;
   }
 
@@ -357,7 +358,7 @@ class [[nodiscard]] connector {
 
   [[nodiscard]] static connector<Transport> created(event_channel_ref channel, on_failure policy) {
     static_assert(!detail::needs_endpoint(Transport),
-                  "a connector of UC or XRC starts with its address: resolve(address)");
+                  "a UC or XRC connector starts from an address: call resolve(address)");
     return {detail::cm_session::create(channel, port_space_of(Transport), policy)};
   }
 

@@ -179,8 +179,9 @@ class [[nodiscard]] listener {
   /// Listens with the channel, or with one of its own when that is empty.
   [[nodiscard]] static listener created(event_channel_ref channel, const socket_address& address,
                                         const listener_options& options, on_failure policy) {
-    static_assert(Transport != transport::xrc_send,
-                  "the initiator of XRC connects; what listens is its target: transport::xrc_recv");
+    static_assert(
+        Transport != transport::xrc_send,
+        "an XRC initiator cannot listen, only connect: use a target, transport::xrc_recv");
     if constexpr (detail::needs_endpoint(Transport)) {
       return on_endpoint(channel, address, options, policy);
     } else {

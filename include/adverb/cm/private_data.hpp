@@ -130,10 +130,9 @@ class private_data {
   static constexpr void check_type() noexcept {
     static_assert(std::is_trivially_copyable_v<T>,
                   "private data is copied byte by byte: the type has to be trivially copyable");
-    static_assert(
-        !refers<T>,
-        "a pointer, a span or a view means nothing to the peer: give the value itself, or "
-        "the bytes: private_data{bytes}");
+    static_assert(!refers<T>,
+                  "private data cannot hold a pointer, a span or a view: pass the value, or its "
+                  "bytes: private_data{bytes}");
     static_assert(sizeof(T) + length_size <= max_accept_data,
                   "private data is at most 56 bytes in a request and 196 in an acceptance, two of "
                   "which are the length");

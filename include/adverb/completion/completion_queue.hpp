@@ -41,9 +41,9 @@ struct classic_engine {
   template <class Batch>
   static consteval bool takes() noexcept {
     constexpr bool takes = requires(Batch& batch) { room_for(batch); };
-    static_assert(takes,
-                  "a classic completion queue polls into memory: give it up_to<16>, or a span of "
-                  "completions");
+    static_assert(
+        takes,
+        "a classic completion queue polls into memory: pass up_to<16>, or a span of completions");
     return takes;
   }
 
@@ -158,8 +158,8 @@ class [[nodiscard]] completion_queue
              !std::convertible_to<const Argument&, completion_queue_options>)
   completion_queue(context_ref, std::size_t, const Argument&, const Rest&...) {
     static_assert(detail::takes_failure<Argument>,
-                  "a completion queue is made with (context, capacity, options, why): the channel, "
-                  "the vector and the user context are options, {.channel = channel}");
+                  "a completion queue takes (context, capacity, options, why): pass the channel, "
+                  "the vector and the user context as options, {.channel = channel}");
   }
 
  private:

@@ -31,14 +31,14 @@ class extended_received_message {
   /// the start of the buffer, with or without a GRH. Wraps: ibv_wc_read_byte_len(3).
   [[nodiscard]] std::uint32_t length() const noexcept {
     static_assert(Fields.contains(completion_field::byte_length),
-                  "the queue was made without completion_field::byte_length");
+                  "the queue was created without completion_field::byte_length");
     return ibv_wc_read_byte_len(field());
   }
   /// Returns the immediate data in host byte order, if the sender sent any.
   /// Wraps: ibv_wc_read_imm_data(3), ibv_wc_read_wc_flags(3).
   [[nodiscard]] std::optional<adverb::immediate> immediate() const noexcept {
     static_assert(Fields.contains(completion_field::immediate),
-                  "the queue was made without completion_field::immediate");
+                  "the queue was created without completion_field::immediate");
     if (!has(IBV_WC_WITH_IMM)) return std::nullopt;
     return static_cast<adverb::immediate>(
         detail::swap_network_order(ibv_wc_read_imm_data(field())));
@@ -47,8 +47,8 @@ class extended_received_message {
   /// Wraps: ibv_wc_read_invalidated_rkey(3), ibv_wc_read_wc_flags(3).
   [[nodiscard]] std::optional<rkey> invalidated_key() const noexcept {
     static_assert(Fields.contains(completion_field::immediate),
-                  "the queue was made without completion_field::immediate, which tells the "
-                  "invalidated key too");
+                  "the queue was created without completion_field::immediate, which includes the "
+                  "invalidated key");
     if (!has(IBV_WC_WITH_INV)) return std::nullopt;
     return static_cast<rkey>(ibv_wc_read_invalidated_rkey(field()));
   }
@@ -64,13 +64,13 @@ class extended_received_message {
   /// Returns the VLAN tag of the packet. Wraps: ibv_wc_read_cvlan(3).
   [[nodiscard]] vlan_tag vlan() const noexcept {
     static_assert(Fields.contains(completion_field::vlan),
-                  "the queue was made without completion_field::vlan");
+                  "the queue was created without completion_field::vlan");
     return static_cast<vlan_tag>(ibv_wc_read_cvlan(field()));
   }
   /// Returns the tag of the flow rule that steered the packet here. Wraps: ibv_wc_read_flow_tag(3).
   [[nodiscard]] adverb::flow_tag flow_tag() const noexcept {
     static_assert(Fields.contains(completion_field::flow_tag),
-                  "the queue was made without completion_field::flow_tag");
+                  "the queue was created without completion_field::flow_tag");
     return static_cast<adverb::flow_tag>(ibv_wc_read_flow_tag(field()));
   }
 
@@ -78,7 +78,7 @@ class extended_received_message {
   /// Returns the queue pair of the sender. Wraps: ibv_wc_read_src_qp(3).
   [[nodiscard]] qp_number source_queue_pair() const noexcept {
     static_assert(Fields.contains(completion_field::source_queue_pair),
-                  "the queue was made without completion_field::source_queue_pair");
+                  "the queue was created without completion_field::source_queue_pair");
     return static_cast<qp_number>(ibv_wc_read_src_qp(field()));
   }
   /// Returns true if the first 40 bytes of the buffer hold the GRH of the datagram.
@@ -87,19 +87,19 @@ class extended_received_message {
   /// Returns the LID of the sender. Wraps: ibv_wc_read_slid(3).
   [[nodiscard]] lid source_lid() const noexcept {
     static_assert(Fields.contains(completion_field::source_lid),
-                  "the queue was made without completion_field::source_lid");
+                  "the queue was created without completion_field::source_lid");
     return static_cast<lid>(ibv_wc_read_slid(field()));
   }
   /// Returns the service level of the datagram. Wraps: ibv_wc_read_sl(3).
   [[nodiscard]] adverb::service_level service_level() const noexcept {
     static_assert(Fields.contains(completion_field::service_level),
-                  "the queue was made without completion_field::service_level");
+                  "the queue was created without completion_field::service_level");
     return static_cast<adverb::service_level>(ibv_wc_read_sl(field()));
   }
   /// Returns the path bits of the local LID. Wraps: ibv_wc_read_dlid_path_bits(3).
   [[nodiscard]] std::uint8_t path_bits() const noexcept {
     static_assert(Fields.contains(completion_field::path_bits),
-                  "the queue was made without completion_field::path_bits");
+                  "the queue was created without completion_field::path_bits");
     return ibv_wc_read_dlid_path_bits(field());
   }
 
@@ -134,7 +134,7 @@ class extended_tagged_message : public extended_received_message<Fields> {
   /// Returns the tag of the message. Wraps: ibv_wc_read_tm_info(3).
   [[nodiscard]] matched_tag tag() const noexcept {
     static_assert(Fields.contains(completion_field::tag_matching),
-                  "the queue was made without completion_field::tag_matching");
+                  "the queue was created without completion_field::tag_matching");
     ibv_wc_tm_info info{};
     ibv_wc_read_tm_info(this->field(), &info);
     return {info.tag, info.priv};
@@ -165,14 +165,14 @@ class extended_successful_completion {
   /// Wraps: ibv_wc_read_completion_ts(3).
   [[nodiscard]] device_ticks timestamp() const noexcept {
     static_assert(Fields.contains(completion_field::timestamp),
-                  "the queue was made without completion_field::timestamp");
+                  "the queue was created without completion_field::timestamp");
     return static_cast<device_ticks>(ibv_wc_read_completion_ts(field()));
   }
   /// Returns the completion time in nanoseconds since 1970.
   /// Wraps: ibv_wc_read_completion_wallclock_ns(3).
   [[nodiscard]] wall_clock_nanoseconds wall_clock() const noexcept {
     static_assert(Fields.contains(completion_field::wall_clock),
-                  "the queue was made without completion_field::wall_clock");
+                  "the queue was created without completion_field::wall_clock");
     return static_cast<wall_clock_nanoseconds>(ibv_wc_read_completion_wallclock_ns(field()));
   }
   /// Returns true if the list of a tag matching queue must be synchronised before the next
@@ -223,7 +223,7 @@ class extended_completion {
   /// Returns the queue pair of the request. Wraps: ibv_wc_read_qp_num(3).
   [[nodiscard]] qp_number queue_pair() const noexcept {
     static_assert(Fields.contains(completion_field::queue_pair),
-                  "the queue was made without completion_field::queue_pair");
+                  "the queue was created without completion_field::queue_pair");
     return static_cast<qp_number>(ibv_wc_read_qp_num(queue_));
   }
   /// Returns the provider's own error code. Wraps: ibv_wc_read_vendor_err(3).

@@ -29,8 +29,8 @@ struct extended_engine {
   static consteval bool takes() noexcept {
     constexpr bool takes = std::convertible_to<Batch, std::size_t>;
     static_assert(takes,
-                  "an extended completion queue polls one by one: give it up_to<16>, or the number "
-                  "of completions at a time");
+                  "an extended completion queue polls one by one: pass up_to<16>, or a maximum "
+                  "number of completions");
     return takes;
   }
 
@@ -138,7 +138,7 @@ class extended_completion_queue_ref
   extended_completion_queue_ref(const detail::extended_completion_queue_base<Other>& queue) noexcept
       : operations{queue.native_handle()} {
     static_assert(Other.contains(Fields),
-                  "the queue was not made with all fields that this reference reads");
+                  "the queue was created without some fields that this reference reads");
   }
   /// Deleted: the reference would outlive a temporary owner.
   template <completion_fields Other>

@@ -78,7 +78,7 @@ template <buffer_list List>
 void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
                           advice_options options = {}, on_failure policy = throwing{}) {
   static_assert(std::same_as<detail::buffer_in<List>, mutable_buffer>,
-                "memory is prefetched for writing through mutable buffers");
+                "prefetch_for_writing() needs mutable buffers");
   detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, buffers, options);
 }
 

@@ -57,7 +57,7 @@ class device_memory_base : public handle_base<ibv_dm> {
   void store(std::uint64_t offset, const Range& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
     static_assert(std::is_trivially_copyable_v<value>,
-                  "the device copies bytes: its memory holds trivially copyable types");
+                  "device memory holds only trivially copyable types");
     copy(policy, "ibv_memcpy_to_dm", {offset, std::size(values) * sizeof(value)},
          [&](std::size_t length) {
            return ibv_memcpy_to_dm(native_handle(), offset, std::data(values), length);
@@ -70,8 +70,8 @@ class device_memory_base : public handle_base<ibv_dm> {
   void load(std::uint64_t offset, Range&& values, on_failure policy = throwing{}) const {
     using value = std::remove_reference_t<decltype(*std::data(values))>;
     static_assert(std::is_trivially_copyable_v<value>,
-                  "the device copies bytes: its memory holds trivially copyable types");
-    static_assert(!std::is_const_v<value>, "device memory cannot be loaded into what is const");
+                  "device memory holds only trivially copyable types");
+    static_assert(!std::is_const_v<value>, "device memory cannot be loaded into const values");
     if constexpr (!std::is_const_v<value>)
       copy(policy, "ibv_memcpy_from_dm", {offset, std::size(values) * sizeof(value)},
            [&](std::size_t length) {

@@ -156,8 +156,8 @@ class [[nodiscard]] memory_region
     requires(!registrable_memory<Memory>)
   memory_region(protection_domain_ref, Memory&&, const Rest&...) {
     static_assert(registrable_memory<Memory>,
-                  "memory to register is a container or array that is no temporary, or a "
-                  "std::span: it has to outlive the region");
+                  "registered memory must outlive the region: pass a container or array that is "
+                  "not a temporary, or a std::span");
   }
 
   /// Registers memory that the device, every buffer and every peer address from `device_address`
@@ -166,8 +166,8 @@ class [[nodiscard]] memory_region
     requires(!registrable_memory<Memory>)
   static void with_device_address(protection_domain_ref, Memory&&, const Rest&...) {
     static_assert(registrable_memory<Memory>,
-                  "memory to register is a container or array that is no temporary, or a "
-                  "std::span: it has to outlive the region");
+                  "registered memory must outlive the region: pass a container or array that is "
+                  "not a temporary, or a std::span");
   }
   template <registrable_memory Range>
   [[nodiscard]] static memory_region with_device_address(

@@ -122,7 +122,7 @@ class memory_region_base : public handle_base<ibv_mr> {
   [[nodiscard]] mutable_buffer buffer_of(std::span<T, Extent> memory,
                                          on_failure policy = throwing{}) const {
     static_assert(!std::is_const_v<T>,
-                  "nothing is received into const memory: const_buffer_of sends from it");
+                  "const memory cannot receive data: call const_buffer_of() to send from it");
     return slice(offset_of(memory.data()), memory.size_bytes(), policy);
   }
   /// Returns a buffer to send from, for process memory inside the region. Fails with ERANGE like

@@ -98,7 +98,7 @@ template <class Range>
 [[nodiscard]] byte_range bytes_of(Range& memory) noexcept {
   using element = std::remove_pointer_t<decltype(std::data(memory))>;
   static_assert(std::is_trivially_copyable_v<element>,
-                "the device copies bytes: registered memory holds trivially copyable types");
+                "registered memory holds only trivially copyable types");
   return {const_cast<std::remove_cv_t<element>*>(std::data(memory)),
           std::size(memory) * sizeof(element), std::is_const_v<element>};
 }

@@ -37,10 +37,11 @@ namespace adverb::inline ADVERB_ABI {
 template <class T = std::byte,
           access_rights Rights = access_right::remote_read | access_right::remote_write>
 class remote_buffer {
-  static_assert(std::is_trivially_copyable_v<T>, "remote memory holds trivially copyable types");
+  static_assert(std::is_trivially_copyable_v<T>,
+                "remote memory holds only trivially copyable types");
   static_assert(!Rights.empty() && detail::remote_rights.contains(Rights),
-                "the rights of a remote buffer are some of remote_read, remote_write, "
-                "remote_atomic, flush_global and flush_persistent");
+                "a remote buffer grants one or more of remote_read, remote_write, remote_atomic, "
+                "flush_global and flush_persistent");
 
  public:
   using value_type = T;

@@ -53,8 +53,8 @@ template <window_type Type, class T = std::byte,
 class [[nodiscard]] window_binding {
   static_assert(!(Rights & detail::window_rights).empty() &&
                     (detail::window_rights | access_right::zero_based).contains(Rights),
-                "the rights of a window are some of remote_read, remote_write and remote_atomic, "
-                "and zero_based");
+                "a window grants one or more of remote_read, remote_write and remote_atomic, "
+                "optionally with zero_based");
   static_assert(Type == window_type::two || !Rights.contains(access_right::zero_based),
                 "only a window of type 2 can be zero_based");
 

@@ -46,15 +46,16 @@ constexpr void check_extended() noexcept {
   constexpr bool is_send = is_send_request<Request>;
   constexpr bool built_already = is_prepared<Request> || is_linked<Request>;
   static_assert(!built_already,
-                "prepared requests are posted by the queue pair: the extended calls build each "
-                "request anew, so there is nothing to prepare for them");
-  static_assert(is_send || built_already,
-                "only requests that send can be posted through the extended sender");
+                "the extended sender cannot post prepared requests, because it builds each request "
+                "anew: post them through the queue pair");
+  static_assert(
+      is_send || built_already,
+      "the extended sender posts only send queue requests: post receives to the queue pair");
   if constexpr (is_send) {
     check_sendable<Transport, qp_state::rts, Request>();
     using traits = typename Request::operation_type::traits;
     static_assert(Operations.contains(traits::operation),
-                  "the extended sender was not made for this operation: name it in "
+                  "the extended sender was created without this operation: name it in "
                   "extended<operations>()");
     constexpr bool declared = is_call_declared<traits, ibv_qp_ex>;
     if constexpr (requires { traits::template check_declared<declared>(); })

@@ -31,15 +31,14 @@ concept inline_object = (std::is_class_v<T> || std::is_arithmetic_v<T> || std::i
 /// Rejects at compile time a type whose bytes are probably not the data to send.
 template <class T>
 constexpr void check_inline() noexcept {
-  static_assert(std::is_trivially_copyable_v<T>,
-                "the device copies bytes: inline data is of trivially copyable types");
+  static_assert(std::is_trivially_copyable_v<T>, "inline data holds only trivially copyable types");
   static_assert(!std::convertible_to<const T&, const_buffer>,
-                "a buffer is sent as it is: only what is not registered has to be inline");
+                "inline_data is for unregistered memory: pass a buffer to the request directly");
   static_assert(!std::same_as<T, inline_data>,
-                "a list of inline data is sent as it is: send(std::span{list})");
+                "inline_data cannot hold a list of inline data: send(std::span{list})");
   static_assert(
       !requires(const T& object) { object.encode(); },
-      "this type is sent in its wire format: inline_data{object.encode()}");
+      "this type must be sent in its wire format: inline_data{object.encode()}");
 }
 
 /// `length` holds the size of inline data. For sizes of 16 MiB and more, which no device accepts,
@@ -228,10 +227,10 @@ struct listed_inline_elements {
   /// Sets the bytes in the extended sender. Wraps: ibv_wr_set_inline_data_list(3).
   template <class Sender>
   void build(Sender* sender) const noexcept {
-    static_assert(sizeof(Sender) == 0 || elements_are_data_buffers,
-                  "a list of inline data cannot be posted through the extended sender on this "
-                  "machine (32 bits, or big-endian) without copying it: post it by the queue pair, "
-                  "or name its pieces one by one");
+    static_assert(
+        sizeof(Sender) == 0 || elements_are_data_buffers,
+        "the extended sender cannot post a list of inline data without a copy on this machine (32 "
+        "bits, or big-endian): post it through the queue pair, or pass its pieces one by one");
     ibv_wr_set_inline_data_list(sender, pieces.size(),
                                 reinterpret_cast<const ibv_data_buf*>(first()));
   }
@@ -254,9 +253,7 @@ template <class... Buffers>
 template <class... Arguments>
 [[nodiscard]] constexpr auto gather(const Arguments&... arguments) noexcept {
   constexpr bool buffers = (std::convertible_to<const Arguments&, const_buffer> && ...);
-  static_assert(buffers,
-                "a request sends buffers, one std::span of buffers, or inline_data or one "
-                "std::span of it");
+  static_assert(buffers, "a request sends buffers, inline_data, or one std::span of either");
   if constexpr (buffers)
     return hold(arguments...);
   else
@@ -285,7 +282,7 @@ template <class... Arguments>
   constexpr bool buffers = (std::same_as<Arguments, mutable_buffer> && ...);
   static_assert(buffers,
                 "data is received into mutable buffers, or into one std::span of them: a "
-                "const_buffer can only be sent from, and other memory has to be registered");
+                "const_buffer is for sending only, and other memory must be registered");
   if constexpr (buffers)
     return hold(arguments...);
   else

@@ -15,7 +15,7 @@
 namespace adverb::inline ADVERB_ABI {
 
 /// The result of a post: success, or an error and the number of accepted requests.
-class [[nodiscard("a post can be refused: .check() it")]] post_result {
+class [[nodiscard("a post can fail: call .check()")]] post_result {
  public:
   /// Constructs the result of an empty post, a success.
   constexpr post_result() noexcept = default;

@@ -77,8 +77,8 @@ inline constexpr bool takes<Pair, Request> =
 template <class T>
 constexpr void check_not_linked() noexcept {
   static_assert(!is_linked<T>,
-                "a request of a prepared batch or list is posted with it: post the batch, the "
-                "list, or list.first(n)");
+                "a request of a prepared batch or list cannot be posted separately: post the "
+                "batch, the list, or list.first(n)");
 }
 
 /// Rejects at compile time a transport that does not provide what a request needs.
@@ -94,9 +94,9 @@ constexpr void check_carried() noexcept {
   static_assert(Transport != transport::uc || segmented || carried,
                 "a UC queue pair can send and write: reads, atomics and fences need RC");
   static_assert(Transport != transport::raw_packet || carried,
-                "a raw packet queue pair can only send packets as they are, or segmented");
+                "a raw packet queue pair supports only plain and segmented sends");
   static_assert(Transport != transport::xrc_recv || carried,
-                "an XRC target sends nothing: its peer's initiator does");
+                "an XRC target cannot send: only an initiator can, transport::xrc_send");
 }
 
 /// Rejects at compile time a request that cannot be sent.
@@ -113,19 +113,19 @@ constexpr void check_sendable() noexcept {
                 "an XRC request needs the number of the peer's shared receive queue: add "
                 ".to(number)");
   static_assert(!stays_here<Request> || right_destination,
-                "windows are bound and keys invalidated on this side: that has no destination");
+                "bind_window and local_invalidate are local operations without a destination: "
+                "remove .to(...)");
   static_assert(destination_of(Transport) != destination_kind::none || stays_here<Request> ||
                     right_destination,
-                "only datagrams (UD) and XRC requests have a destination: this queue pair is "
-                "connected to one");
+                "only datagrams (UD) and XRC requests have a destination: remove .to(...)");
 }
 
 /// Rejects at compile time a state that the type does not know. Returns true if it is known.
 template <qp_state State>
 consteval bool check_known() noexcept {
-  static_assert(
-      State != qp_state::any,
-      "say which state the queue pair is in: .as<qp_state::...>() or .assume<qp_state::...>()");
+  static_assert(State != qp_state::any,
+                "the type of the queue pair has no state: call .as<qp_state::...>() or "
+                ".assume<qp_state::...>()");
   return State != qp_state::any;
 }
 
@@ -136,7 +136,7 @@ constexpr void check_postable() noexcept {
     return;
   } else if constexpr (is_receive_request<Request>) {
     static_assert(can_receive_in(State),
-                  "receives can be posted from INIT on: bring the queue pair up with init() first");
+                  "receives can be posted only from INIT on: finish init() first");
     static_assert(receives(Transport),
                   "an XRC queue pair has no receive queue: post to the shared receive queue");
   } else {

@@ -112,12 +112,12 @@ class prepared_batch {
   /// Returns one of the requests, to change it.
   template <std::size_t Index>
   [[nodiscard]] auto& request() & noexcept {
-    static_assert(Index < size(), "the batch has fewer requests");
+    static_assert(Index < size(), "the batch has no request at this index");
     return detail::value_at<Index>(requests_);
   }
   template <std::size_t Index>
   [[nodiscard]] const auto& request() const& noexcept {
-    static_assert(Index < size(), "the batch has fewer requests");
+    static_assert(Index < size(), "the batch has no request at this index");
     return detail::value_at<Index>(requests_);
   }
 

@@ -68,9 +68,9 @@ class [[nodiscard]] queue_pair
       protection_domain_ref domain, const queue_pair_options& options,
       on_failure policy = throwing{}) {
     static_assert(Transport != transport::xrc_recv,
-                  "an XRC target is made in an XRC domain: create(xrc_domain)");
+                  "an XRC target is created in an XRC domain: create(xrc_domain)");
     static_assert(Transport != transport::driver,
-                  "queue pairs of the driver are made by its own calls: adopt them");
+                  "driver queue pairs are created by the driver's calls: adopt them");
     return {detail::create_queue_pair(Transport, domain, options, policy), announced_attributes{}};
   }
 
@@ -78,8 +78,9 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] static queue_pair<Transport, qp_state::reset> create(
       xrc_domain_ref domain, const xrc_target_options& options = {},
       on_failure policy = throwing{}) {
-    static_assert(Transport == transport::xrc_recv,
-                  "only XRC targets are made in an XRC domain: create(protection_domain, options)");
+    static_assert(
+        Transport == transport::xrc_recv,
+        "only XRC targets are created in an XRC domain: create(protection_domain, options)");
     return {detail::create_xrc_target(domain, options, policy), announced_attributes{}};
   }
 
@@ -90,7 +91,7 @@ class [[nodiscard]] queue_pair
       xrc_domain_ref domain, qp_number number, const xrc_target_options& options = {},
       on_failure policy = throwing{}) {
     static_assert(Transport == transport::xrc_recv,
-                  "only XRC targets can be opened by another process than the one that made them");
+                  "only XRC targets can be opened by a process that did not create them");
     return {detail::open_xrc_target(domain, number, options, policy), announced_attributes{}};
   }
 
@@ -115,7 +116,7 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const& noexcept {
     static_assert(
         State == qp_state::any,
-        "the state is known already: only a queue_pair<..., qp_state::any> can be told it");
+        "as() and assume() need a queue_pair<..., qp_state::any>: this type already has a state");
     return queue_pair_ref<Transport, Known>{this->native_handle()};
   }
   template <qp_state Known>
@@ -126,7 +127,7 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] queue_pair<Transport, Known> assume() noexcept {
     static_assert(
         State == qp_state::any,
-        "the state is known already: only a queue_pair<..., qp_state::any> can be told it");
+        "as() and assume() need a queue_pair<..., qp_state::any>: this type already has a state");
     return become<Known>(announcement_or_nothing());
   }
 
@@ -175,9 +176,9 @@ class [[nodiscard]] queue_pair
   /// Returns the endpoint to send to the peer. Fails if the port or GID cannot be read. Fails with
   /// EADDRNOTAVAIL if the GID is empty on Ethernet, where no peer could answer to it.
   [[nodiscard]] adverb::endpoint endpoint(on_failure policy = throwing{}) const {
-    static_assert(detail::announces(Transport), "this transport has no peer to announce itself to");
+    static_assert(detail::announces(Transport), "queue pairs of this transport have no endpoint");
     static_assert(detail::carries_announcement(Transport, State) && State != qp_state::any,
-                  "a queue pair has an endpoint to announce from INIT to RTR, and a UD one in RTS");
+                  "a queue pair has an endpoint only in INIT and RTR, and a UD one also in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::endpoint");
     if (policy.failed()) return {};
     const announced_attributes& announced = storage::announced;
@@ -216,10 +217,9 @@ class [[nodiscard]] queue_pair
   [[nodiscard]] adverb::address address_of(const adverb::endpoint& peer,
                                            const path_options& path = {},
                                            on_failure policy = throwing{}) const {
-    static_assert(
-        detail::carries_announcement(Transport, State) && State != qp_state::any,
-        "a queue pair knows its port and GID, and so the way to a peer, from INIT to RTR, and a UD "
-        "one in RTS");
+    static_assert(detail::carries_announcement(Transport, State) && State != qp_state::any,
+                  "address_of() needs the port and GID, which a queue pair keeps only in INIT and "
+                  "RTR, and a UD one also in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::address_of");
     if (policy.failed()) return {};
     const announced_attributes& announced = storage::announced;
@@ -230,7 +230,8 @@ class [[nodiscard]] queue_pair
   /// Returns the attributes that were announced in INIT.
   [[nodiscard]] const adverb::announced_attributes& announced() const noexcept {
     static_assert(detail::carries_announcement(Transport, State),
-                  "a queue pair carries what it announced from INIT to RTR, and a UD one in RTS");
+                  "a queue pair keeps its announced attributes only in INIT and RTR, and a UD one "
+                  "also in RTS");
     return storage::announced;
   }
 

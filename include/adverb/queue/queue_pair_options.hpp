@@ -60,7 +60,7 @@ class shared_queue_of_pair : public reference<ibv_srq> {
       : reference<ibv_srq>{std::forward<Queue>(queue)} {
     constexpr bool is_of_xrc = xrc_queue<Queue>;
     static_assert(!is_of_xrc,
-                  "a shared receive queue of XRC belongs to no queue pair: requests name it, by "
+                  "a queue pair cannot use an XRC shared receive queue: each request names it with "
                   ".to(number)");
   }
 };

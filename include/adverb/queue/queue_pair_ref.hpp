@@ -52,10 +52,8 @@ class queue_pair_ref : public detail::reference_to<detail::queue_pair_base<Trans
   /// Returns a reference to the queue pair in the state `Known`. The state is not checked.
   template <qp_state Known>
   [[nodiscard]] queue_pair_ref<Transport, Known> as() const noexcept {
-    static_assert(
-        State == qp_state::any,
-        "the state is known already: only a queue_pair_ref<..., qp_state::any> can be told "
-        "it");
+    static_assert(State == qp_state::any,
+                  "as() needs a queue_pair_ref<..., qp_state::any>: this type already has a state");
     return queue_pair_ref<Transport, Known>{this->native_handle()};
   }
 

@@ -70,7 +70,7 @@ concept identified = requires(const T& completion) {
 template <class Queue>
 class receive_refill {
   static_assert(std::is_trivially_copyable_v<Queue>,
-                "it refers to its queue: receive_refill<queue_pair_ref<...>>, "
+                "receive_refill needs a reference type: receive_refill<queue_pair_ref<...>>, "
                 "receive_refill<shared_receive_queue_ref>");
   using request = decltype(receive(mutable_buffer{}));
 

@@ -300,14 +300,14 @@ template <class First, class... Rest>
   requires detail::lacks_remote_first<First, Rest...>
 [[nodiscard]] constexpr auto write(const First&, const Rest&...) noexcept {
   static_assert(detail::is_remote_memory<First>,
-                "the peer's memory comes first, then what is here: write(remote, local...)");
+                "the first argument must be the remote buffer: write(remote, local...)");
   return send_request{detail::plain_write{}, detail::no_payload{}};
 }
 template <class First, class... Rest>
   requires detail::lacks_remote_first<First, Rest...>
 [[nodiscard]] constexpr auto write_with_immediate(const First&, const Rest&...) noexcept {
   static_assert(detail::is_remote_memory<First>,
-                "the peer's memory comes first, then the immediate, then what is here: "
+                "the first argument must be the remote buffer, the second the immediate: "
                 "write_with_immediate(remote, immediate{...}, local...)");
   return send_request{detail::immediate_write{}, detail::no_payload{}};
 }
@@ -326,7 +326,7 @@ template <class First, class... Rest>
   requires detail::lacks_remote_first<First, Rest...>
 [[nodiscard]] constexpr auto read(const First&, const Rest&...) noexcept {
   static_assert(detail::is_remote_memory<First>,
-                "the peer's memory comes first, then where it goes: read(remote, local...)");
+                "the first argument must be the remote buffer: read(remote, local...)");
   return send_request{detail::plain_read{}, detail::no_payload{}};
 }
 
@@ -354,7 +354,7 @@ template <class First, class Last>
 [[nodiscard]] constexpr auto compare_and_swap(const First&, const compare_and_swap_values&,
                                               const Last&) noexcept {
   static_assert(detail::is_remote_memory<First>,
-                "the peer's memory comes first, and where its old value goes last: "
+                "the first argument must be the remote buffer, the last the result buffer: "
                 "compare_and_swap(remote, values, result)");
   return send_request{detail::plain_compare_and_swap{}, detail::no_payload{}};
 }
@@ -374,7 +374,7 @@ template <class First, class Last>
   requires detail::lacks_remote_first<First, Last>
 [[nodiscard]] constexpr auto fetch_and_add(const First&, std::uint64_t, const Last&) noexcept {
   static_assert(detail::is_remote_memory<First>,
-                "the peer's memory comes first, and where its old value goes last: "
+                "the first argument must be the remote buffer, the last the result buffer: "
                 "fetch_and_add(remote, addend, result)");
   return send_request{detail::plain_fetch_and_add{}, detail::no_payload{}};
 }

@@ -26,7 +26,7 @@ namespace adverb::inline ADVERB_ABI {
 
 /// The result of a post through a send window: all requests were accepted, or the window was full
 /// and nothing was posted, or the post failed.
-class [[nodiscard("a post can be refused, or the window full: look at it")]] send_window_result {
+class [[nodiscard("a post can fail or meet a full window: check the result")]] send_window_result {
  public:
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 
@@ -143,8 +143,8 @@ consteval void check_window_engine() noexcept {
   if constexpr (requires { Engine::state_of; })
     if constexpr (check_known<Engine::state_of>())
       static_assert(can_send_in(Engine::state_of),
-                    "a send window is made over a queue pair that is ready to send: finish rts() "
-                    "or connect() first");
+                    "a send window needs a queue pair that is ready to send: finish rts() or "
+                    "connect() first");
 }
 
 }  // namespace detail
@@ -252,8 +252,8 @@ class [[nodiscard]] send_window {
     static_assert(count > 0, "there is nothing to post");
     constexpr bool plain = !(detail::is_prepared<Requests> || ...);
     static_assert(plain,
-                  "a prepared request, batch or list is posted by itself, and is not const: the "
-                  "window may have to signal its last request");
+                  "a prepared request, batch or list must be the only argument, and not const: the "
+                  "window may signal its last request");
     (detail::check_not_linked<Requests>(), ...);
     constexpr bool single = !(detail::is_linked<Requests> || ...);
     constexpr bool all_sends = (detail::requests_of<Requests>::all_send && ...);
@@ -338,7 +338,7 @@ class [[nodiscard]] send_window {
   template <bool AllSend>
   static constexpr void check_all_send() noexcept {
     static_assert(AllSend,
-                  "only requests that send go through a send window: post receives to the pair");
+                  "a send window posts only send queue requests: post receives to the queue pair");
   }
 
   /// Posts requests of which one may have to be signaled. Works on copies, so that the originals

@@ -65,8 +65,8 @@ class tag_matching_queue_base : public shared_receive_queue_base {
     static_assert(sizeof...(Operations) > 0, "there is nothing to post");
     constexpr bool all_operations = (detail::is_tag_operation<Operations> && ...);
     static_assert(all_operations,
-                  "only operations on the list can be posted here: add_tag(...), delete_tag(...), "
-                  "synchronize_tags(...); receives go to post()");
+                  "only operations on the tag list can be posted here: add_tag(...), "
+                  "delete_tag(...), synchronize_tags(...); pass receives to post()");
     if constexpr (all_operations)
       return detail::post_requests<detail::posted_tag_list>(
           native_handle(), std::index_sequence_for<Operations...>{}, operations...);

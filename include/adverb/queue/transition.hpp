@@ -20,40 +20,41 @@ template <qp_attributes Given>
 constexpr void refuse_attribute() noexcept {
   using enum qp_attribute;
   constexpr auto is_one_of = [](qp_attributes group) { return Given.intersects(group); };
-  static_assert(!is_one_of(port), "the port is chosen in INIT: call init().port(...)");
-  static_assert(!is_one_of(source_gid),
-                "the own GID is chosen in INIT, by pairs that announce themselves (not raw packet "
-                "pairs): call init().gid(...)");
+  static_assert(!is_one_of(port), "the port is set in INIT: call init().port(...)");
+  static_assert(
+      !is_one_of(source_gid),
+      "the local GID is set in INIT, except for raw packet queue pairs: call init().gid(...)");
   static_assert(!is_one_of(pkey_index),
-                "the partition is chosen in INIT or RTR, and not by raw packet pairs: call "
+                "the partition is set in INIT or RTR, except for raw packet queue pairs: call "
                 "init().pkey_index(...)");
   static_assert(!is_one_of(access),
-                "the peer's rights are granted in INIT, RTR or RTS, by connections only (RC, UC, "
-                "XRC): call init().allow(...)");
+                "remote access is granted in INIT, RTR or RTS of connections (RC, UC, XRC): call "
+                "init().allow(...)");
   static_assert(!is_one_of(queue_key),
-                "only datagram pairs (UD) have a queue key: call init().queue_key(...)");
-  static_assert(!is_one_of(address | remote_queue_pair | rq_psn | path_mtu),
-                "the peer and the way to it are given in RTR of connections (RC, UC, XRC): call "
-                "rtr().remote(...); a datagram (UD) names its destination itself: "
-                "send(...).to(destination)");
+                "only datagram (UD) queue pairs have a queue key: call init().queue_key(...)");
+  static_assert(
+      !is_one_of(address | remote_queue_pair | rq_psn | path_mtu),
+      "the peer and its address are set in RTR of connections (RC, UC, XRC): call "
+      "rtr().remote(...); each datagram (UD) names a destination: send(...).to(destination)");
   static_assert(!is_one_of(max_destination_read_atomic | rnr_timer),
-                "what the peer may ask for is limited in RTR of RC and of XRC targets: call "
-                "rtr().max_destination_read_atomic(...) or rtr().rnr_timer(...)");
+                "the limit of incoming reads and the RNR timer are set in RTR of RC and of XRC "
+                "targets: call rtr().max_destination_read_atomic(...) or rtr().rnr_timer(...)");
   static_assert(
       !is_one_of(acknowledge_timeout | retry_count | rnr_retry_count | max_initiator_read_atomic),
-      "timeouts, retries and own reads are set in RTS of reliable connections (RC, XRC): "
-      "call rts().retry_count(...) and so on");
+      "timeouts, retries and the limit of outgoing reads are set in RTS of reliable connections "
+      "(RC, XRC): call rts().retry_count(...) and so on");
   static_assert(!is_one_of(alternate_path | path_migration_state),
-                "paths migrate of connections only (RC, UC, XRC): call rtr().alternate_path(...), "
-                "then rts().path_migration(...)");
+                "only connections (RC, UC, XRC) support path migration: call "
+                "rtr().alternate_path(...), then rts().path_migration(...)");
   static_assert(!is_one_of(current_state),
-                "the state that is believed in is told in RTS, and not by raw packet pairs: call "
+                "the expected state is set in RTS, except for raw packet queue pairs: call "
                 "rts().current_state(...)");
-  static_assert(!is_one_of(drain_notification),
-                "the event is asked for when the send queue is to be drained: call "
-                "drain().notify_when_drained()");
-  static_assert(!is_one_of(rate_limit),
-                "rates are limited of raw packet pairs, from RTR on: call rts().rate_limit(...)");
+  static_assert(
+      !is_one_of(drain_notification),
+      "the event is requested when draining the send queue: call drain().notify_when_drained()");
+  static_assert(
+      !is_one_of(rate_limit),
+      "only raw packet queue pairs have a rate limit, from RTR on: call rts().rate_limit(...)");
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -113,8 +114,9 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   }
   /// Sets the packet sequence number of the first packet sent. In INIT, where it is announced.
   auto psn(adverb::psn number) const noexcept {
-    static_assert(announces || Transport == transport::driver,
-                  "the first sequence number is announced to the peer: give it to init()");
+    static_assert(
+        announces || Transport == transport::driver,
+        "the first packet sequence number is announced to the peer in INIT: call init().psn(...)");
     return with<qp_attribute::sq_psn, announces>(
         [&](detail::transition_plan& plan) { plan.set_psn(number); });
   }
@@ -129,7 +131,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     constexpr qp_attributes parts =
         qp_attribute::address | qp_attribute::remote_queue_pair | qp_attribute::rq_psn;
     static_assert(Transport != transport::driver,
-                  "a queue pair of the driver has no endpoint as its peer: give the parts, "
+                  "a driver queue pair cannot take an endpoint as its peer: set the parts, "
                   ".address(...) and so on");
     return with<parts>([&](detail::transition_plan& plan) { plan.set_peer(peer, path); });
   }
@@ -228,7 +230,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   void apply(on_failure policy = throwing{}) const
     requires(From == To)
   {
-    static_assert(!Given.empty(), "nothing to change was given");
+    static_assert(!Given.empty(), "the change sets no attribute");
     detail::transition_plan plan = plan_;
     if (detail::carry_out(plan, pair_->native_handle(), step, policy))
       pair_->announce(plan.announced);
@@ -243,7 +245,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   auto with(const Set& set) const noexcept {
     if constexpr (!Announced && !(table.required | table.optional).contains(Attributes))
       detail::refuse_attribute<Attributes>();
-    static_assert(!Given.intersects(Attributes), "this attribute is set already");
+    static_assert(!Given.intersects(Attributes), "this attribute is already set");
     // Copied once, into the return value.
     transition<Transport, From, To, Given | Attributes> next{*pair_, plan_};
     set(next.plan_);
@@ -259,7 +261,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     static_assert(!missing(qp_attribute::queue_key),
                   "INIT of a UD queue pair needs its queue key: call .queue_key(...)");
     static_assert(!missing(qp_attribute::address),
-                  "RTR needs the way to the peer: call .remote(endpoint) or .address(...)");
+                  "RTR needs the address of the peer: call .remote(endpoint) or .address(...)");
     static_assert(!missing(qp_attribute::remote_queue_pair),
                   "RTR needs the peer's queue pair: call .remote(endpoint) or "
                   ".remote_queue_pair(...)");

@@ -100,7 +100,7 @@ template <window_type Type, class T, access_rights Rights>
 template <window_type Type>
 void bind_window(const detail::memory_window_base<Type>&) noexcept {
   static_assert(Type != window_type::two,
-                "bind_window takes what was prepared: bind_window(window.prepare(region, ...))");
+                "bind_window takes a prepared binding: bind_window(window.prepare(region, ...))");
   static_assert(Type != window_type::one,
                 "a window of type 1 is bound by a call: queue_pair.bind(window, region, ...)");
 }

@@ -55,10 +55,9 @@ class work_queue_base : public handle_base<ibv_wq> {
   template <class... Requests>
   [[gnu::always_inline]] post_result post(const Requests&... requests) const noexcept {
     static_assert(State != work_queue_state::reset,
-                  "receives can be posted when the work queue is ready: what is posted in RESET is "
-                  "lost, call ready() first");
+                  "a work queue in RESET discards posted receives: call ready() first");
     static_assert(State != work_queue_state::any,
-                  "say which state the work queue is in: .as<work_queue_state::...>() or "
+                  "the type of the work queue has no state: call .as<work_queue_state::...>() or "
                   ".assume<work_queue_state::...>()");
     return detail::post_receives_to<detail::posted_work_queue>(native_handle(), requests...);
   }
@@ -156,10 +155,9 @@ class [[nodiscard]] work_queue
   /// Returns a reference to the queue in the state `Known`. The state is not checked.
   template <work_queue_state Known>
   [[nodiscard]] work_queue_ref<Known> as() const& noexcept {
-    static_assert(
-        State == work_queue_state::any,
-        "the state is known already: only a work_queue<work_queue_state::any> can be told "
-        "it");
+    static_assert(State == work_queue_state::any,
+                  "as() and assume() need a work_queue<work_queue_state::any>: this type already "
+                  "has a state");
     return {adopt, this->native_handle()};
   }
   template <work_queue_state Known>
@@ -168,23 +166,22 @@ class [[nodiscard]] work_queue
   /// Returns the queue in the state `Known`. Moves from this one. The state is not checked.
   template <work_queue_state Known>
   [[nodiscard]] work_queue<Known> assume() noexcept {
-    static_assert(
-        State == work_queue_state::any,
-        "the state is known already: only a work_queue<work_queue_state::any> can be told "
-        "it");
+    static_assert(State == work_queue_state::any,
+                  "as() and assume() need a work_queue<work_queue_state::any>: this type already "
+                  "has a state");
     return become<Known>();
   }
 
   /// Makes the queue ready to receive. From RESET. Wraps: ibv_modify_wq(3).
   [[nodiscard]] work_queue<work_queue_state::ready> ready(on_failure policy = throwing{}) {
     static_assert(State == work_queue_state::reset,
-                  "ready() starts from RESET: a queue in ERR goes there with reset()");
+                  "ready() starts from RESET: call reset() first if the queue is in ERR");
     return move_to<work_queue_state::ready>(policy);
   }
   /// Moves the queue to ERR and flushes all posted receives. Wraps: ibv_modify_wq(3).
   [[nodiscard]] work_queue<work_queue_state::error> error(on_failure policy = throwing{}) {
     static_assert(State != work_queue_state::reset,
-                  "a work queue in RESET has nothing to flush: error() comes after ready()");
+                  "a work queue in RESET has nothing to flush: call ready() before error()");
     return move_to<work_queue_state::error>(policy);
   }
   /// Moves the queue to RESET and discards all posted receives. Wraps: ibv_modify_wq(3).

@@ -153,7 +153,7 @@ class send_request {
   template <class Fields>
   [[nodiscard]] constexpr auto towards(const Fields& fields) const noexcept {
     static_assert(destination == detail::destination_kind::none,
-                  "the request has a destination already");
+                  "the request already has a destination");
     return send_request<Operation, Payload, Fields>{operation_, payload_, fields, id_, flags_};
   }
   [[nodiscard]] constexpr send_request with(unsigned flag) const noexcept {

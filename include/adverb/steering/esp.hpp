@@ -21,8 +21,9 @@ class aes_gcm_key {
   constexpr aes_gcm_key(std::span<const std::byte, Size> key,
                         const std::array<std::byte, 4>& salt) noexcept
       : size_{Size}, salt_{salt} {
-    static_assert(Size == 16 || Size == 24 || Size == 32,
-                  "a key of AES has 16, 24 or 32 bytes, and its span says how many");
+    static_assert(
+        Size == 16 || Size == 24 || Size == 32,
+        "an AES key has 16, 24 or 32 bytes: pass a std::array or a std::span of fixed size");
     if constexpr (Size <= 32)
       for (std::size_t index = 0; index < Size; ++index) bytes_[index] = key[index];
   }

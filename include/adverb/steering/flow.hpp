@@ -66,7 +66,7 @@ class flow_destination : public reference<ibv_qp> {
   flow_destination(const Pair& pair) noexcept : reference_to{pair.native_handle()} {
     static_assert(
         Pair::transport_of == transport::ud || Pair::transport_of == transport::raw_packet,
-        "packets are steered to UD and raw packet queue pairs");
+        "packets can be steered only to UD and raw packet queue pairs");
   }
   /// A temporary owner cannot be referenced.
   template <std::derived_from<detail::handle_base<ibv_qp>> Pair>

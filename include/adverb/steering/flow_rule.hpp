@@ -35,14 +35,16 @@ consteval bool check_order() noexcept {
   constexpr std::array<unsigned, sizeof...(Specifications) + 1> types{
       lowering<Specifications>::type...};
   constexpr order_problem problem = order_problem_of(types.data(), sizeof...(Specifications));
-  static_assert(problem != order_problem::header_twice,
-                "a rule names each header once: what is inside of a tunnel is match_inner{...}");
+  static_assert(
+      problem != order_problem::header_twice,
+      "a rule names each header once: match headers inside a tunnel with match_inner{...}");
   static_assert(problem != order_problem::wrong_order,
                 "a rule names headers in the order of the packet: Ethernet, IP, then ESP, TCP or "
                 "UDP, then the tunnel");
   static_assert(problem != order_problem::outer_after_inner,
-                "headers inside of a tunnel come behind those around it");
-  static_assert(problem != order_problem::action_twice, "a rule has one tag, and drops once");
+                "headers inside a tunnel must follow the outer headers");
+  static_assert(problem != order_problem::action_twice,
+                "a rule has at most one action_tag and one action_drop");
   static_assert(sizeof...(Specifications) <= 255, "a rule has at most 255 specifications");
   return true;
 }
@@ -82,7 +84,7 @@ class flow_rule {
                   "action_tag{...}, ...");
     if constexpr (all_known) {
       static_assert((!detail::is_inner_tunnel<Specifications> && ...),
-                    "a rule can look into one tunnel, not into one inside of another");
+                    "a rule cannot match a tunnel inside another tunnel");
       static_assert(detail::check_order<Specifications...>());
       std::size_t end = 0;
       const auto append = [&](const auto& native) {

@@ -66,11 +66,11 @@ class receive_hash {
   template <hash_fields Fields>
   [[nodiscard]] static constexpr receive_hash over(const toeplitz_key& key) noexcept {
     static_assert(!detail::mixes_networks(Fields),
-                  "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each");
+                  "a hash covers either IPv4 or IPv6 addresses: create a queue pair for each");
     static_assert(!detail::mixes_transports(Fields),
-                  "a hash is over TCP or over UDP ports: make a queue pair for each");
+                  "a hash covers either TCP or UDP ports: create a queue pair for each");
     static_assert(Fields != hash_fields{hash_field::inner},
-                  "inner says whose fields are hashed: name the fields too");
+                  "hash_field::inner selects no field: name the fields too");
     return {Fields, key};
   }
 
@@ -114,7 +114,7 @@ template <transport Transport = transport::raw_packet>
     protection_domain_ref domain, indirection_table_ref table, const receive_hash& hash,
     on_failure policy = throwing{}) {
   static_assert(Transport == transport::raw_packet || Transport == transport::ud,
-                "receive-side scaling is for raw packet and UD queue pairs");
+                "only raw packet and UD queue pairs support receive-side scaling");
   auto made = detail::make_handle<detail::owned_queue_pair>(
       policy, "ibv_create_qp_ex",
       [&] {

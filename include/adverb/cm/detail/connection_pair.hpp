@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 template <class Holder, cm::pair_owner Owner>
 constexpr void check_owns_pair() noexcept {
   static_assert(Owner == cm::pair_owner::program,
-                "librdmacm made the queue pair: this is for one that use_queue_pair() took");
+                "librdmacm created the queue pair: this call needs one from use_queue_pair()");
 }
 
 /// Connects the queue pair of a connection, for each owner of it.

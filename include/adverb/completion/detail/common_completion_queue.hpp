@@ -84,8 +84,8 @@ template <class Consume, class Completion>
 consteval bool takes_each() noexcept {
   constexpr bool takes = std::invocable<Consume&, const Completion&>;
   static_assert(takes,
-                "each completion is passed separately, to a function that precedes the timeout and "
-                "the condition to stop: give one that takes a const auto&");
+                "the function must take one completion, and precede the timeout and the stop "
+                "condition: take a const auto&");
   return takes;
 }
 
@@ -96,8 +96,8 @@ consteval bool says_when_to_stop() noexcept {
     { stop() } -> std::convertible_to<bool>;
   };
   static_assert(says,
-                "the condition to stop is a function without parameters that returns a bool: "
-                "[&] { return stopped.load(); }");
+                "the stop condition must be a function without parameters that returns a bool: [&] "
+                "{ return stopped.load(); }");
   return says;
 }
 

@@ -15,13 +15,13 @@ template <class Function, class Extended, class Classic>
 consteval bool returns_the_same() noexcept {
   constexpr bool callable =
       std::invocable<Function&, const Extended&> && std::invocable<Function&, const Classic&>;
-  static_assert(callable,
-                "the function is called with the extended engine or with the classic one: take a "
-                "const auto&");
+  static_assert(
+      callable,
+      "the function must accept both the extended and the classic engine: take a const auto&");
   if constexpr (callable) {
     constexpr bool same = std::same_as<std::invoke_result_t<Function&, const Extended&>,
                                        std::invoke_result_t<Function&, const Classic&>>;
-    static_assert(same, "the function has to return the same type for both engines");
+    static_assert(same, "the function must return the same type for both engines");
     return same;
   } else {
     return false;

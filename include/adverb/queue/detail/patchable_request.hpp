@@ -39,11 +39,11 @@ template <class Request>
     constexpr bool binds = binds_window<Request>;
     constexpr bool extended = needs_extended_sender<Request>();
     static_assert(!binds,
-                  "binding a window cannot be prepared: its key is another one each time, and the "
-                  "window has to be told of it");
+                  "binding a window cannot be prepared: each binding has a new key, which the post "
+                  "stores in the window");
     static_assert(!extended,
-                  "this operation exists only in the extended calls, which have nothing to "
-                  "prepare: post it through extended()");
+                  "this operation exists only in the extended calls and cannot be prepared: post "
+                  "it through extended()");
     return !binds && !extended;
   }
   return known;
@@ -87,7 +87,8 @@ class patchable_request {
 
   /// Requests a completion, or none.
   Self& signaled(bool wanted = true) & noexcept {
-    static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
+    static_assert(
+        sends, "a receive always generates a completion: only sends can be signaled or unsignaled");
     if constexpr (sends) {
       constexpr unsigned signal = IBV_SEND_SIGNALED;
       if (wanted)
@@ -99,7 +100,8 @@ class patchable_request {
   }
 
   [[nodiscard]] bool is_signaled() const noexcept {
-    static_assert(sends, "a receive always has a completion: only sends can be signaled or not");
+    static_assert(
+        sends, "a receive always generates a completion: only sends can be signaled or unsignaled");
     if constexpr (sends)
       return (native_.send_flags & IBV_SEND_SIGNALED) != 0;
     else
@@ -110,8 +112,9 @@ class patchable_request {
   template <class T, access_rights Rights>
   Self& remote(const remote_buffer<T, Rights>& there) & noexcept {
     constexpr bool present = has_remote_memory<operation>;
-    static_assert(present,
-                  "the request has no remote memory: only writes, reads and atomic operations do");
+    static_assert(
+        present,
+        "the request has no remote memory: only writes, reads and atomic operations have it");
     if constexpr (present) {
       operation::template check_remote<T, Rights>();
       fields_of<typename operation::remote_type>(there).fill(native_);
@@ -184,11 +187,11 @@ class patchable_request {
       constexpr bool same = std::same_as<lowered_type, payload_type>;
       constexpr bool is_inline = payload_type::send_flags != 0;
       static_assert(same || is_inline,
-                    "the request was prepared with a list of buffers: give another std::span of "
-                    "buffers of this type, or change the elements of that one");
+                    "the request was prepared with a list of buffers: pass another std::span of "
+                    "buffers of this type, or change the elements of the prepared one");
       static_assert(same || !is_inline,
-                    "the request was prepared with a list of inline data: give another std::span "
-                    "of inline_data, or change the elements of that one");
+                    "the request was prepared with a list of inline data: pass another std::span "
+                    "of inline_data, or change the elements of the prepared one");
       if constexpr (same) {
         native_.sg_list = lowered.lower(elements_);
         native_.num_sge = lowered.count();
@@ -197,8 +200,8 @@ class patchable_request {
       constexpr bool same =
           payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
       static_assert(same,
-                    "the payload has to be of the kind that the request was prepared with: a "
-                    "buffer, or inline_data");
+                    "the payload must be of the same kind as in the prepared request: a buffer, or "
+                    "inline_data");
       if constexpr (same) {
         elements_[Index].addr = lowered.elements[0].addr;
         elements_[Index].length = lowered.elements[0].length;
@@ -249,8 +252,8 @@ class patchable_request {
       return false;
     }();
     static_assert(present,
-                  "the request was not prepared with such a destination: add .to(destination) "
-                  "before it is prepared");
+                  "the request was prepared without a destination of this kind: add "
+                  ".to(destination) before preparing it");
     if constexpr (present) destination_fields(there).fill(native_);
     return self();
   }

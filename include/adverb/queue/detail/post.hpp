@@ -151,7 +151,7 @@ template <class Queue, class... Posted>
                 "prepared requests cannot be posted together with others: prepare them all as one "
                 "batch, or post them in two calls");
   static_assert(!prepared || sizeof...(Posted) == 1,
-                "prepared requests are posted together when they were prepared together, as a "
+                "separately prepared requests cannot be posted together: prepare them as a "
                 "prepared_batch or a prepared_list");
   if constexpr (plain)
     return post_requests<Queue>(object, std::index_sequence_for<Posted...>{}, posted...);

@@ -134,9 +134,9 @@ class queue_pair_base : public handle_base<ibv_qp> {
   template <window_type Type, class T, access_rights Rights>
   void unbind(const window_binding<Type, T, Rights>& binding, const bind_options& options = {},
               on_failure policy = throwing{}) const {
-    static_assert(Type == window_type::one,
-                  "a window of type 2 is taken back by a work request: "
-                  "post(local_invalidate(binding))");
+    static_assert(
+        Type == window_type::one,
+        "a window of type 2 is unbound by a work request: post(local_invalidate(binding))");
     detail::check_can_bind<Transport, State>();
     ibv_qp* const pair = native_handle();
     if (!detail::check_present(policy, "ibv_bind_mw", pair)) return;
