@@ -85,7 +85,7 @@ class on_failure {
   /// Reports an existing failure.
   void report(const failure& known) const {
     report_known(*this, known);
-    if (way_ == way::raise) __builtin_unreachable();
+    assume_reported();
   }
 
   /// Reports a failure by its errno or its code. Calls `describe` with a failure_description, and
@@ -93,11 +93,16 @@ class on_failure {
   void report(int number, std::string_view verb,
               detail::callable_ref<failure_description&> describe) const {
     report_errno(*this, number, verb, describe);
-    if (way_ == way::raise) __builtin_unreachable();
+    assume_reported();
   }
   void report(std::error_code code, std::string_view verb,
               detail::callable_ref<failure_description&> describe) const {
     report_code(*this, code, verb, describe);
+    assume_reported();
+  }
+
+  /// For the compiler, after a report out of line: a policy that throws does not return.
+  constexpr void assume_reported() const noexcept {
     if (way_ == way::raise) __builtin_unreachable();
   }
 

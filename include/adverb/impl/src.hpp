@@ -23,6 +23,7 @@
 #include <adverb/device/impl/device.ipp>
 #include <adverb/device/impl/device_attributes.ipp>
 #include <adverb/device/impl/rate.ipp>
+#include <adverb/memory/impl/buffer.ipp>
 #include <adverb/memory/impl/device_memory.ipp>
 #include <adverb/memory/impl/explain_registration.ipp>
 #include <adverb/memory/impl/imported.ipp>

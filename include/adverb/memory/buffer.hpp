@@ -20,17 +20,29 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
+/// A call that takes a slice, and what it counts.
+struct slice_call {
+  std::string_view verb;
+  std::string_view units;
+};
+inline constexpr slice_call slice_of_remote_buffer{"remote_buffer::slice", "elements"};
+inline constexpr slice_call slice_of_const_buffer{"const_buffer::slice", "bytes"};
+inline constexpr slice_call slice_of_mutable_buffer{"mutable_buffer::slice", "bytes"};
+
+/// Reports ERANGE for a slice that exceeds `size`. Takes values, so that a slice that fits need not
+/// be in memory.
+[[gnu::cold, gnu::noinline]] void report_slice(on_failure policy, const slice_call& call,
+                                               std::size_t offset, std::size_t count,
+                                               std::size_t size);
+
 /// Reports ERANGE if `count` units from `offset` exceed `size` units. Returns true if they fit.
-[[nodiscard]] constexpr bool check_slice(on_failure policy, std::string_view verb,
-                                         std::size_t offset, std::size_t count, std::size_t size,
-                                         std::string_view units) {
+[[nodiscard, gnu::always_inline]] constexpr bool check_slice(on_failure policy,
+                                                             const slice_call& call,
+                                                             std::size_t offset, std::size_t count,
+                                                             std::size_t size) {
   if (offset > size || count > size - offset) [[unlikely]] {
-    policy.report(ERANGE, verb, [&](failure_description& description) {
-      description.explain([&](text_writer& writer) {
-        writer.decimal(count).put(" ").put(units).put(" from ").decimal(offset);
-        writer.put(" are not inside ").decimal(size);
-      });
-    });
+    report_slice(policy, call, offset, count, size);
+    policy.assume_reported();
     return false;
   }
   policy.clear();
@@ -45,9 +57,9 @@ namespace detail {
 
 /// Returns a part of an element. If the part exceeds it, reports ERANGE and returns an empty one.
 [[nodiscard]] constexpr ibv_sge checked_part(const ibv_sge& whole, std::size_t offset,
-                                             std::size_t length, std::string_view verb,
+                                             std::size_t length, const slice_call& call,
                                              on_failure policy) {
-  if (!check_slice(policy, verb, offset, length, whole.length, "bytes")) return {};
+  if (!check_slice(policy, call, offset, length, whole.length)) return {};
   return unchecked_part(whole, offset, static_cast<std::uint32_t>(length));
 }
 
@@ -73,7 +85,8 @@ class const_buffer {
   /// Returns `length` bytes from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr const_buffer slice(std::size_t offset, std::size_t length,
                                              on_failure policy = throwing{}) const {
-    return {adopt, detail::checked_part(element_, offset, length, "const_buffer::slice", policy)};
+    return {adopt,
+            detail::checked_part(element_, offset, length, detail::slice_of_const_buffer, policy)};
   }
   /// Returns a slice without checks, for hot paths that have checked already.
   [[nodiscard]] constexpr const_buffer unchecked_slice(std::size_t offset,
@@ -104,7 +117,8 @@ class mutable_buffer {
   // As in const_buffer.
   [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
                                                on_failure policy = throwing{}) const {
-    return {adopt, detail::checked_part(element_, offset, length, "mutable_buffer::slice", policy)};
+    return {adopt, detail::checked_part(element_, offset, length, detail::slice_of_mutable_buffer,
+                                        policy)};
   }
   [[nodiscard]] constexpr mutable_buffer unchecked_slice(std::size_t offset,
                                                          std::uint32_t length) const noexcept {
@@ -180,3 +194,7 @@ class buffer_blocks {
 };
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/memory/impl/buffer.ipp>
+#endif

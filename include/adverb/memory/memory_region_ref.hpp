@@ -41,19 +41,6 @@ struct byte_extent {
 /// Writes "rxe0 mr 0x1234".
 void put_region(text_writer& writer, const ibv_mr* region) noexcept;
 
-/// A range of bytes to check before it becomes a buffer.
-struct slice_request {
-  byte_extent extent;
-  std::size_t region_size;
-  bool writable;
-
-  [[nodiscard]] constexpr bool valid() const noexcept {
-    return extent.is_inside(region_size) && extent.length <= max_buffer_size && writable;
-  }
-
-  void explain(failure_description& description) const noexcept;
-};
-
 /// Names a region in a failure.
 [[nodiscard]] inline auto on_region(const ibv_mr* region) noexcept {
   return [region](failure_description& description) {
@@ -99,13 +86,14 @@ class memory_region_base : public handle_base<ibv_mr> {
   /// exceed the region or what 32 bits can count, and with EACCES if the region lacks local_write.
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
                                      on_failure policy = throwing{}) const {
+    // An empty object has no rights.
     return checked<mutable_buffer>(offset, length, rights_.contains(access_right::local_write),
                                    policy);
   }
   /// Returns `length` bytes from `offset` as a buffer to send from. Fails with ERANGE like `slice`.
   [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
                                                  on_failure policy = throwing{}) const {
-    return checked<adverb::const_buffer>(offset, length, true, policy);
+    return checked<adverb::const_buffer>(offset, length, static_cast<bool>(*this), policy);
   }
 
   /// Returns the whole region as one buffer. Fails like `slice`.
@@ -211,22 +199,24 @@ class memory_region_base : public handle_base<ibv_mr> {
     return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
   }
 
+  /// `usable` is false for an empty object, and for a slice to receive into without local_write.
   template <class Buffer>
-  [[nodiscard]] Buffer checked(std::size_t offset, std::size_t length, bool writable,
-                               on_failure policy) const {
-    if (!detail::check_present(policy, "memory_region::slice", native_handle())) return {};
-    const detail::slice_request request{{offset, length}, size(), writable};
-    if (!request.valid()) [[unlikely]] {
-      policy.report(writable ? ERANGE : EACCES, "memory_region::slice",
-                    [&](failure_description& description) {
-                      detail::on_region(native_handle())(description);
-                      request.explain(description);
-                    });
+  [[nodiscard, gnu::always_inline]] Buffer checked(std::size_t offset, std::size_t length,
+                                                   bool usable, on_failure policy) const {
+    const byte_extent extent{offset, length};
+    if (!usable || !extent.is_inside(size()) || length > max_buffer_size) [[unlikely]] {
+      report_slice(policy, native_handle(), offset, length, usable);
+      policy.assume_reported();
       return {};
     }
     policy.clear();
     return Buffer{adopt, element(offset, static_cast<std::uint32_t>(length))};
   }
+
+  // Takes values, so that a slice that fits need not be in memory.
+  [[gnu::cold, gnu::noinline]] static void report_slice(on_failure policy, const ibv_mr* region,
+                                                        std::size_t offset, std::size_t length,
+                                                        bool usable);
 
   std::uint64_t device_address_ = 0;
   access_rights rights_;

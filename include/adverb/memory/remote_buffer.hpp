@@ -76,7 +76,7 @@ class remote_buffer {
   /// Returns `count` elements from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr remote_buffer slice(std::size_t offset, std::size_t count,
                                               on_failure policy = throwing{}) const {
-    if (!detail::check_slice(policy, "remote_buffer::slice", offset, count, size_, "elements"))
+    if (!detail::check_slice(policy, detail::slice_of_remote_buffer, offset, count, size_))
       return {};
     return unchecked_slice(offset, count);
   }

@@ -11,16 +11,24 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
   put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
 }
 
-ADVERB_FUNC void slice_request::explain(failure_description& description) const noexcept {
-  description.explain([&](text_writer& writer) {
-    if (!writable) {
-      writer.put("the region was registered without local_write: nothing can be received into ");
-      writer.put("it; const_buffer() and const_slice() are there to send from it");
-    } else if (!extent.is_inside(region_size)) {
-      extent.put_outside(writer, region_size, "region");
-    } else {
-      writer.decimal(extent.length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
-    }
+ADVERB_FUNC void memory_region_base::report_slice(on_failure policy, const ibv_mr* region,
+                                                  std::size_t offset, std::size_t length,
+                                                  bool usable) {
+  constexpr std::string_view verb = "memory_region::slice";
+  if (!check_present(policy, verb, region)) return;
+  policy.report(usable ? ERANGE : EACCES, verb, [&](failure_description& description) {
+    on_region(region)(description);
+    description.explain([&](text_writer& writer) {
+      const byte_extent extent{offset, length};
+      if (!usable) {
+        writer.put("the region was registered without local_write: nothing can be received into ");
+        writer.put("it; const_buffer() and const_slice() are there to send from it");
+      } else if (!extent.is_inside(region->length)) {
+        extent.put_outside(writer, region->length, "region");
+      } else {
+        writer.decimal(length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
+      }
+    });
   });
 }
 

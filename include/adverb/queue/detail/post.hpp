@@ -39,6 +39,14 @@ template <class Request>
   return first == nullptr ? post_result::unknown : accepted;
 }
 
+/// The same for a post of one request. Needs no address, which would have to be kept in a register
+/// across the call of the provider.
+template <class Request>
+[[nodiscard, gnu::always_inline]] inline std::uint32_t accepted_of_one(Request* const& bad,
+                                                                       int error) noexcept {
+  return !is_unsupported(error) && bad == nullptr ? post_result::unknown : 0;
+}
+
 /// Returns the errno of a failed post: some providers return it negative, and one returns 0.
 [[nodiscard]] constexpr int error_of_post(int result) noexcept {
   return result == 0 ? EIO : result < 0 ? -result : result;
@@ -100,8 +108,11 @@ template <class Queue, bool JustOne>
     const int error = error_of_post(result);
     // Clang does not infer this, and would test the result of a successful post once more.
     if (error == 0) __builtin_unreachable();
-    return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
-            Queue::kind};
+    if constexpr (JustOne)
+      return {object, error, accepted_of_one(bad, error), Queue::kind};
+    else
+      return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
+              Queue::kind};
   }
   return {object, 0, count, Queue::kind};
 }
