@@ -40,7 +40,7 @@ void serve(std::uint64_t& counter, const adverb::memory_region& region,
   peer.send(region.remote<std::uint64_t, access_right::remote_atomic>().encode());
   peer.synchronize();
   expect("the counter", counter, last);
-  std::printf("the client left the counter at %" PRIu64 ", as it should\n", counter);
+  std::printf("the client left the counter at %" PRIu64 ", as expected\n", counter);
 }
 
 void count(const shared_counter& counter, std::uint32_t iterations, std::uint64_t& result,
@@ -52,9 +52,9 @@ void count(const shared_counter& counter, std::uint32_t iterations, std::uint64_
   for (std::uint32_t round = 0; round < iterations; ++round, expected += step) {
     pair.post(fetch_and_add).check();
     completions.next();
-    expect("what fetch-and-add found", result, expected);
+    expect("the result of fetch-and-add", result, expected);
   }
-  std::printf("fetch-and-add: %u times %" PRIu64 ", each found what the one before left\n",
+  std::printf("fetch-and-add: %u times %" PRIu64 ", each returned what the previous one left\n",
               iterations, step);
 
   const auto compare_and_swap =
@@ -62,13 +62,12 @@ void count(const shared_counter& counter, std::uint32_t iterations, std::uint64_
           .signaled();
   pair.post(compare_and_swap).check();
   completions.next();
-  expect("what compare-and-swap found", result, expected);
-  std::printf("compare-and-swap: found the %" PRIu64 " that it expected, and replaced it\n",
-              result);
+  expect("the result of compare-and-swap", result, expected);
+  std::printf("compare-and-swap: found the expected %" PRIu64 " and replaced it\n", result);
 
   pair.post(compare_and_swap).check();
   completions.next();
-  expect("what the second compare-and-swap found", result, last);
+  expect("the result of the second compare-and-swap", result, last);
   std::printf("compare-and-swap again: found %" PRIu64 " and left it\n", result);
 }
 

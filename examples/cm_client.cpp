@@ -26,7 +26,7 @@ void greet(const examples::cm_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::command_line arguments{"Sends one message to a server, and gets the answer.",
+  examples::command_line arguments{"Sends one message to a server and receives the answer.",
                                    "cm_client"};
   examples::cm_options options;
   options.add_server_to(arguments, "The host of the server").required();

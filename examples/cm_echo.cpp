@@ -45,7 +45,7 @@ void serve(examples::cm_request request) {
   ready.queue_pair().post(receive(box.into.buffer())).check();
   auto connection = ready.accept();
   const std::string client = adverb::to_string(connection.peer_address());
-  std::printf("%s came\n", client.c_str());
+  std::printf("%s connected\n", client.c_str());
 
   const auto pair = connection.queue_pair();
   while (const auto arrived = examples::next_completion(connection, connection.recv_cq(),
@@ -59,7 +59,7 @@ void serve(examples::cm_request request) {
     if (!examples::next_completion(connection, connection.send_cq())) break;
   }
   connection.disconnect();
-  std::printf("%s left\n", client.c_str());
+  std::printf("%s disconnected\n", client.c_str());
 }
 
 void send_lines(const examples::cm_options& options) {
@@ -89,9 +89,11 @@ void send_lines(const examples::cm_options& options) {
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Sends back what clients send, or sends the lines of its input to such a server.", "cm_echo"};
+      "Echoes the messages of clients, or sends the lines of its input to such a server.",
+      "cm_echo"};
   examples::cm_options options;
-  options.add_server_to(arguments, "Connect to the server on this host; without it, be the server");
+  options.add_server_to(arguments,
+                        "Connect to the server on this host; without it, run as the server");
   options.add_to(arguments);
   return examples::run(arguments, argc, argv, [&] {
     if (options.is_client())

@@ -49,7 +49,7 @@ void hear(connection& with, mailbox& box) {
   // A peer that leaves would never complete anything, so the connection is waited for as well.
   std::array<adverb::completion, 1> one;
   if (with.wait(with.recv_cq(), one, patience).empty())
-    throw std::runtime_error{with.has_ended() ? "the peer has left" : "the peer says nothing"};
+    throw std::runtime_error{with.has_ended() ? "the peer disconnected" : "the peer sends nothing"};
   // A message that does not fit, for instance.
   one[0].check();
   const std::size_t length = one[0].success().receive().length();
@@ -88,7 +88,7 @@ void ask(const char* host) {
 
 int main(int argc, char** argv) {
   if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-    std::fprintf(stderr, "Usage: cm_hello [HOST]\nWithout a host it is the server.\n");
+    std::fprintf(stderr, "Usage: cm_hello [HOST]\nWithout a host, runs as the server.\n");
     return argc == 2 && std::string_view{argv[1]} == "--help" ? 0 : 2;
   }
   try {

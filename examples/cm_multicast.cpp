@@ -97,7 +97,7 @@ void run(const group_options& options) {
   if (!group.is_multicast())
     throw examples::wrong_argument{
         "--group is " + options.group +
-        ", which is no multicast address: those are 224.0.0.0 to 239.255.255.255 and ff00::/8"};
+        ", which is not a multicast address: those are 224.0.0.0 to 239.255.255.255 and ff00::/8"};
   if (options.send)
     send_to_group(options, group);
   else
@@ -108,20 +108,19 @@ void run(const group_options& options) {
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Joins a multicast group, and prints what comes to it, or sends to it.", "cm_multicast"};
+      "Joins a multicast group, and prints its messages or sends some to it.", "cm_multicast"};
   group_options options;
   const examples::option send =
       arguments.add_flag("-s,--send", options.send, "Send instead of receiving");
-  arguments.add_flag("--send-only", options.send_only, "Join as one that does not receive")
-      .needs(send);
+  arguments.add_flag("--send-only", options.send_only, "Join without receiving").needs(send);
   arguments.add_text("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
       .type_name("ADDRESS");
   arguments
       .add_text("-b,--bind", options.bind,
-                "Own IP address (default: the one that leads to the group)")
+                "Local IP address (default: that of the route to the group)")
       .type_name("ADDRESS");
   arguments.add_number("-n,--messages", options.messages, 1, examples::unlimited,
-                       "How many messages to send, or to receive before the end");
+                       "Number of messages to send, or to receive before the end");
   arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
   arguments.add_footer("The other side may be mckey, in either role.");
   return examples::run(arguments, argc, argv, [&] { run(options); });

@@ -28,7 +28,8 @@ void serve(examples::cm_request request) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::command_line arguments{"Gets one message from a client, and answers it.", "cm_server"};
+  examples::command_line arguments{"Receives one message from a client and answers it.",
+                                   "cm_server"};
   examples::cm_options options;
   options.add_to(arguments);
   arguments.add_footer("The client may be cm_client or rdma_client.");

@@ -127,7 +127,7 @@ void ask(const datagram_options& options) {
     const adverb::completion done = prepared.received.next();
     examples::print_datagram("answer", done, answers[done.id()]);
   }
-  std::printf("sent %u messages to %u peers, and got as many answers\n", options.total(),
+  std::printf("sent %u messages to %u peers and received as many answers\n", options.total(),
               options.peers);
 }
 
@@ -138,15 +138,15 @@ int main(int argc, char** argv) {
       "Answers datagrams, or sends some to a server and waits for the answers.", "cm_ud"};
   datagram_options options;
   arguments
-      .add_text("server", options.server, "The server's IP address; without one, be the server")
+      .add_text("server", options.server, "The server's IP address; without one, run as the server")
       .type_name("ADDRESS");
-  arguments.add_text("-b,--bind", options.bind, "Own IP address (default: any)")
+  arguments.add_text("-b,--bind", options.bind, "Local IP address (default: any)")
       .type_name("ADDRESS");
   arguments.add_number("-p,--port", options.port, 1, 65535, "Port of the server");
   arguments.add_number("-c,--connections", options.peers, 1, 16,
-                       "How many peers the server has, or the client asks for");
+                       "Number of peers that the server has, or the client asks for");
   arguments.add_number("-n,--messages", options.messages, 1, 100,
-                       "How many messages go to each peer, and back");
+                       "Number of messages to each peer, and back");
   arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
   arguments.add_footer("The other side may be udaddy, in either role.");
   return examples::run(arguments, argc, argv,

@@ -143,8 +143,9 @@ constexpr row<device_attributes> offload_rows[] = {
     {"elements in a tagged receive", [](auto& d) { return shown(d.tag_matching().max_sge); }},
     {"bytes in a rendezvous header",
      [](auto& d) { return shown(d.tag_matching().max_rendezvous_header_size); }},
-    {"completions put off", [](auto& d) { return shown(d.completion_moderation().max_count); }},
-    {"microseconds put off", [](auto& d) { return shown(d.completion_moderation().max_period); }},
+    {"moderated completions", [](auto& d) { return shown(d.completion_moderation().max_count); }},
+    {"microseconds of moderation",
+     [](auto& d) { return shown(d.completion_moderation().max_period); }},
 };
 
 constexpr row<device_attributes> limit_rows[] = {
@@ -268,8 +269,8 @@ void show_devices(const std::string& name, bool everything) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::command_line arguments{"Tells what the RDMA devices of this machine are and can do.",
-                                   "devices"};
+  examples::command_line arguments{
+      "Lists the RDMA devices of this machine, with their attributes and capabilities.", "devices"};
   std::string name;
   bool everything = false;
   arguments.add_text("DEVICE", name, "Only this one");

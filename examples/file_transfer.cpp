@@ -56,7 +56,7 @@ void send_files(const transfer_options& options) {
 [[nodiscard]] cm::socket_address address_to_listen_on(const transfer_options& options) {
   if (options.address.empty()) return cm::socket_address::any(options.port);
   const auto address = cm::socket_address::parse(options.address, options.port);
-  if (!address) throw examples::wrong_argument{"--address takes the numbers of an address"};
+  if (!address) throw examples::wrong_argument{"--address takes a numeric address"};
   return *address;
 }
 
@@ -82,21 +82,21 @@ void receive_files(const transfer_options& options) {
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Sends files to another host, where they arrive whole or not at all.", "file_transfer"};
+      "Sends files to another host, where they arrive completely or not at all.", "file_transfer"};
   transfer_options options;
   const auto add_port = [&](examples::command_line& role) {
     role.add_number("-p,--port", options.port, 1, 65535, "Port of the receiver");
   };
   examples::command_line receive = arguments.add_command("receive", "Receives files");
-  receive.add_text("-d,--directory", options.folder, "Where they are put")
+  receive.add_text("-d,--directory", options.folder, "Folder for the files")
       .type_name("FOLDER")
       .default_text(options.folder);
-  receive.add_text("-a,--address", options.address, "Own address to listen on (default: any)");
+  receive.add_text("-a,--address", options.address, "Local address to listen on (default: any)");
   add_port(receive);
   receive.add_flag("--once", options.once, "End after one sender, with its success or failure");
-  receive.add_flag("--force", options.overwrite, "Overwrite files that are there already");
+  receive.add_flag("--force", options.overwrite, "Overwrite existing files");
   examples::command_line send = arguments.add_command("send", "Sends files");
-  send.add_texts("FILE", options.files, "What to send").required().type_name("");
+  send.add_texts("FILE", options.files, "Files to send").required().type_name("");
   send.add_text("-t,--to", options.host, "Host where a receiver runs").required().type_name("HOST");
   add_port(send);
   return examples::run(arguments, argc, argv, [&] {

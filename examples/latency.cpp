@@ -127,7 +127,7 @@ void run(const latency_options& options) {
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Measures how long messages take over a reliable connection (RC), by size.", "latency"};
+      "Measures the latency of messages over a reliable connection (RC), by size.", "latency"};
   latency_options options;
   for (std::uint32_t size = 2; size <= 65536; size *= 2) options.sizes.push_back(size);
   options.add_to(arguments);

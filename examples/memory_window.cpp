@@ -60,7 +60,7 @@ void serve(const window_options& options, adverb::protection_domain_ref domain,
   pair.post(bind_window(first), send(adverb::inline_data{first.remote().encode()})).check();
   completions.next();  // The message that gave the window back.
   check_bytes(first_half, first_byte);
-  std::printf("the client wrote %u bytes and gave the window back\n", options.size);
+  std::printf("the client wrote %u bytes and invalidated the window\n", options.size);
 
   const auto second =
       window.prepare<std::byte, access_right::remote_write>(region, options.size, options.size);
@@ -69,12 +69,12 @@ void serve(const window_options& options, adverb::protection_domain_ref domain,
   check_bytes(second_half, second_byte);
   pair.post(local_invalidate(second), adverb::send().signaled()).check();
   completions.next();
-  std::printf("the client wrote %u bytes and the window was taken back\n", options.size);
+  std::printf("the client wrote %u bytes, then the server invalidated the window\n", options.size);
 
   peer.synchronize();
   check_bytes(first_half, first_byte);
   check_bytes(second_half, second_byte);
-  std::printf("nothing was written after that\n");
+  std::printf("no later write changed the memory\n");
 }
 
 /// Receives a grant, and fills the own memory with what is to be written through it.
@@ -93,12 +93,12 @@ void use(const window_options& options, adverb::protection_domain_ref domain,
 
   const grant first = next_grant(completions, incoming[0], memory, first_byte);
   pair.post(write(first, region.buffer()), send_with_invalidate(first)).check();
-  std::printf("wrote %zu bytes and gave the window back\n", first.size());
+  std::printf("wrote %zu bytes and invalidated the window\n", first.size());
 
   const grant second = next_grant(completions, incoming[1], memory, second_byte);
   pair.post(write(second, region.buffer()), adverb::send()).check();
   completions.next();  // "Taken back".
-  std::printf("wrote %zu bytes until the window was taken back\n", second.size());
+  std::printf("wrote %zu bytes until the server invalidated the window\n", second.size());
 
   for (std::byte& each : memory) each = late_byte;
   pair.post(write(second, region.buffer()).signaled()).check();
@@ -106,10 +106,10 @@ void use(const window_options& options, adverb::protection_domain_ref domain,
     completions.next();
   } catch (const adverb::error& refusal) {
     if (refusal.code() != adverb::completion_status::remote_access_error) throw;
-    std::printf("a write after that was refused\n");
+    std::printf("the server refused a later write\n");
     return;
   }
-  throw std::runtime_error{"a write through a window that was taken back went through"};
+  throw std::runtime_error{"a write through an invalidated window succeeded"};
 }
 
 void run(const window_options& options) {
@@ -148,7 +148,7 @@ void run(const window_options& options) {
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Writes to the server's memory through windows that are granted and taken back.",
+      "Writes to the server's memory through windows that it grants and invalidates.",
       "memory_window"};
   window_options options;
   options.add_to(arguments);

@@ -142,20 +142,20 @@ void run(const multicast_options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::command_line arguments{"Prints what comes to a multicast group, or sends to one.",
+  examples::command_line arguments{"Prints the messages of a multicast group, or sends some to it.",
                                    "multicast"};
   multicast_options options;
   arguments.add_flag("-s,--send", options.send, "Send instead of receiving");
   arguments.add_text("-m,--group", options.group, "The group, an IP address (default: 239.1.2.3)")
       .type_name("ADDRESS");
   arguments.add_number("-n,--messages", options.messages, 1, examples::unlimited,
-                       "How many messages to send, or to receive before the end");
+                       "Number of messages to send, or to receive before the end");
   arguments.add_number("--size", options.size, 1, 4096, "Size of the messages, in bytes");
   arguments.add_number("-k,--queue-key", options.queue_key, 0, examples::unlimited,
                        "The key of the datagrams, the same at both ends");
-  arguments.add_flag("-a,--answer", options.answer, "Answer each message that is received");
+  arguments.add_flag("-a,--answer", options.answer, "Answer each received message");
   arguments.add_number("--answers", options.answers, 0, 1000,
-                       "How many answers to wait for after each message that is sent");
+                       "Number of answers to wait for after each sent message");
   options.add_to(arguments, "one that fits the group");
   arguments.add_footer(
       "The other side may be mckey, in either role. On links over Ethernet (RoCE) only.");

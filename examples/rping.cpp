@@ -138,7 +138,7 @@ void print(const char* whose, std::span<const std::byte> memory) {
 std::uint32_t fitting(const advertisement& source, std::size_t room) {
   if (source.size() > room)
     throw std::runtime_error{"the client's text has " + std::to_string(source.size()) +
-                             " bytes, and there is room for " + std::to_string(room) +
+                             " bytes, but there is room for " + std::to_string(room) +
                              "; give both sides the same --size"};
   return source.size();
 }
@@ -155,7 +155,7 @@ void serve(examples::cm_request request, const rping_options& options) {
     const std::uint32_t size = fitting(*source, text.size());
     const auto place = region.slice(0, size);
     if (!client.complete(read(source->memory<access_right::remote_read>(size), place).signaled()))
-      throw std::runtime_error{"the client ended the connection while it was read from"};
+      throw std::runtime_error{"the client ended the connection during a read"};
     const std::span<const std::byte> got = text_in(std::span{text}.first(size));
     if (options.verbose) print("server ping data", got);
     if (!client.say({})) break;
@@ -164,7 +164,7 @@ void serve(examples::cm_request request, const rping_options& options) {
     if (!sink) break;
     const auto back = sink->memory<access_right::remote_write>(got.size());
     if (!client.complete(write(back, region.slice(0, got.size())).signaled()))
-      throw std::runtime_error{"the client ended the connection while it was written to"};
+      throw std::runtime_error{"the client ended the connection during a write"};
     if (!client.say({})) break;
   }
 }
@@ -198,7 +198,7 @@ void ping(const rping_options& options) {
 
   const auto ask = [&](const auto& memory) {
     if (!server.say(advertisement{memory}) || !server.hear())
-      throw std::runtime_error{"the server ended the connection; see what it complains of"};
+      throw std::runtime_error{"the server ended the connection; see its error message"};
   };
   for (std::uint32_t number = 0; options.count == 0 || number < options.count; ++number) {
     compose(outgoing, number);
@@ -232,8 +232,8 @@ int main(int argc, char** argv) {
   examples::command_line arguments{"Bounces text off a server by one-sided operations.", "rping"};
   rping_options options;
   examples::command_line role = arguments.add_alternatives("role");
-  role.add_flag("-s,--server", options.server, "Be the server");
-  const examples::option client = role.add_flag("-c,--client", options.client, "Be the client");
+  role.add_flag("-s,--server", options.server, "Run as the server");
+  const examples::option client = role.add_flag("-c,--client", options.client, "Run as the client");
   const examples::option address =
       arguments
           .add_text("-a,--address", options.address,
@@ -246,11 +246,12 @@ int main(int argc, char** argv) {
       .type_name("ADDRESS");
   arguments.add_number("-p,--port", options.port, 1, 65535, "Port of the server");
   arguments.add_number("-C,--count", options.count, 0, examples::unlimited,
-                       "How many texts the client sends; 0: without end");
+                       "Number of texts that the client sends; 0: no limit");
   arguments.add_number("-S,--size", options.size, 26, 65535,
                        "Size of the texts, in bytes; the same on both sides");
   arguments.add_flag("-v,--verbose", options.verbose, "Print the texts");
-  arguments.add_flag("-V,--validate", options.validate, "Check what comes back to the client");
+  arguments.add_flag("-V,--validate", options.validate,
+                     "Check the texts that come back to the client");
   arguments.add_flag("-P,--persistent", options.persistent, "Serve one client after another");
   arguments.add_footer("The other side may be rdma-core's rping, in either role.");
   return examples::run(arguments, argc, argv, [&] { run(arguments, options); });

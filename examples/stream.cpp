@@ -98,8 +98,7 @@ void receive_all(const stream_options& options, adverb::protection_domain_ref do
   queue.poll_until(adverb::up_to<16>, take,
                    [&] { return received >= options.blocks || clock_type::now() > deadline; });
   if (received < options.blocks)
-    throw std::runtime_error{"nothing came from the peer any more after " +
-                             std::to_string(received) + " blocks"};
+    throw std::runtime_error{"no completion arrived after " + std::to_string(received) + " blocks"};
   if (peer.receive<8>() != sum.encode()) throw std::runtime_error{"the checksums differ"};
   std::printf("received %u blocks; the checksum %016llx is right\n", received, sum.value());
 }
@@ -129,6 +128,6 @@ int main(int argc, char** argv) {
   options.add_to(arguments);
   arguments.add_number("-s,--size", options.size, 1, examples::unlimited,
                        "Size of a block, in bytes");
-  arguments.add_number("-n,--blocks", options.blocks, 1, 1U << 30, "How many blocks there are");
+  arguments.add_number("-n,--blocks", options.blocks, 1, 1U << 30, "Number of blocks");
   return examples::run(arguments, argc, argv, [&] { run(options); });
 }

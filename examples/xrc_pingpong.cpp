@@ -131,7 +131,7 @@ class seat {
     std::array<char, end.size()> answer{};
     connection_->receive(std::as_writable_bytes(std::span{answer}));
     if (answer != end)
-      throw std::runtime_error{"the peer did not say \"END\"; is it an XRC ping-pong program?"};
+      throw std::runtime_error{"the peer did not send \"END\"; is it an XRC ping-pong program?"};
   }
 
   std::uint32_t posted = 0;

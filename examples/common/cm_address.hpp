@@ -15,7 +15,7 @@ namespace examples {
 inline adverb::cm::socket_address ip_address(const std::string& option, const std::string& text,
                                              std::uint16_t port = 0) {
   const auto address = adverb::cm::socket_address::parse(text, port);
-  if (!address) throw wrong_argument{option + " is " + text + ", which is no IP address"};
+  if (!address) throw wrong_argument{option + " is " + text + ", which is not an IP address"};
   return *address;
 }
 

@@ -24,8 +24,8 @@ template <adverb::transport Transport>
   std::array<adverb::completion, 1> one;
   if (connection.wait(queue, one, limit).empty()) {
     if (connection.has_ended()) return std::nullopt;
-    throw std::runtime_error{"nothing came from the peer for " + std::to_string(patience.count()) +
-                             " seconds: it is gone, or waits for something else"};
+    throw std::runtime_error{"no completion arrived for " + std::to_string(patience.count()) +
+                             " seconds: the peer is gone, or waits for something else"};
   }
   // iWARP ends the requests that are left before the connection tells of its end.
   if (one[0].status() == adverb::completion_status::flushed) return std::nullopt;
@@ -38,7 +38,7 @@ template <adverb::transport Transport>
 adverb::completion needed_completion(adverb::cm::connection<Transport>& connection,
                                      adverb::completion_queue_ref queue) {
   const auto found = next_completion(connection, queue);
-  if (!found) throw std::runtime_error{"the peer ended the connection; see what it complains of"};
+  if (!found) throw std::runtime_error{"the peer ended the connection; see its error message"};
   return *found;
 }
 

@@ -45,7 +45,8 @@ class greeting {
     const std::size_t length = arrived.success().receive().length();
     if (length != incoming_.size())
       throw std::runtime_error{"the message has " + std::to_string(length) + " bytes, not " +
-                               std::to_string(incoming_.size()) + "; see what the peer is"};
+                               std::to_string(incoming_.size()) +
+                               "; check the program of the peer"};
     std::printf("received %zu bytes from %s\n", length,
                 adverb::to_string(connection.peer_address()).c_str());
   }

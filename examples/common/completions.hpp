@@ -74,8 +74,8 @@ class completions {
   }
 
   [[noreturn]] static void give_up() {
-    throw std::runtime_error{"nothing came from the peer for " + std::to_string(patience.count()) +
-                             " seconds: it is gone, was given other arguments, or lost a message"};
+    throw std::runtime_error{"no completion arrived for " + std::to_string(patience.count()) +
+                             " seconds: the peer is gone, has other arguments, or lost a message"};
   }
 
   adverb::completion_channel channel_;

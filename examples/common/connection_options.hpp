@@ -25,7 +25,8 @@ struct connection_options : device_options {
  protected:
   void add_connection_to(command_line& arguments) {
     arguments
-        .add_text("HOST", server, "Connect to the server on this host; without it, be the server")
+        .add_text("HOST", server,
+                  "Connect to the server on this host; without it, run as the server")
         .type_name("");
     arguments.add_number("-p,--port", tcp_port, 1, 65535, "TCP port of the server");
   }

@@ -24,7 +24,7 @@ struct device_options {
         .type_name("NAME");
     arguments.add_number("-i,--ib-port", port, 1, 255, "Port of the device");
     arguments.add_number(gid_names, gid, 0, 255,
-                         "Own GID, as an index into the port's table (default: " + rule + ")");
+                         "Local GID, as an index into the port's table (default: " + rule + ")");
   }
 };
 

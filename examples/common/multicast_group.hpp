@@ -27,12 +27,13 @@ inline adverb::gid group_from(const std::string& address) {
   if (::inet_pton(AF_INET, address.c_str(), bytes.data() + 12) == 1)
     bytes[10] = bytes[11] = 0xff;
   else if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) != 1)
-    throw wrong_argument{"--group is " + address + ", which is no IP address"};
+    throw wrong_argument{"--group is " + address + ", which is not an IP address"};
   const adverb::gid group{bytes};
   if (!group.is_multicast())
-    throw wrong_argument{"--group is " + address +
-                         ", which is no multicast address: those are 224.0.0.0 to 239.255.255.255 "
-                         "and ff00::/8"};
+    throw wrong_argument{
+        "--group is " + address +
+        ", which is not a multicast address: those are 224.0.0.0 to 239.255.255.255 "
+        "and ff00::/8"};
   return group;
 }
 

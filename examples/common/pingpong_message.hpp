@@ -34,7 +34,7 @@ inline void check_message(std::span<const std::byte> message) {
                              std::to_string(std::to_integer<int>(message_byte(offset))) +
                              "; does the peer send messages of this size?"};
   }
-  std::printf("%zu bytes of the last message are as they should be\n", message.size());
+  std::printf("%zu bytes of the last message are correct\n", message.size());
 }
 
 }  // namespace examples

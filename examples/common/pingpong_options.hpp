@@ -25,14 +25,13 @@ struct pingpong_options : connection_options {
   void add_to(command_line& arguments) {
     connection_options::add_to(arguments);
     arguments.add_number("-s,--size", size, 1, unlimited, "Size of the messages, in bytes");
-    arguments.add_number("-r,--rx-depth", receive_depth, 1, unlimited,
-                         "Number of receives that are posted");
+    arguments.add_number("-r,--rx-depth", receive_depth, 1, unlimited, "Number of posted receives");
     arguments.add_number("-n,--iters", iterations, 1, unlimited,
                          "Number of messages in each direction");
     arguments.add_number("-l,--sl", service_level, 0, 15, "Service level");
     arguments.add_flag("-e,--events", sleep,
                        "Sleep until there are completions, instead of polling");
-    arguments.add_flag("-c,--chk", check, "Check every byte of the message that was received last");
+    arguments.add_flag("-c,--chk", check, "Check every byte of the last received message");
   }
 
   /// Connections have a path MTU to set; datagrams do not.

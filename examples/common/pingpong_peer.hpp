@@ -50,7 +50,7 @@ class pingpong_peers {
     std::array<char, done.size()> answer{};
     tcp_.receive(std::as_writable_bytes(std::span{answer}));
     if (answer != done)
-      throw std::runtime_error{"the peer did not say \"done\"; is it a ping-pong program?"};
+      throw std::runtime_error{"the peer did not send \"done\"; is it a ping-pong program?"};
   }
 
  private:

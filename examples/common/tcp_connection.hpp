@@ -50,7 +50,7 @@ class tcp_connection {
       if (count == 0)
         throw std::runtime_error{"the peer closed the connection after " +
                                  std::to_string(wanted - bytes.size()) + " of " +
-                                 std::to_string(wanted) + " bytes; see what it complains of"};
+                                 std::to_string(wanted) + " bytes; see its error message"};
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
   }
@@ -79,7 +79,7 @@ class tcp_connection {
  private:
   [[nodiscard]] static std::runtime_error peer_error(int number) {
     if (number == EAGAIN)
-      return std::runtime_error{"the peer said nothing for " + std::to_string(patience.count()) +
+      return std::runtime_error{"the peer sent nothing for " + std::to_string(patience.count()) +
                                 " seconds; is it the same kind of program?"};
     return network_error("the peer is gone", number);
   }

@@ -184,7 +184,7 @@ class message_link {
                                          {interruption_.file_descriptor(), POLLIN, 0}}};
       if (::poll(descriptors.data(), descriptors.size(), static_cast<int>(limit.count())) == 0)
         throw peer_failed{
-            peer_ + " said nothing for " +
+            peer_ + " sent nothing for " +
             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(limit).count()) +
             " seconds"};
       interruption_.check();
@@ -227,8 +227,7 @@ class message_link {
       }
       if (each.status() != adverb::completion_status::success) {
         ended_ = true;
-        throw peer_failed{
-            peer_ + " is gone, or cannot be reached any more: " + adverb::to_string(each.status())};
+        throw peer_failed{peer_ + " is gone or unreachable: " + adverb::to_string(each.status())};
       }
       if (each.id() >= first_send)
         free_.push_back(each.id() - first_send);

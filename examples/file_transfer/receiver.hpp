@@ -57,8 +57,8 @@ class receiver {
  private:
   static void check(request_to_send& request) {
     if (request.private_data().as<greeting>() == greeting{}) return;
-    request.reject(cm::private_data::of("this file_transfer speaks another version"));
-    throw std::runtime_error{"refused a program that does not speak as this one does"};
+    request.reject(cm::private_data::of("this file_transfer uses another protocol version"));
+    throw std::runtime_error{"refused a program with another protocol version"};
   }
 
   /// True when it was the last one.
@@ -83,7 +83,7 @@ class receiver {
     for (std::uint64_t left = size; left > 0;) {
       const message next = wait_for(message_kind::data);
       if (next.content.empty() || next.content.size() > left)
-        throw std::runtime_error{"the sender sent other data than it had announced"};
+        throw std::runtime_error{"the sender sent other data than it announced"};
       target.write(next.content);
       sum.add(next.content);
       shown.add(next.content.size());
@@ -93,7 +93,7 @@ class receiver {
     const message last = wait_for(message_kind::checksum);
     if (last.as<digest>() != sum.value())
       throw std::runtime_error{"the checksum of " + name +
-                               " is wrong: other bytes came than were sent"};
+                               " is wrong: the received bytes differ from the sent ones"};
     give_back(last);
     target.store();
     send_value(message_kind::stored, no_content{});
@@ -103,7 +103,7 @@ class receiver {
   [[nodiscard]] message wait_for(message_kind wanted) {
     link_.look();
     const message found = link_.wait_for_message();
-    if (found.kind != wanted) throw std::runtime_error{"the sender spoke out of turn"};
+    if (found.kind != wanted) throw std::runtime_error{"the sender sent a message out of turn"};
     return found;
   }
 

@@ -58,7 +58,7 @@ class sender {
       auto connection = ready.connect({.private_data = cm::private_data::of(greeting{})});
       const auto answer = connection.private_data().as<welcome>();
       if (!answer || answer->same != greeting{} || answer->credits < 2)
-        throw std::runtime_error{"who listens there is no file_transfer of this version"};
+        throw std::runtime_error{"the listener is not a file_transfer of this version"};
       credits_ = answer->credits;
       link_.use(std::move(connection));
     } catch (const adverb::error&) {

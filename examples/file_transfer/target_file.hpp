@@ -113,9 +113,9 @@ class target_file {
   void check_free() const {
     struct stat status{};
     if (::fstatat(folder_.number(), name_.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-    if (S_ISDIR(status.st_mode)) throw std::runtime_error{name_ + " is a folder there"};
+    if (S_ISDIR(status.st_mode)) throw std::runtime_error{name_ + " is a folder on the receiver"};
     if (!folder_.overwrites())
-      throw std::runtime_error{name_ + " is there already, and is not overwritten without --force"};
+      throw std::runtime_error{name_ + " already exists: --force overwrites it"};
   }
 
   /// So that a disk that is too small is found out before anything is sent. Not all file systems

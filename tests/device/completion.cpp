@@ -50,11 +50,12 @@ TEST_CASE("An impossible size or vector of a completion queue fails with an expl
   const std::size_t limit = device.query_device().max_completion_queue_entries();
   CHECK(said(0, {}) == "a completion queue needs room for at least one completion");
   CHECK(said(limit + 1, {}) == std::to_string(limit + 1) +
-                                   " entries were asked for, the device allows " +
+                                   " entries were requested, the device allows " +
                                    std::to_string(limit));
   const std::uint32_t vectors = device.completion_vectors();
-  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) + " of " +
-                                             std::to_string(vectors) + " (they count from 0)");
+  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) +
+                                             " is out of range: the device has " +
+                                             std::to_string(vectors) + ", numbered from 0");
 }
 
 TEST_CASE("wait returns completions that are there, and those that come",
@@ -84,7 +85,7 @@ TEST_CASE("wait fails and explains that the queue lacks a channel") {
   std::array<completion, 1> found;
   failure why;
   CHECK(queue.wait(found, why).empty());
-  CHECK(why.explanation() == "the queue was made without a channel");
+  CHECK(why.explanation() == "the queue has no completion channel");
 }
 
 TEST_CASE("wait goes on waiting after events that were already answered by polling") {

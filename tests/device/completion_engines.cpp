@@ -327,7 +327,7 @@ TEMPLATE_TEST_CASE("A queue is not resized beyond the device, or to nothing", "[
   queue.resize(limit + 1, why);
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() == std::to_string(limit + 1) +
-                                 " entries were asked for, the device allows " +
+                                 " entries were requested, the device allows " +
                                  std::to_string(limit));
   queue.resize(0, why);
   CHECK(why.explanation() == "a completion queue needs room for at least one completion");

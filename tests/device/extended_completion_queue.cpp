@@ -52,11 +52,12 @@ TEST_CASE("An impossible size or vector of an extended queue fails with an expla
   const std::size_t limit = device.query_device().max_completion_queue_entries();
   CHECK(said(0, {}) == "a completion queue needs room for at least one completion");
   CHECK(said(limit + 1, {}) == std::to_string(limit + 1) +
-                                   " entries were asked for, the device allows " +
+                                   " entries were requested, the device allows " +
                                    std::to_string(limit));
   const std::uint32_t vectors = device.completion_vectors();
-  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) + " of " +
-                                             std::to_string(vectors) + " (they count from 0)");
+  CHECK(said(16, {.vector = vectors}) == "completion vector " + std::to_string(vectors) +
+                                             " is out of range: the device has " +
+                                             std::to_string(vectors) + ", numbered from 0");
 }
 
 TEST_CASE("An extended queue fails and names the fields that the device lacks", "[optional]") {
@@ -75,14 +76,13 @@ TEST_CASE("An extended queue fails and names the fields that the device lacks", 
   const std::string head = "ibv_create_cq_ex on " + std::string{device.device().name()} +
                            ": EOPNOTSUPP (Operation not supported); ";
   using field = completion_field;
-  const std::string instead =
-      "; completion_queue does without, and either_completion_queue chooses";
+  const std::string instead = "; use completion_queue, or let either_completion_queue choose";
   CHECK(said(std::integral_constant<field, field::timestamp>{}) ==
         head + "the device has no completion timestamps" + instead);
   CHECK(said(std::integral_constant<field, field::wall_clock>{}) ==
         head + "the device has no completion timestamps" + instead);
   CHECK(said(std::integral_constant<field, field::vlan>{}) ==
-        head + "the device does not tell VLANs apart" + instead);
+        head + "the device does not report VLANs" + instead);
   CHECK(said(std::integral_constant<field, field::flow_tag>{}) ==
         head + "the device has no flow steering, so no flow tags" + instead);
   CHECK(said(std::integral_constant<field, field::tag_matching>{}) ==
@@ -245,9 +245,8 @@ TEST_CASE("Only the queues that are made for it ignore overruns", "[ibv_create_c
   }
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.explanation() == std::string{device.device().name()} +
-                                 " has no extended completion queues, or not of this kind; "
-                                 "completion_queue does without, and either_completion_queue "
-                                 "chooses");
+                                 " has no extended completion queues, or none of this kind; "
+                                 "use completion_queue, or let either_completion_queue choose");
   tell_skip("Only the queues that are made for it ignore overruns",
             "the device does not ignore them");
 }

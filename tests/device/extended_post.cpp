@@ -172,8 +172,8 @@ TEST_CASE("A device that lacks an operation refuses a pair for it", "[optional]"
   CHECK(why.verb() == "ibv_create_qp_ex");
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.explanation() ==
-        "rxe0 has no UD queue pairs, or not with extended calls for tcp_segmentation; "
-        "fall_back_to_classic makes a pair without extended calls, which sends by post(...)");
+        "rxe0 has no UD queue pairs, or none with extended calls for tcp_segmentation; "
+        "fall_back_to_classic creates a pair without extended calls, which sends with post(...)");
 }
 
 TEST_CASE("A list that is too long makes the whole batch fail") {

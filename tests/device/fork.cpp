@@ -31,7 +31,7 @@ TEST_CASE("Fork support that comes too late is refused, even where it is unneede
   failure why;
   initialize_fork_support(why);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "memory was registered before");
+  CHECK(why.explanation() == "the process already registered memory");
 }
 
 TEST_CASE("Fork support that was asked for in time can be asked for again") {

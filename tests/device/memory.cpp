@@ -149,6 +149,6 @@ TEST_CASE("A limit for locked memory that is too low is named, with what to do",
   }
   CHECK(why.code() == std::errc::not_enough_memory);
   CHECK(why.explanation() ==
-        "4194304 bytes were asked for, and this process may lock 65536 in all: raise the limit "
+        "4194304 bytes were requested, and this process may lock 65536 in all: raise the limit "
         "with \"ulimit -l unlimited\" or LimitMEMLOCK=infinity");
 }

@@ -88,7 +88,7 @@ TEST_CASE("Attaching to a GID that is no group fails with EINVAL") {
   const multicast_attachment attachment{link.far_pair, link.far_endpoint.gid, lid{}, why};
   CHECK(!attachment);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation().starts_with("the GID is none of a multicast group"));
+  CHECK(why.explanation().starts_with("the GID is not a multicast GID"));
 }
 
 TEST_CASE("A pair that is attached is not destroyed by the kernel either") {

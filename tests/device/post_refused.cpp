@@ -34,7 +34,7 @@ void check_refused(const queue_pair<Transport, qp_state::any>& pair, const Reque
   result.check(why);
   CHECK(why.code() == std::errc::invalid_argument);
   if (!result.accepted())
-    CHECK(why.explanation().starts_with("it is unknown how many requests were accepted"));
+    CHECK(why.explanation().starts_with("the number of accepted requests is unknown"));
 }
 
 /// Tries a send in each state before RTS, and returns the pair in RTR.

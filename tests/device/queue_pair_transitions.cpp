@@ -269,7 +269,8 @@ TEST_CASE("A pair in RESET cannot be put into ERR, where Linux follows its own t
   const auto failed = fresh.error(why);
   CHECK(!failed);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "Linux puts no pair into ERR from RESET, where nothing is posted");
+  CHECK(why.explanation() ==
+        "Linux has no transition from RESET to ERR: nothing is posted in RESET");
   check_state(fresh);
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("A device address with another page offset fails with an explanation")
   });
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() ==
-        "the memory begins 24 bytes into a page, and its device address 0: these have to be equal");
+        "the offsets within a page differ: 24 bytes for the memory, 0 for its device address");
 }
 
 TEST_CASE("Relaxed ordering is a wish that changes nothing else", "[ibv_reg_mr]") {
@@ -174,7 +174,7 @@ TEST_CASE("Huge pages without on-demand paging fail with an explanation") {
   const memory_region region{domain, bytes, access_right::local_write | access_right::huge_pages,
                              why};
   // A provider may as well take it for a hint.
-  if (!region) CHECK(why.explanation() == "huge_pages goes with on_demand only");
+  if (!region) CHECK(why.explanation() == "huge_pages requires on_demand");
 }
 
 TEST_CASE("A region grants flush rights or the device lacks flushes", "[optional]") {
@@ -260,7 +260,7 @@ TEST_CASE("A region is registered anew, or the device cannot and leaves it as it
   }
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.explanation() == std::string{device.device().name()} +
-                                 " has no re-registration of memory, or not of this kind");
+                                 " has no re-registration of memory, or none of this kind");
   CHECK(region.size() == first.size());
   CHECK(region.rights() == access_right::local_write);
   first[0] = std::byte{9};

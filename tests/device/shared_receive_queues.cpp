@@ -165,7 +165,7 @@ TEST_CASE("A pair with a shared receive queue refuses a receive with an explanat
   refused.check(why);
   CHECK(why.verb() == "ibv_post_recv");
   CHECK(std::string{why.explanation()}.ends_with(
-      "the pair has no receive queue of its own: post to its shared receive queue"));
+      "the pair has no receive queue: post to its shared receive queue"));
   // The shared queue is none the worse for it.
   link.shared.post(receive(link.far_end.region.slice(0, 8))).check();
   link.near_pairs[0].post(send(link.near_end.region.const_slice(0, 8)).signaled()).check();

@@ -329,10 +329,9 @@ TEST_CASE("A queue of either engine is made on every device, extended where that
   CHECK(queue.is_extended() == static_cast<bool>(extended));
   if (extended) return;
   CHECK(lacking.code() == std::errc::operation_not_supported);
-  CHECK(lacking.explanation() ==
-        std::string{device.device().name()} +
-            " has no extended completion queues, or not of this kind; completion_queue does "
-            "without, and either_completion_queue chooses");
+  CHECK(lacking.explanation() == std::string{device.device().name()} +
+                                     " has no extended completion queues, or none of this kind; "
+                                     "use completion_queue, or let either_completion_queue choose");
   CHECK(queue.visit([](const auto& any) { return any.poll(up_to<1>, [](const auto&) {}); }) == 0);
 }
 

@@ -127,7 +127,8 @@ TEST_CASE("An address handle is made from a completion and its header", "[ibv_cr
   const address_handle way{none, port_number{1}, received_with(IBV_WC_GRH),
                            global_route_header{bytes}, why};
   CHECK(!way);
-  CHECK(why.explanation() == "the protection domain is empty: moved from, closed, or never made");
+  CHECK(why.explanation() ==
+        "the protection domain is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("A sender that there is no way back to is explained") {
@@ -153,7 +154,7 @@ TEST_CASE("A sender that there is no way back to is explained") {
   (void)address_of_sender(bench.context, port_number{1}, received_with(IBV_WC_GRH),
                           global_route_header{header_bytes{}}, no_header);
   CHECK(no_header.explanation() ==
-        "the header (GRH) is neither of IPv6 nor of IPv4: is it the start of the buffer?");
+        "the header (GRH) is neither IPv6 nor IPv4: pass the start of the buffer");
   bench.port().attributes.state = IBV_PORT_DOWN;
   failure down;
   (void)address_of_sender(bench.context, port_number{1}, received_with(IBV_WC_GRH),
@@ -161,5 +162,5 @@ TEST_CASE("A sender that there is no way back to is explained") {
   CHECK(down.explanation().starts_with("port 1 is down; the datagram went from "));
   (void)address_of_sender(context_ref{}, port_number{1}, received_with(0),
                           global_route_header{elsewhere}, down);
-  CHECK(down.explanation() == "the context is empty: moved from, closed, or never made");
+  CHECK(down.explanation() == "the context is empty: moved from, closed, or never created");
 }

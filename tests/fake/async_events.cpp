@@ -218,7 +218,7 @@ TEST_CASE_METHOD(fixture, "a wait for an event that fails is reported") {
 TEST_CASE_METHOD(fixture, "an empty context has no events to wait for") {
   const adverb::context_ref none;
   CHECK(reported([&](auto&&... policy) { (void)none.next_async_event(policy...); }).explanation() ==
-        "the context is empty: moved from, closed, or never made");
+        "the context is empty: moved from, closed, or never created");
   CHECK(reported([&](auto&&... policy) { none.set_async_non_blocking(true, policy...); }).verb() ==
         "fcntl");
 }

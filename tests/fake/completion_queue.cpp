@@ -87,10 +87,11 @@ TEST_CASE_METHOD(fixture, "creating a queue fails with a reason") {
     return std::string{why.explanation()};
   };
   CHECK(refusal(0, {}) == "a completion queue needs room for at least one completion");
-  CHECK(refusal(40000, {}) == "40000 entries were asked for, the device allows 32768");
+  CHECK(refusal(40000, {}) == "40000 entries were requested, the device allows 32768");
   CHECK(refusal(SIZE_MAX, {}) ==
-        "18446744073709551615 entries were asked for, the device allows 32768");
-  CHECK(refusal(16, {.vector = 4}) == "completion vector 4 of 4 (they count from 0)");
+        "18446744073709551615 entries were requested, the device allows 32768");
+  CHECK(refusal(16, {.vector = 4}) ==
+        "completion vector 4 is out of range: the device has 4, numbered from 0");
 }
 
 TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, never truncated") {
@@ -207,7 +208,7 @@ TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not
   });
   CHECK(std::string{why.what()} ==
         "completion_queue::wait on fake0 cq 2: EINVAL (Invalid argument); "
-        "the queue was made without a channel");
+        "the queue has no completion channel");
   CHECK(order().empty());
 }
 
@@ -227,13 +228,13 @@ TEST_CASE_METHOD(fixture, "waiting on a queue whose channel serves another is an
   CHECK(reported([&] { machine.announce(other.native_handle()); },
                  [&](auto&&... policy) { (void)queue.wait(batch, policy...); })
             .explanation() ==
-        "an event of another queue came: a channel that several queues share needs next_event and "
-        "arm_and_poll");
+        "the event belongs to another queue: a channel that several queues share needs next_event "
+        "and arm_and_poll");
 }
 
 TEST_CASE_METHOD(fixture, "operations on an empty queue or channel fail with a reason") {
   const adverb::completion_queue none;
-  const std::string empty = "the completion queue is empty: moved from, closed, or never made";
+  const std::string empty = "the completion queue is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) { (void)none.wait(batch, policy...); }).explanation() ==
         empty);
   CHECK(reported([&](auto&&... policy) {
@@ -241,7 +242,7 @@ TEST_CASE_METHOD(fixture, "operations on an empty queue or channel fail with a r
         }).explanation() == empty);
   const adverb::completion_channel silent;
   CHECK(reported([&](auto&&... policy) { (void)silent.next_event(policy...); }).explanation() ==
-        "the completion channel is empty: moved from, closed, or never made");
+        "the completion channel is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(fixture,

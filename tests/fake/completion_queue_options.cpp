@@ -70,7 +70,7 @@ TEST_CASE_METHOD(fixture,
   });
   CHECK(std::string{why.what()} ==
         "ibv_create_cq_ex on fake0: EOPNOTSUPP (Operation not supported); "
-        "fake0 has no extended completion queues, or not of this kind");
+        "fake0 has no extended completion queues, or none of this kind");
 }
 
 TEST_CASE_METHOD(fixture, "a queue is resized up and down", "[ibv_resize_cq]") {
@@ -92,9 +92,9 @@ TEST_CASE_METHOD(fixture, "a refused resize fails with a reason and changes noth
     return std::string{why.explanation()};
   };
   CHECK(refusal(0) == "a completion queue needs room for at least one completion");
-  CHECK(refusal(40000) == "40000 entries were asked for, the device allows 32768");
+  CHECK(refusal(40000) == "40000 entries were requested, the device allows 32768");
   CHECK(refusal(std::size_t{1} << 40) ==
-        "1099511627776 entries were asked for, the device allows 32768");
+        "1099511627776 entries were requested, the device allows 32768");
   CHECK(machine.line<called::resize_cq>() == "ibv_resize_cq cq0 cqe=2147483647");
   for (std::uint64_t id = 0; id < 5; ++id) complete(id);
   CHECK(refusal(4) == "the queue may hold more than 4 completions: poll them first");
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(fixture, "an unsupported or failed resize is reported") {
         "ibv_resize_cq on fake0 cq 1: ENOMEM (Cannot allocate memory)");
   const adverb::completion_queue none;
   CHECK(reported([&](auto&&... policy) { none.resize(1, policy...); }).explanation() ==
-        "the completion queue is empty: moved from, closed, or never made");
+        "the completion queue is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(fixture, "moderation takes a number and any duration, rounded up",
@@ -143,8 +143,7 @@ TEST_CASE_METHOD(fixture, "moderation beyond the device fails with its limits", 
   CHECK(refusal(1, microseconds{51}) ==
         head + "the period in microseconds is 51, the device allows 50");
   const std::size_t before = machine.count<called::modify_cq>();
-  const std::string beyond =
-      "completions are moderated by at most 65535 of them and 65535 microseconds";
+  const std::string beyond = "moderation takes at most 65535 completions and 65535 microseconds";
   CHECK(refusal(65536, microseconds{1}) == head + beyond);
   CHECK(refusal(1, microseconds{65536}) == head + beyond);
   CHECK(refusal(1, microseconds{-1}) == head + beyond);
@@ -160,7 +159,7 @@ TEST_CASE_METHOD(fixture, "moderation fails with a reason on a device without it
   const adverb::completion_queue none;
   CHECK(reported([&](auto&&... policy) {
           none.moderate(1, microseconds{1}, policy...);
-        }).explanation() == "the completion queue is empty: moved from, closed, or never made");
+        }).explanation() == "the completion queue is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(fixture, "waiting for a time returns what comes in it") {

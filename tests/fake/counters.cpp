@@ -75,17 +75,17 @@ TEST_CASE_METHOD(counters_bench, "failures of counters are explained") {
   CHECK(reported([&] { machine.fail<called::attach_counters_point_flow>(ENOTSUP); },
                  [&](auto&&... policy) { traffic.attach(counted::bytes, 1, steered, policy...); })
             .explanation() ==
-        "the device does not count the bytes of flows, or takes that only before the flow is made: "
-        "attach without a flow");
+        "the device does not count the bytes of flows, or accepts this only before the flow is "
+        "created: attach without a flow");
   CHECK(attach_refused(EBUSY).explanation() ==
-        "a flow uses the counters: say what they count before it is made");
+        "a flow already uses the counters: attach before the flow is created");
   CHECK(attach_refused(ENOMEM).explanation().empty());
 
   machine.count(traffic.native_handle(), {1, 2, 3});
   std::array<std::uint64_t, 2> values{};
   CHECK(std::string{reported([&](auto&&... policy) { traffic.read(values, policy...); }).what()} ==
-        "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2: that "
-        "may not reach the highest index in use, or perhaps no flow uses the counters yet");
+        "ibv_read_counters on fake0 counters: EINVAL (Invalid argument); there is room for 2: the "
+        "highest index in use may be beyond it, or no flow uses the counters yet");
   CHECK(reported([&] { machine.fail<called::read_counters>(EIO); },
                  [&](auto&&... policy) { traffic.read_cached(values, policy...); })
             .explanation()
@@ -96,13 +96,13 @@ TEST_CASE_METHOD(counters_bench, "empty counters and flows are reported") {
   const counters none{};
   const flow no_flow{};
   std::array<std::uint64_t, 1> values{};
-  const std::string empty = "the counter set is empty: moved from, closed, or never made";
+  const std::string empty = "the counter set is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) {
           none.attach(counted::bytes, 0, policy...);
         }).explanation() == empty);
   CHECK(reported([&](auto&&... policy) { none.read(values, policy...); }).explanation() == empty);
   CHECK(reported([&](auto&&... policy) {
           traffic.attach(counted::bytes, 0, no_flow, policy...);
-        }).explanation() == "the flow is empty: moved from, closed, or never made");
+        }).explanation() == "the flow is empty: moved from, closed, or never created");
   CHECK(machine.count<called::attach_counters_point_flow>() == 0);
 }

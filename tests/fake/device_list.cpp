@@ -78,7 +78,7 @@ TEST_CASE("a kernel without RDMA fails with a reason") {
                [](auto&&... policy) { const adverb::device_list devices{policy...}; });
   CHECK(std::string{why.what()} ==
         "ibv_get_device_list: ENOSYS (Function not implemented); "
-        "this kernel has no RDMA: load the driver of the device and ib_uverbs");
+        "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
   CHECK(machine.live_objects() == 0);
 
   machine.fail<called::get_device_list>(EPERM);
@@ -135,7 +135,7 @@ TEST_CASE("a name that no device has is answered with those that there are") {
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)adverb::open_device("mlx5_0", policy...); });
   CHECK(std::string{why.what()} ==
-        "ibv_open_device on mlx5_0: ENODEV (No such device); there are: fake0, fake1");
+        "ibv_open_device on mlx5_0: ENODEV (No such device); available: fake0, fake1");
   CHECK(machine.live_objects() == 0);
 }
 
@@ -145,7 +145,7 @@ TEST_CASE("a name with a null character in it is the name of no device") {
     (void)adverb::open_device(std::string_view{"fake0\0\0", 7}, policy...);
   });
   CHECK(std::string{why.what()} ==
-        R"(ibv_open_device on fake0\0\0: ENODEV (No such device); there are: fake0)");
+        R"(ibv_open_device on fake0\0\0: ENODEV (No such device); available: fake0)");
   CHECK(why.object() == R"(fake0\0\0)");
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("opening a device on a machine without devices fails with a hint") {
       reported([&](auto&&... policy) { (void)adverb::open_device("", policy...); });
   CHECK(std::string{why.what()} ==
         "ibv_open_device: ENODEV (No such device); this machine has no RDMA device; "
-        "\"rdma link add rxe0 type rxe netdev IF\" makes a software one");
+        "\"rdma link add rxe0 type rxe netdev IF\" creates a software device");
 }
 
 TEST_CASE("a list that cannot be had is why a device cannot be opened") {

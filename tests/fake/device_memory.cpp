@@ -56,8 +56,8 @@ TEST_CASE_METHOD(fixture, "allocating device memory fails with a reason") {
                            .explanation()};
   };
   CHECK(said(EINVAL, 2U << 20) == "the size is 2097152, the device allows 1048576");
-  CHECK(said(EINVAL, 0) == "there are no bytes to allocate");
-  CHECK(said(ENOMEM, 4096) == "the device has 1048576 bytes in all, for all its users");
+  CHECK(said(EINVAL, 0) == "the size is 0");
+  CHECK(said(ENOMEM, 4096) == "the device has 1048576 bytes in total, for all its users");
   CHECK(said(EINVAL, 4096).empty());
   const std::size_t calls = machine.count<called::alloc_dm>();
   CHECK(said(EINVAL, 4096, 48) == "the alignment is not a power of two");
@@ -124,13 +124,13 @@ TEST_CASE_METHOD(fixture,
   const adverb::failure why = reported([&](auto&&... policy) { (void)memory.handle(policy...); });
   CHECK(std::string{why.what()} ==
         "device_memory::handle on fake0 dm: EOPNOTSUPP (Operation not supported); "
-        "the provider does not tell by what the memory can be imported");
+        "the provider does not report the handle for an import");
 }
 
 TEST_CASE_METHOD(fixture, "operations on empty device memory fail with a reason") {
   const device_memory none;
   std::array<std::byte, 4> bytes{};
-  const std::string empty = "the device memory is empty: moved from, closed, or never made";
+  const std::string empty = "the device memory is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) { none.store(0, bytes, policy...); }).explanation() ==
         empty);
   CHECK(reported([&](auto&&... policy) { none.load(0, bytes, policy...); }).explanation() == empty);

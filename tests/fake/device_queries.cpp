@@ -131,7 +131,7 @@ TEST_CASE("reading the clock fails with a reason on a device without one") {
   };
   const std::string message =
       "ibv_query_rt_values_ex on fake0: EOPNOTSUPP (Operation not supported); "
-      "fake0 has no clock that can be read";
+      "fake0 has no readable clock";
   CHECK(std::string{reported(read).what()} == message);
   CHECK(std::string{
             reported([&] { machine.fail<called::query_rt_values>(EOPNOTSUPP); }, read).what()} ==
@@ -186,7 +186,7 @@ TEST_CASE("an import that is refused leaves no copy open") {
 
   const adverb::failure unknown =
       reported([&] { machine.fail<called::import_device>(ENODEV); }, import);
-  CHECK(unknown.explanation() == "the descriptor is not that of a device of this machine");
+  CHECK(unknown.explanation() == "the descriptor does not refer to a device of this machine");
   for (const called::import_device& call : machine.calls<called::import_device>())
     CHECK_FALSE(is_open(call.command_file_descriptor));
   CHECK(is_open(given.get()));
@@ -211,13 +211,13 @@ TEST_CASE("import refuses a descriptor of something other than a device") {
   const adverb::failure pipe =
       reported([&](auto&&... policy) { (void)adverb::context::import(ends[0], policy...); });
   CHECK(std::string{pipe.what()} ==
-        "ibv_import_device: EINVAL (Invalid argument); the descriptor is not that of a device");
+        "ibv_import_device: EINVAL (Invalid argument); the descriptor does not refer to a device");
   ::close(ends[0]);
   ::close(ends[1]);
   const adverb::failure none =
       reported([&](auto&&... policy) { (void)adverb::context::import(-1, policy...); });
   CHECK(none.code() == std::errc::bad_file_descriptor);
-  CHECK(none.explanation() == "the descriptor is not that of a device");
+  CHECK(none.explanation() == "the descriptor does not refer to a device");
   CHECK(machine.count<called::import_device>() == 0);
 }
 
@@ -229,7 +229,7 @@ TEST_CASE("the speed of a port needs a later rdma-core, and is read where it is 
         reported([&](auto&&... policy) { (void)context.port_megabits(port_number{1}, policy...); });
     CHECK(std::string{why.what()} ==
           "ibv_query_port_speed on fake0:1: EOPNOTSUPP (Operation not supported); "
-          "this adverb was compiled with headers of rdma-core that lack ibv_query_port_speed");
+          "adverb was compiled with headers of rdma-core that lack ibv_query_port_speed");
   }
   later::context asked{0};
   const auto nothing = [](adverb::failure_description&) {};
@@ -269,13 +269,13 @@ TEST_CASE_METHOD(test_bench, "an address that cannot be resolved is reported wit
       reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EHOSTUNREACH); }, resolve);
   CHECK(std::string{why.what()} ==
         "ibv_resolve_eth_l2_from_gid on fake0:1: EHOSTUNREACH (No route to host); "
-        "no neighbour on the way to ::ffff:10.0.0.2 from GID 2");
+        "no neighbour was found on the route to ::ffff:10.0.0.2 from GID 2");
   way.route.reset();
   CHECK(reported([&] { machine.fail<called::resolve_eth_l2_from_gid>(EINVAL); }, resolve)
-            .explanation() == "the address has no global route (GRH), whose GIDs say the way");
+            .explanation() == "the address has no global route (GRH), whose GIDs are needed");
   CHECK(reported([&](auto&&... policy) {
           (void)resolve_ethernet({}, way, policy...);
-        }).explanation() == "the context is empty: moved from, closed, or never made");
+        }).explanation() == "the context is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("the UDP port of a flow label is that of the C library",
@@ -307,7 +307,7 @@ TEST_CASE("fork support that comes too late is refused with the reason") {
       reported([&] { machine.fail<called::fork_init>(EINVAL); },
                [](auto&&... policy) { adverb::initialize_fork_support(policy...); });
   CHECK(std::string{why.what()} ==
-        "ibv_fork_init: EINVAL (Invalid argument); memory was registered before");
+        "ibv_fork_init: EINVAL (Invalid argument); the process already registered memory");
 }
 
 TEST_CASE_METHOD(test_bench, "a port that needs a route gets one, InfiniBand or not") {

@@ -153,13 +153,13 @@ TEST_CASE_METHOD(fixture, "creating a parent domain fails with a reason and leak
                    CHECK(!made);
                  });
     CHECK(no_allocators.explanation() ==
-          "the device has no parent domains, or takes no allocators there");
+          "the device has no parent domains, or none with allocators");
   }
   const adverb::protection_domain none;
   CHECK(reported([&](auto&&... policy) {
           const parent_domain made{none, {}, policy...};
           CHECK(!made);
-        }).explanation() == "the protection domain is empty: moved from, closed, or never made");
+        }).explanation() == "the protection domain is empty: moved from, closed, or never created");
   CHECK(machine.live_objects() == 2);
   domain.close();
 }

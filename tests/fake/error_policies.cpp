@@ -62,6 +62,6 @@ TEST_CASE("an empty parent is reported instead of being handed to C") {
       reported([&](auto&&... policy) { const adverb::protection_domain domain{none, policy...}; });
   CHECK(std::string{why.what()} ==
         "ibv_alloc_pd: EINVAL (Invalid argument); "
-        "the context is empty: moved from, closed, or never made");
+        "the context is empty: moved from, closed, or never created");
   CHECK(machine.count<called::alloc_pd>() == 0);
 }

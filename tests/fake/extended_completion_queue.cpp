@@ -111,12 +111,11 @@ TEST_CASE_METHOD(fixture, "creating an extended queue fails with a reason") {
         invalid + "a completion queue needs room for at least one completion");
   CHECK(refusal(standard, SIZE_MAX, {.vector = 4}) ==
         invalid +
-            "18446744073709551615 entries were asked for, the device allows 32768; "
-            "completion vector 4 of 4 (they count from 0)");
+            "18446744073709551615 entries were requested, the device allows 32768; "
+            "completion vector 4 is out of range: the device has 4, numbered from 0");
   const std::string unsupported =
       "ibv_create_cq_ex on fake0: EOPNOTSUPP (Operation not supported); ";
-  const std::string instead =
-      "; completion_queue does without, and either_completion_queue chooses";
+  const std::string instead = "; use completion_queue, or let either_completion_queue choose";
   CHECK(refusal(std::integral_constant<adverb::completion_fields, completion_field::timestamp>{},
                 16, {}) == unsupported + "the device has no completion timestamps" + instead);
   machine.devices[0].extended_completion_queues = false;
@@ -126,15 +125,15 @@ TEST_CASE_METHOD(fixture, "creating an extended queue fails with a reason") {
                     completion_field::tag_matching > {},
                 16, {}) ==
         unsupported +
-            "the device has no completion timestamps; the device does not tell VLANs apart; "
+            "the device has no completion timestamps; the device does not report VLANs; "
             "the device has no flow steering, so no flow tags; the device has no tag matching" +
             instead);
   machine.devices[0].extended.raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
   CHECK(refusal(std::integral_constant<adverb::completion_fields, completion_field::vlan>{}, 16,
                 {}) ==
-        unsupported + "fake0 has no extended completion queues, or not of this kind" + instead);
+        unsupported + "fake0 has no extended completion queues, or none of this kind" + instead);
   CHECK(refusal(standard, 16, {}) ==
-        unsupported + "fake0 has no extended completion queues, or not of this kind" + instead);
+        unsupported + "fake0 has no extended completion queues, or none of this kind" + instead);
   CHECK(machine.entries(ibv_cq_ex_to_cq(queue.native_handle())) == 0);
 }
 
@@ -147,7 +146,7 @@ TEST_CASE_METHOD(fixture, "a parent domain of another device is named as the rea
                    const adverb::extended_completion_queue<> made{
                        context, 16, {.parent_domain = domain}, policy...};
                  })
-            .explanation() == "the parent domain is of another device");
+            .explanation() == "the parent domain belongs to another context");
 }
 
 TEST_CASE_METHOD(fixture, "an empty queue is polled once, and no round is ended",
@@ -353,7 +352,7 @@ TEST_CASE_METHOD(fixture, "a drain that fails goes no further") {
 }
 
 TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
-  const std::string no_room = "no completion may be taken: the limit is 0";
+  const std::string no_room = "no completion can be polled: the limit is 0";
   CHECK(reported([&](auto&&... policy) {
           (void)queue.wait(0, collect(), policy...);
         }).explanation() == no_room);
@@ -366,11 +365,11 @@ TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
   const adverb::extended_completion_queue<> polled{context, 16};
   CHECK(reported([&](auto&&... policy) {
           (void)polled.wait(1, collect(), policy...);
-        }).explanation() == "the queue was made without a channel");
+        }).explanation() == "the queue has no completion channel");
   const adverb::extended_completion_queue<> none;
   CHECK(reported([&](auto&&... policy) {
           (void)none.wait(1, collect(), policy...);
-        }).explanation() == "the completion queue is empty: moved from, closed, or never made");
+        }).explanation() == "the completion queue is empty: moved from, closed, or never created");
   CHECK(order().empty());
 }
 

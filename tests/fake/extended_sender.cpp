@@ -227,11 +227,9 @@ TEST_CASE("An extended sender fails with a reason on a pair made without send_op
   CHECK(!sender);
   CHECK(why.code() == std::errc::operation_not_supported);
   CHECK(why.verb() == "ibv_qp_to_qp_ex");
-  CHECK(why.explanation().starts_with("the queue pair was not made for "));
-  CHECK(
-      why.explanation().ends_with("by extended calls: name them in "
-                                  "queue_pair_options::send_operations, or use post(...) of the "
-                                  "pair itself"));
+  CHECK(why.explanation().starts_with("the queue pair was not created with extended calls for "));
+  CHECK(why.explanation().ends_with(
+      ": add them to queue_pair_options::send_operations, or use post(...) of the pair"));
 }
 
 TEST_CASE("An operation that the pair was not made for is named") {
@@ -242,8 +240,8 @@ TEST_CASE("An operation that the pair was not made for is named") {
   CHECK(!pair.extended < send_operation::send | send_operation::read |
         send_operation::flush > (why));
   CHECK(why.explanation() ==
-        "the queue pair was not made for read|flush by extended calls: name them in "
-        "queue_pair_options::send_operations, or use post(...) of the pair itself");
+        "the queue pair was not created with extended calls for read|flush: add them to "
+        "queue_pair_options::send_operations, or use post(...) of the pair");
   const queue_pair<transport::rc> empty;
   CHECK(!empty.extended(why));
   CHECK(why.code() == std::errc::invalid_argument);

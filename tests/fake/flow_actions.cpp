@@ -115,8 +115,8 @@ TEST_CASE_METHOD(esp_bench, "an action that is refused is explained") {
                  .integrity_check_length = 10,
                  .attributes = {.new_sequence_window = true, .full_offload = esp_full_offload{}}})
             .explanation() ==
-        "integrity_check_length is 10: it can be 8, 12 or 16; "
-        "new_sequence_window goes with an extended_sequence_number; "
+        "integrity_check_length is 10: it must be 8, 12 or 16; "
+        "new_sequence_window requires an extended_sequence_number; "
         "new_sequence_window is for inline crypto, not for full offload; "
         "full offload in tunnel mode needs tunnel_headers");
   const std::array<flow_specification, 1> headers{match_ipv4{}};
@@ -134,7 +134,7 @@ TEST_CASE_METHOD(esp_bench, "an action that is refused is explained") {
                              })
                         .what()} ==
         "ibv_modify_flow_action_esp on fake0 flow action: EINVAL (Invalid argument); "
-        "new_sequence_window goes with an extended_sequence_number");
+        "new_sequence_window requires an extended_sequence_number");
   CHECK(reported([&] { machine.fail<called::modify_flow_action_esp>(EOPNOTSUPP); },
                  [&](auto&&... policy) { plain.modify({}, policy...); })
             .explanation() == "fake0 has no ESP flow actions that can be modified");
@@ -160,8 +160,8 @@ TEST_CASE_METHOD(esp_bench, "a header around ESP is a match, and its values are 
 TEST_CASE_METHOD(esp_bench, "an empty action and an empty device are reported") {
   const flow_action none{};
   CHECK(reported([&](auto&&... policy) { none.modify({}, policy...); }).explanation() ==
-        "the flow action is empty: moved from, closed, or never made");
+        "the flow action is empty: moved from, closed, or never created");
   CHECK(reported([&](auto&&... policy) {
           const flow_action made{context_ref{}, {.key = {counting_from<16>(1), salt}}, policy...};
-        }).explanation() == "the context is empty: moved from, closed, or never made");
+        }).explanation() == "the context is empty: moved from, closed, or never created");
 }

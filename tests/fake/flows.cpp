@@ -276,7 +276,7 @@ TEST_CASE_METHOD(flow_bench, "a refusal is explained by what can be seen") {
         "ibv_create_flow on fake0 qp 0x11: EPERM (Operation not permitted); "
         "steering packets needs the capability CAP_NET_RAW");
   CHECK(refused(ENXIO, plain).explanation() ==
-        "the device does not steer flows at present, or none of this kind");
+        "the device currently steers no flows, or none of this kind");
   CHECK(refused(ENOMEM, plain).explanation().empty());
   CHECK(refused(EINVAL, plain).explanation().empty());
   CHECK(refused(EOPNOTSUPP, plain).explanation() == "fake0 has no flow steering");
@@ -285,16 +285,17 @@ TEST_CASE_METHOD(flow_bench, "a refusal is explained by what can be seen") {
                                    .flags = flow_flag::do_not_trap},
                                   action_tag{0x1000000}})
             .explanation() ==
-        "port 2 of 1 (they count from 1); do_not_trap is for normal rules, this is one of type "
-        "sniffer; tag 0x1000000 has more than the 24 bits that devices keep");
+        "port 2 is out of range: the device has 1, numbered from 1; do_not_trap requires a normal "
+        "rule, this one is of type "
+        "sniffer; tag 0x1000000 has more than the 24 bits that devices store");
   CHECK(refused(EINVAL, flow_rule{{.port = port_number{0}}}).explanation() ==
-        "port 0 of 1 (they count from 1)");
+        "port 0 is out of range: the device has 1, numbered from 1");
   CHECK(refused(EINVAL, flow_rule{{}, match_ipv4{.source = subnet(ipv4_address{10, 0, 0, 0}, 8)}})
             .explanation() ==
-        "a part of a field is compared, and most devices compare whole fields only");
+        "the rule compares part of a field; most devices compare whole fields only");
   CHECK(refused(EINVAL, flow_rule{{}, match_udp{.source_port = masked<std::uint16_t>{1, 1}}})
             .explanation() ==
-        "a part of a field is compared, and most devices compare whole fields only");
+        "the rule compares part of a field; most devices compare whole fields only");
 
   limits().device_cap_flags = IBV_DEVICE_MANAGED_FLOW_STEERING;
   CHECK(refused(EOPNOTSUPP, plain).explanation() ==
@@ -307,7 +308,7 @@ TEST_CASE_METHOD(flow_bench, "a pair of another transport is explained") {
                  [&](auto&&... policy) {
                    const flow none{connected.native_handle(), flow_rule{{}}, policy...};
                  })
-            .explanation() == "packets are steered to UD and raw packet pairs, this is one of RC");
+            .explanation() == "flows steer packets to UD and raw packet pairs, this pair is RC");
 }
 
 TEST_CASE_METHOD(flow_bench, "a list is explained by its length and its order") {
@@ -321,12 +322,12 @@ TEST_CASE_METHOD(flow_bench, "a list is explained by its length and its order") 
         "the headers are not in the order of the packet");
   CHECK(explanation({match_ipv4{}, match_ipv6{}}) == "a header is named twice");
   CHECK(explanation({match_inner{match_ipv4{}}, match_ipv4{}}) ==
-        "an outer header stands behind an inner one");
+        "an outer header follows an inner one");
   CHECK(explanation({action_drop{}, action_drop{}}) == "an action is named twice");
   CHECK(explanation({match_ethernet{}, match_ipv4{}, match_udp{}, match_esp{}, match_vxlan{},
                      match_inner{match_ethernet{}}, match_inner{match_ipv6{}},
                      match_inner{match_esp{}}, match_inner{match_tcp{}}, match_mpls{}, match_mpls{},
-                     action_tag{1}}) == "12 specifications, Linux takes 10");
+                     action_tag{1}}) == "12 specifications exceed the limit of Linux, 10");
 
   const std::vector<flow_specification> too_many(256, match_mpls{});
   CHECK(reported([&](auto&&... policy) {
@@ -338,13 +339,12 @@ TEST_CASE_METHOD(flow_bench, "empty objects are reported, not handed to the prov
   const queue_pair<transport::ud> no_pair;
   CHECK(reported([&](auto&&... policy) {
           const flow none{no_pair, flow_rule{{}}, policy...};
-        }).explanation() == "the queue pair is empty: moved from, closed, or never made");
+        }).explanation() == "the queue pair is empty: moved from, closed, or never created");
   const counters no_counters{};
   const flow_action no_action{};
   const std::string empty =
-      "an action of the rule names counters or a flow action that are empty: moved from, closed, "
-      "or "
-      "never made";
+      "an action of the rule has empty counters or an empty flow action: moved from, closed, or "
+      "never created";
   CHECK(reported([&](auto&&... policy) {
           const flow none{pair, flow_rule{{}, action_count{no_counters}}, policy...};
         }).explanation() == empty);

@@ -19,7 +19,7 @@ using namespace adverb;
 namespace {
 
 constexpr std::string_view empty_queue_pair =
-    ": EINVAL (Invalid argument); the queue pair is empty: moved from, closed, or never made";
+    ": EINVAL (Invalid argument); the queue pair is empty: moved from, closed, or never created";
 
 ibv_wc too_long() {
   ibv_wc native{};
@@ -42,8 +42,8 @@ constexpr std::string_view failed_request =
     "completion::success() on qp 0x11 id 42: EINVAL (Invalid argument); the work request failed "
     "(local length error): check() it first";
 constexpr std::string_view no_receive =
-    "completion::success().receive() on qp 0x11 id 42: EINVAL (Invalid argument); it is the "
-    "completion of no receive: test the view before reading it";
+    "completion::success().receive() on qp 0x11 id 42: EINVAL (Invalid argument); it is not the "
+    "completion of a receive: test the view before reading it";
 
 }  // namespace
 
@@ -94,7 +94,7 @@ TEST_CASE("a field of an extended completion that failed ends the program") {
         }).find(reason) != std::string::npos);
   CHECK(at(sent(), [](const auto& done) {
           (void)done.success().receive().length();
-        }).ends_with("it is the completion of no receive: test the view before reading it"));
+        }).ends_with("it is not the completion of a receive: test the view before reading it"));
 }
 
 TEST_CASE("a post through a pair that was moved from ends the program") {
@@ -113,13 +113,13 @@ TEST_CASE("a post through a pair that was moved from ends the program") {
 TEST_CASE("a post to another queue that is empty ends the program") {
   CHECK(words_at_the_end([] { (void)shared_receive_queue_ref{}.post(receive()); }) ==
         "ibv_post_srq_recv: EINVAL (Invalid argument); the shared receive queue is empty: moved "
-        "from, closed, or never made");
+        "from, closed, or never created");
   CHECK(words_at_the_end([] { (void)work_queue_ref<>{}.post(receive()); }) ==
         "ibv_post_wq_recv: EINVAL (Invalid argument); the work queue is empty: moved from, closed, "
-        "or never made");
+        "or never created");
   CHECK(words_at_the_end([] { (void)tag_matching_queue_ref{}.post_operations(delete_tag({})); }) ==
         "ibv_post_srq_ops: EINVAL (Invalid argument); the shared receive queue is empty: moved "
-        "from, closed, or never made");
+        "from, closed, or never created");
   CHECK(words_at_the_end([] { (void)extended_sender<transport::rc>{}.start(); }) ==
         "ibv_wr_start" + std::string{empty_queue_pair});
 }
@@ -128,10 +128,10 @@ TEST_CASE("a poll of a queue that is empty ends the program") {
   std::array<completion, 4> batch;
   CHECK(words_at_the_end([&] { (void)completion_queue_ref{}.poll(batch); }) ==
         "ibv_poll_cq: EINVAL (Invalid argument); the completion queue is empty: moved from, "
-        "closed, or never made");
+        "closed, or never created");
   CHECK(words_at_the_end([] { (void)extended_completion_queue_ref<>{}.poll(); }) ==
         "ibv_start_poll: EINVAL (Invalid argument); the completion queue is empty: moved from, "
-        "closed, or never made");
+        "closed, or never created");
 }
 
 TEST_CASE("a block that is not there ends the program") {
@@ -141,7 +141,8 @@ TEST_CASE("a block that is not there ends the program") {
   const auto blocks = region.blocks(24);
   REQUIRE(blocks.size() == 2);
   CHECK(words_at_the_end([&] { (void)blocks[2]; }) ==
-        "buffer_blocks::operator[]: EINVAL (Invalid argument); block 2 of 2");
+        "buffer_blocks::operator[]: EINVAL (Invalid argument); block 2 is out of range: the count "
+        "is 2");
 }
 
 #endif
@@ -156,7 +157,7 @@ TEST_CASE("moving more than the peer's memory holds ends the program") {
       adopt, 0x1000, 48, rkey{7}};
   const auto larger = [](std::string_view call, int bytes_of_it) {
     return std::string{call} + ": EINVAL (Invalid argument); " + std::to_string(bytes_of_it) +
-           " bytes do not fit the 48 of the remote buffer";
+           " bytes exceed the 48 of the remote buffer";
   };
   CHECK(words_at_the_end([&] { (void)write(there, region.slice(0, 49)); }) == larger("write", 49));
   CHECK(words_at_the_end([&] {
@@ -206,7 +207,7 @@ TEST_CASE("a buffer of another protection domain ends the program when it is pos
   memory_region region{elsewhere, bytes};
   CHECK(words_at_the_end([&] {
           (void)pair.post(send(region.buffer()));
-        }).ends_with("is of another protection domain than the queue"));
+        }).ends_with("belongs to another protection domain than the queue"));
 
   // A parent domain is not another one.
   const parent_domain extending{elsewhere, {}};

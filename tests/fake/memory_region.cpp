@@ -119,7 +119,8 @@ TEST_CASE_METHOD(fixture, "a region is not made in an empty domain") {
   const adverb::failure why = reported([&](auto&&... policy) {
     const memory_region region{none, memory, access_right::local_write, policy...};
   });
-  CHECK(why.explanation() == "the protection domain is empty: moved from, closed, or never made");
+  CHECK(why.explanation() ==
+        "the protection domain is empty: moved from, closed, or never created");
   CHECK(machine.count<called::reg_mr>() == 0);
 }
 
@@ -161,8 +162,8 @@ TEST_CASE_METHOD(fixture, "a region without local_write refuses mutable buffers"
   const adverb::failure why = reported([&](auto&&... policy) { (void)region.buffer(policy...); });
   CHECK(why.code() == std::errc::permission_denied);
   CHECK(why.explanation() ==
-        "the region was registered without local_write: nothing can be received into it; "
-        "const_buffer() and const_slice() are there to send from it");
+        "the region was registered without local_write and cannot receive: use const_buffer() or "
+        "const_slice() to send from it");
   CHECK(region.const_buffer().size() == 64);
 }
 
@@ -171,7 +172,7 @@ TEST_CASE_METHOD(fixture, "a length of more than 32 bits is refused, never trunc
   // Only its address is used.
   const memory_region region{domain, std::span{memory.data(), huge}};
   CHECK(reported([&](auto&&... policy) { (void)region.buffer(policy...); }).explanation() ==
-        "4294967304 bytes are more than one buffer can hold (4 GiB - 1)");
+        "4294967304 bytes exceed the limit of one buffer (4 GiB - 1)");
   CHECK(region.slice(8, huge - 9).size() == UINT32_MAX);
 }
 
@@ -198,7 +199,7 @@ TEST_CASE_METHOD(fixture, "a region of const memory has no rights by default") {
 
 TEST_CASE_METHOD(fixture, "operations on an empty region fail with a reason") {
   const memory_region region;
-  const std::string empty = "the memory region is empty: moved from, closed, or never made";
+  const std::string empty = "the memory region is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) { (void)region.slice(0, 0, policy...); }).explanation() ==
         empty);
   CHECK(reported([&](auto&&... policy) { (void)region.buffer(policy...); }).explanation() == empty);

@@ -206,7 +206,7 @@ TEST_CASE("A window takes no zero_based region") {
   const memory_region based{bench.domain, bench.memory, bindable | access_right::zero_based};
   const failure why = bench.refused(based, 0, 8);
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "a region that was registered zero_based takes no windows");
+  CHECK(why.explanation() == "a zero_based region takes no windows");
 }
 
 TEST_CASE("A window takes no region of another domain") {
@@ -216,8 +216,8 @@ TEST_CASE("A window takes no region of another domain") {
   const failure why = bench.refused(strange, 0, 8);
   CHECK(why.code() == std::errc::operation_not_permitted);
   CHECK(why.explanation() ==
-        "the region is of pd " + std::to_string(other.native_handle()->handle) +
-            ", the window of pd " + std::to_string(bench.domain.native_handle()->handle));
+        "the region belongs to pd " + std::to_string(other.native_handle()->handle) +
+            ", the window to pd " + std::to_string(bench.domain.native_handle()->handle));
 }
 
 TEST_CASE("A window of a parent domain takes a region of the domain that it extends") {
@@ -251,10 +251,10 @@ TEST_CASE("A refused binding explains every problem and has the errno of the fir
 TEST_CASE("A binding with an empty region or window is refused") {
   window_bench bench;
   CHECK(bench.refused(memory_region_ref{}, 0, 8).explanation() ==
-        "the memory region is empty: moved from, closed, or never made");
+        "the memory region is empty: moved from, closed, or never created");
   bench.window.close();
   CHECK(bench.refused(bench.region, 0, 8).explanation() ==
-        "the memory window is empty: moved from, closed, or never made");
+        "the memory window is empty: moved from, closed, or never created");
   const window_binding<window_type::two> empty;
   CHECK(!empty);
 }

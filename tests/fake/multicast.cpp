@@ -104,13 +104,13 @@ TEST_CASE("A refused attachment fails with a reason") {
   };
   CHECK(std::string{refused_with(EINVAL, gid{fake::ipv4_gid(10, 0, 0, 1)}).what()} ==
         "ibv_attach_mcast ::ffff:10.0.0.1 on fake0 qp 0x11: EINVAL (Invalid argument); the GID is "
-        "none of a multicast group: these are ff00::/8, and ::ffff:224.0.0.0 to "
-        "::ffff:239.255.255.255; the device has no multicast");
+        "not a multicast GID: those are ff00::/8, and ::ffff:224.0.0.0 to ::ffff:239.255.255.255; "
+        "the device has no multicast");
   bench.limits().max_mcast_grp = 8;
   bench.limits().max_mcast_qp_attach = 4;
   bench.limits().max_total_mcast_qp_attach = 32;
   CHECK(refused_with(ENOMEM, group).explanation() ==
-        "the device allows 8 groups, 4 queue pairs in one, and 32 attachments in all");
+        "the device allows 8 groups, 4 queue pairs per group, and 32 attachments in all");
   CHECK(refused_with(EINVAL, group).explanation().empty());
   bench.machine.fail<attach_mcast>(EINVAL);
   auto raw = queue_pair<transport::raw_packet>::create(
@@ -124,7 +124,7 @@ TEST_CASE("A refused attachment fails with a reason") {
   const queue_pair<transport::ud> none;
   const multicast_attachment of_none{none, group, lid{}, why};
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "the queue pair is empty: moved from, closed, or never made");
+  CHECK(why.explanation() == "the queue pair is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("A failed detach is reported by close() and the destructor") {

@@ -165,7 +165,7 @@ TEMPLATE_TEST_CASE("A loop over an empty queue, or asleep without a channel, is 
   const auto never = [] { return false; };
   const TestType none;
   const TestType silent{bench.context, 16};
-  const std::string empty = "the completion queue is empty: moved from, closed, or never made";
+  const std::string empty = "the completion queue is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) {
           none.poll_until(up_to<1>, bench.collect(), never, policy...);
         }).explanation() == empty);
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("A loop over an empty queue, or asleep without a channel, is 
         }).explanation() == empty);
   CHECK(reported([&](auto&&... policy) {
           silent.wait_until(up_to<1>, bench.collect(), never, seconds{1}, policy...);
-        }).explanation() == "the queue was made without a channel");
+        }).explanation() == "the queue has no completion channel");
 }
 
 TEMPLATE_TEST_CASE("A loop asleep is woken by a completion, and asks whether to stop", "",
@@ -297,5 +297,5 @@ TEST_CASE("The extended loops take a limit at run time") {
   const auto never = [] { return false; };
   CHECK(reported([&](auto&&... policy) {
           bench.queue.poll_until(limit, bench.collect(), never, policy...);
-        }).explanation() == "no completion may be taken: the limit is 0");
+        }).explanation() == "no completion can be polled: the limit is 0");
 }

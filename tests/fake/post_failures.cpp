@@ -118,15 +118,14 @@ TEST_CASE("A failed post explains itself") {
   const std::string of_sends =
       "the queue is full (max_send_wr is 8), or the next request has too many elements "
       "(max_send_sge is 3), too much inline data (max_inline_data is 64), or a length that its "
-      "operation cannot have; unsignaled requests leave the queue with the completion of a "
-      "signaled "
-      "one behind them";
+      "operation does not allow; unsignaled requests leave the queue when a later signaled one "
+      "completes";
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
         "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; " +
             of_sends);
   CHECK(explained(bench.received({.result = EIO})) ==
-        "ibv_post_recv on fake0 qp 0x11: EIO (Input/output error); it is unknown how many requests "
-        "were accepted");
+        "ibv_post_recv on fake0 qp 0x11: EIO (Input/output error); the number of accepted requests "
+        "is unknown");
   CHECK(
       explained(bench.sent({.result = ENOMEM, .bad_request = 1})) ==
       "ibv_post_send on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; " +

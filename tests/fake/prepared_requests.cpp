@@ -299,7 +299,7 @@ TEST_CASE("Lists are values: a copy has requests of its own, and a move leaves n
     FAIL("more requests than there are");
   } catch (const error& why) {
     CHECK(why.code() == std::errc::result_out_of_range);
-    CHECK(std::string{why.what()}.ends_with("1 of 0 requests"));
+    CHECK(std::string{why.what()}.ends_with("the count 1 exceeds the size 0 of the list"));
   }
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("the gid table is read into memory of the caller, when there is enough
   });
   CHECK(std::string{why.what()} ==
         "ibv_query_gid_table on fake0: EINVAL (Invalid argument); "
-        "there are more entries than the 2 that there is room for");
+        "the table has more entries than fit: there is room for 2");
 }
 
 TEST_CASE("a gid table that cannot be read is reported") {

@@ -93,7 +93,7 @@ TEST_CASE("The send queue is drained, changed, and started again") {
   drained.change().retry_count(3).acknowledge_timeout(1s).apply();
   failure why;
   drained.change().retry_count(8).apply(why);
-  CHECK(why.explanation() == "retry_count is 8, the most is 7");
+  CHECK(why.explanation() == "retry_count is 8, the maximum is 7");
   const queue_pair<transport::rc> ready = drained.rts().apply();
   CHECK_THAT(bench.machine.lines(), is_log(R"(
     ibv_modify_qp qp0 qp_state=SQD en_sqd_async_notify=1

@@ -116,7 +116,7 @@ TEST_CASE("Creating a queue pair without a required object fails without a call"
         "given");
   CHECK(said(no_domain, {.send_cq = bench.queue, .recv_cq = bench.queue}) ==
         "ibv_create_qp: EINVAL (Invalid argument); the protection domain is empty: moved from, "
-        "closed, or never made");
+        "closed, or never created");
   CHECK(bench.machine.count<create_qp>() == 0);
 }
 
@@ -178,14 +178,14 @@ TEST_CASE("Adoption refuses a pair of another transport or in another state, and
                       CHECK(!pair);
                     }).what()} ==
         "queue pair adoption on fake0 qp 0x11: EINVAL (Invalid argument); it is RC in RTS, the "
-        "type says UC in RTS");
+        "type requires UC in RTS");
   CHECK(std::string{reported([&](auto&&... policy) {
                       const queue_pair<transport::rc, qp_state::rtr> pair{
                           adopt, native, announced_attributes{}, policy...};
                       CHECK(!pair);
                     }).what()} ==
         "queue pair adoption on fake0 qp 0x11: EINVAL (Invalid argument); it is RC in RTS, the "
-        "type says RC in RTR");
+        "type requires RC in RTR");
   CHECK(bench.machine.count<destroy_qp>() == 0);
   const queue_pair<transport::rc> adopted{adopt, native};
   CHECK(adopted);

@@ -89,9 +89,8 @@ TEST_CASE("Extended calls fail with a reason on a device without them") {
   options.send_operations = send_operation::send;
   failure why;
   constexpr std::string_view lacking =
-      "fake0 has no RC queue pairs, or not with extended calls for send; fall_back_to_classic "
-      "makes "
-      "a pair without extended calls, which sends by post(...)";
+      "fake0 has no RC queue pairs, or none with extended calls for send; fall_back_to_classic "
+      "creates a pair without extended calls, which sends with post(...)";
   for (const int error : {EOPNOTSUPP, ENOSYS}) {
     bench.machine.fail<fake::called::create_qp_ex>(error);
     CHECK(!queue_pair<transport::rc>::create(bench.domain, options, why));
@@ -116,5 +115,5 @@ TEST_CASE("Parts of another device are named") {
   failure why;
   CHECK(!queue_pair<transport::rc>::create(bench.domain,
                                            {.send_cq = bench.queue, .recv_cq = elsewhere}, why));
-  CHECK(why.explanation() == "recv_cq was made on fake1, or by another opening of it");
+  CHECK(why.explanation() == "recv_cq belongs to another context (of fake1)");
 }

@@ -28,10 +28,10 @@ TEST_CASE("A retry count that does not fit its three bits is refused, never cut"
   const auto before = bench.machine.count<fake::called::modify_qp>();
   failure why;
   CHECK(!pair.rts().retry_count(8).apply(why));
-  CHECK(why.explanation() == "retry_count is 8, the most is 7");
+  CHECK(why.explanation() == "retry_count is 8, the maximum is 7");
   CHECK(std::string_view{why.what()}.starts_with("ibv_modify_qp RTR->RTS on fake0:1 qp 0x"));
   CHECK(!pair.rts().rnr_retry_count(200).apply(why));
-  CHECK(why.explanation() == "rnr_retry_count is 200, the most is 7");
+  CHECK(why.explanation() == "rnr_retry_count is 200, the maximum is 7");
   CHECK(bench.machine.count<fake::called::modify_qp>() == before);
 }
 

@@ -183,7 +183,8 @@ TEST_CASE("A number that is none of a block ends the program") {
   receive_refill receives{bench.pair, bench.blocks, {.batch = 2}};
   receives.fill().check();
   constexpr std::string_view words =
-      "buffer_blocks::operator[]: EINVAL (Invalid argument); block 10 of 10";
+      "buffer_blocks::operator[]: EINVAL (Invalid argument); block 10 is out of range: the count "
+      "is 10";
   CHECK(words_at_the_end([&] { (void)receives.block(received(10)); }) == words);
   CHECK(words_at_the_end([&] { (void)receives.give_back(received(10)); }) == words);
 }

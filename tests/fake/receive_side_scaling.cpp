@@ -80,10 +80,11 @@ TEST_CASE("hash fields given at run time are checked at run time") {
         .explanation();
   };
   CHECK(problem(hash_field::source_ipv4 | hash_field::destination_ipv6) ==
-        "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each");
+        "a hash covers IPv4 or IPv6 addresses: create a queue pair for each");
   CHECK(problem(hash_field::source_tcp_port | hash_field::source_udp_port) ==
-        "a hash is over TCP or over UDP ports: make a queue pair for each");
-  CHECK(problem(hash_field::inner) == "inner says whose fields are hashed: name the fields too");
+        "a hash covers TCP or UDP ports: create a queue pair for each");
+  CHECK(problem(hash_field::inner) ==
+        "inner selects the headers inside a tunnel: name their fields too");
 
   std::error_code code;
   const receive_hash over =
@@ -111,7 +112,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
       "fake0 has no receive-side scaling for UD pairs");
   CHECK(refused(EINVAL, receive_hash::over<ipv4_fields>(key_from(0))).explanation().empty());
   CHECK(refused(EINVAL, receive_hash::over<hash_fields{}>(key_from(0))).explanation() ==
-        "nothing is hashed, which is for tables with one entry");
+        "no field is hashed: only a table with one entry allows that");
   scaling().rx_hash_function = 0;
   CHECK(refused(EINVAL, receive_hash::over<ipv4_fields>(key_from(0))).explanation() ==
         "the device has no Toeplitz hash");
@@ -124,14 +125,14 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
                    (void)create_receive_side_scaling_pair(
                        other, table, receive_hash::over<ipv4_fields>(key_from(0)), policy...);
                  })
-            .explanation() == "the table was made on another device, or another opening of it");
+            .explanation() == "the table belongs to another context");
 }
 
 TEST_CASE_METHOD(scaling_bench, "a scaling pair is not made of an empty table") {
   const indirection_table none{};
   CHECK(reported([&](auto&&... policy) {
           (void)create_receive_side_scaling_pair(domain, none, hash, policy...);
-        }).explanation() == "the indirection table is empty: moved from, closed, or never made");
+        }).explanation() == "the indirection table is empty: moved from, closed, or never created");
   CHECK(machine.count<called::create_qp_ex>() == 0);
 }
 

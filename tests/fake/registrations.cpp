@@ -95,7 +95,7 @@ TEST_CASE_METHOD(fixture, "a buffer is made of memory that lies in the region") 
         }).explanation() == "4097 bytes from 0 are not inside the 4096 bytes of the region");
   CHECK(reported([&](auto&&... policy) {
           (void)memory_region{}.buffer_of(memory, policy...);
-        }).explanation() == "the memory region is empty: moved from, closed, or never made");
+        }).explanation() == "the memory region is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(fixture, "memory of a dma-buf is registered", "[ibv_reg_dmabuf_mr]") {
@@ -128,8 +128,7 @@ TEST_CASE_METHOD(fixture, "a registration of a dma-buf that fails is explained")
         "fake0 has no registration of dma-buf memory");
   CHECK(said_of(EINVAL, {.file_descriptor = 7, .offset = 8, .length = 64, .device_address = 0}) ==
         "ibv_reg_dmabuf_mr on fake0: EINVAL (Invalid argument); "
-        "the memory begins 8 bytes into a page, and its device address 0: "
-        "these have to be equal");
+        "the offsets within a page differ: 8 bytes for the memory, 0 for its device address");
 }
 
 TEST_CASE_METHOD(fixture, "a null region is without memory", "[ibv_alloc_null_mr]") {
@@ -189,21 +188,20 @@ TEST_CASE_METHOD(fixture, "a region too many is named so") {
   const std::string with_one = said(ENOMEM, access_right::local_write);
   const memory_region second{domain, memory};
   CHECK(said(ENOMEM, access_right::local_write) ==
-        "the domain has 2 memory regions already, and the device allows 2 in all");
+        "the domain has 2 memory regions, and the device allows 2 in all");
   CHECK(said(EINVAL, access_right::local_write).empty());
   CHECK(with_one.find("regions") == std::string::npos);
 }
 
 TEST_CASE_METHOD(fixture, "a region that begins elsewhere in its page is named so") {
   CHECK(said(EINVAL, access_right::zero_based, memory.subspan(24)) ==
-        "the memory begins 24 bytes into a page, and its device address 0: "
-        "these have to be equal");
+        "the offsets within a page differ: 24 bytes for the memory, 0 for its device address");
 }
 
 TEST_CASE_METHOD(fixture, "several problems are named at once") {
   CHECK(said(EINVAL, access_right::remote_write | access_right::huge_pages, memory.first(0)) ==
-        "there are no bytes to register; remote_write needs local_write too; "
-        "huge_pages goes with on_demand only");
+        "the length is 0; remote_write needs local_write too; "
+        "huge_pages requires on_demand");
 }
 
 TEST_CASE_METHOD(fixture, "memory is prefetched", "[ibv_advise_mr]") {
@@ -230,11 +228,11 @@ TEST_CASE_METHOD(fixture, "advice that is not taken is explained") {
         "ibv_advise_mr on fake0 pd 1: EFAULT (Bad address); a buffer is not inside its region or "
         "not mapped, or its region is not on_demand");
   CHECK(refused_with(EPERM).explanation() ==
-        "a buffer is of another domain, or is to be written and its region lacks local_write");
-  CHECK(refused_with(ENOENT).explanation() == "a buffer is of a region that is gone");
+        "a buffer belongs to another domain, or its region lacks local_write for a write");
+  CHECK(refused_with(ENOENT).explanation() == "the region of a buffer no longer exists");
   CHECK(refused_with(EOPNOTSUPP).explanation() ==
         "fake0 has no advice about memory (on-demand paging)");
   const adverb::protection_domain none;
   CHECK(reported([&](auto&&... policy) { prefetch(none, buffers, {}, policy...); }).explanation() ==
-        "the protection domain is empty: moved from, closed, or never made");
+        "the protection domain is empty: moved from, closed, or never created");
 }

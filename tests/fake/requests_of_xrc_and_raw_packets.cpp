@@ -153,11 +153,11 @@ TEST_CASE("A pair that is to send what its transport does not carry is refused w
   using rc = std::integral_constant<transport, transport::rc>;
   using ud = std::integral_constant<transport, transport::ud>;
   CHECK(refused(rc{}, send_operation::send | send_operation::tcp_segmentation) ==
-        "RC queue pairs do not carry tcp_segmentation, which send_operations names");
+        "RC queue pairs do not support tcp_segmentation, which send_operations contains");
   CHECK(refused(ud{}, basic_operations(transport::rc)) ==
-        "UD queue pairs do not carry write|write_with_immediate|read|compare_and_swap|"
-        "fetch_and_add, which send_operations names");
+        "UD queue pairs do not support write|write_with_immediate|read|compare_and_swap|"
+        "fetch_and_add, which send_operations contains");
   CHECK(refused(ud{}, send_operation::send) ==
-        "fake0 has no UD queue pairs, or not with extended calls for send; fall_back_to_classic "
-        "makes a pair without extended calls, which sends by post(...)");
+        "fake0 has no UD queue pairs, or none with extended calls for send; fall_back_to_classic "
+        "creates a pair without extended calls, which sends with post(...)");
 }

@@ -123,16 +123,16 @@ TEST_CASE_METHOD(fixture, "an impossible re-registration fails without a call") 
   CHECK(said(region, adverb::reregistration{}) == "there is nothing to change");
   CHECK(said(region, adverb::reregistration{.rights = access_right::zero_based |
                                                       access_right::local_write}) ==
-        "whether a region is zero_based cannot be changed");
+        "zero_based cannot change after the registration");
   const adverb::context another = adverb::open_device();
   const adverb::protection_domain elsewhere{another};
   CHECK(said(region, adverb::reregistration{.domain = elsewhere}) ==
-        "the domain is of another context");
+        "the domain belongs to another context");
   memory_region zero{domain, memory, access_right::local_write | access_right::zero_based};
-  CHECK(said(zero, std::span{larger}) == "a zero-based region cannot be given other memory");
+  CHECK(said(zero, std::span{larger}) == "a zero-based region cannot change its memory");
   memory_region none;
   CHECK(said(none, std::span{larger}) ==
-        "the memory region is empty: moved from, closed, or never made");
+        "the memory region is empty: moved from, closed, or never created");
   CHECK(machine.count<called::rereg_mr>() == 0);
 }
 
@@ -143,16 +143,16 @@ TEST_CASE_METHOD(fixture, "each failure reports the state of the region", "[ibv_
     bool changed;
     bool usable;
   };
-  const std::string unusable = "the region must not be used any more, only destroyed";
+  const std::string unusable = "the region can only be destroyed";
   const std::array<expectation, 6> expectations{{
-      {IBV_REREG_MR_ERR_INPUT, "the region is as it was", false, true},
+      {IBV_REREG_MR_ERR_INPUT, "the region is unchanged", false, true},
       {IBV_REREG_MR_ERR_DONT_FORK_NEW,
-       "the new memory could not be kept from forks; the region is as it was", false, true},
+       "the new memory could not be excluded from forks; the region is unchanged", false, true},
       {IBV_REREG_MR_ERR_DO_FORK_OLD,
-       "the region is changed, and only the old memory is still kept from forks", true, true},
+       "the region is changed; only the old memory is still excluded from forks", true, true},
       {IBV_REREG_MR_ERR_CMD, unusable, false, false},
       {IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW,
-       unusable + ", and the new memory is still kept from forks", false, false},
+       unusable + ", and the new memory is still excluded from forks", false, false},
       {-77, unusable, false, false},
   }};
   for (const expectation& expected : expectations) {
@@ -184,11 +184,11 @@ TEST_CASE_METHOD(fixture, "a refused re-registration has the explanations of a r
                  [&](auto&&... policy) {
                    region.reregister({.rights = access_right::remote_write}, policy...);
                  })
-            .explanation() == "remote_write needs local_write too; the region is as it was");
+            .explanation() == "remote_write needs local_write too; the region is unchanged");
   CHECK(
       reported([&] { machine.fail<called::rereg_mr>(EINVAL); },
                [&](auto&&... policy) { region.reregister(std::span{memory}.first(0), policy...); })
-          .explanation() == "there are no bytes to register; the region is as it was");
+          .explanation() == "the length is 0; the region is unchanged");
 }
 
 TEST_CASE_METHOD(fixture,
@@ -196,6 +196,6 @@ TEST_CASE_METHOD(fixture,
   const adverb::failure why =
       reported([&] { machine.fail<called::rereg_mr>(EOPNOTSUPP); },
                [&](auto&&... policy) { region.reregister(larger, policy...); });
-  CHECK(why.explanation() == "fake0 has no re-registration of memory, or not of this kind");
+  CHECK(why.explanation() == "fake0 has no re-registration of memory, or none of this kind");
   CHECK(region.buffer().size() == 64);
 }

@@ -81,7 +81,7 @@ TEST_CASE("A window is as large as the send queue, and signals every fourth part
   CHECK(bench.machine.count<post_send>() == 16);
   CHECK(explained(full) ==
         "send_window::post on fake0 qp 0x11: EAGAIN (Resource temporarily unavailable); the window "
-        "is full: 16 of 16 requests are in progress; hand their completions to completed()");
+        "is full: 16 of 16 requests are in progress; pass their completions to completed()");
 }
 
 TEST_CASE("Completions give back the credits of all requests up to theirs") {
@@ -126,8 +126,8 @@ TEST_CASE("A chain that is longer than its window is an error, not a matter of w
   CHECK(!never.full());
   CHECK(explained(never) ==
         "send_window::post on fake0 qp 0x11: EINVAL (Invalid argument); 0 requests were accepted; "
-        "no completion will make room for it: the chain is longer than the window, or nothing that "
-        "is in progress is signaled");
+        "no completion can make room: the chain is longer than the window, or no request in "
+        "progress is signaled");
   CHECK(window.outstanding() == 0);
   CHECK(bench.machine.count<post_send>() == 0);
 }
@@ -247,16 +247,15 @@ TEST_CASE("Completions that are none of the window are refused") {
         reported([&](auto&&... policy) { window.completed(each, policy...); }).what()};
   };
   const std::string begin = "send_window::completed on fake0 qp 0x11: EINVAL (Invalid argument); ";
-  CHECK(why(bench.done(0)) == begin + "no request that completes is in progress");
-  CHECK(why(bench.done(0, IBV_WC_WR_FLUSH_ERR)) ==
-        begin + "no request that completes is in progress");
+  CHECK(why(bench.done(0)) == begin + "no signaled request is in progress");
+  CHECK(why(bench.done(0, IBV_WC_WR_FLUSH_ERR)) == begin + "no signaled request is in progress");
   CHECK(!window.broken());
   CHECK(window.post(send(), send()));
   CHECK(why(bench.done(0, IBV_WC_SUCCESS, IBV_WC_RECV)) ==
-        begin + "the completion is of a receive");
+        begin + "the completion belongs to a receive");
   ibv_wc other{};
   other.qp_num = 0x12;
-  CHECK(why(completion{other}) == begin + "the completion is of qp 0x12");
+  CHECK(why(completion{other}) == begin + "the completion belongs to qp 0x12");
   CHECK(window.outstanding() == 2);
 }
 
@@ -266,7 +265,7 @@ TEST_CASE("Creating a window fails with a reason") {
   CHECK(bench.refusal({.size = 17}) == begin + "17 requests do not fit: the send queue holds 16");
   CHECK(bench.refusal({.size = 0}) == begin + "a window needs room for at least one request");
   CHECK(bench.refusal({.signal_every = 0}) ==
-        begin + "every request may be signaled (1) or fewer, but not every 0th");
+        begin + "the interval of signaled requests is 0: it must be at least 1");
   CHECK(bench.queue.reserved() == 0);
 
   const auto query = reported([&] { bench.machine.fail<fake::called::query_qp>(EIO); },
@@ -275,7 +274,7 @@ TEST_CASE("Creating a window fails with a reason") {
 
   failure none;
   (void)send_window{queue_pair_ref<transport::rc>{}, none};
-  CHECK(none.explanation() == "the queue pair is empty: moved from, closed, or never made");
+  CHECK(none.explanation() == "the queue pair is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("Windows and receives share a completion queue that cannot overflow") {
@@ -319,7 +318,8 @@ TEST_CASE("A reservation ends with its owner and moves with it") {
   CHECK(bench.queue.reserved() == 0);
   failure empty;
   (void)completion_reservation{completion_queue_ref{}, 1, empty};
-  CHECK(empty.explanation() == "the completion queue is empty: moved from, closed, or never made");
+  CHECK(empty.explanation() ==
+        "the completion queue is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("A queue of which something is reserved is not destroyed") {

@@ -136,8 +136,8 @@ TEST_CASE("Receives posted to a pair with a shared receive queue fail with a hin
   bench.machine.answer_post({.result = EINVAL});
   const post_result result = pair.post(receive());
   CHECK(reported([&](auto&&... policy) { result.check(policy...); }).explanation() ==
-        "it is unknown how many requests were accepted; the pair has no receive queue of its own: "
-        "post to its shared receive queue");
+        "the number of accepted requests is unknown; the pair has no receive queue: post to its "
+        "shared receive queue");
 }
 
 TEST_CASE("Sizes beyond the device are named") {
@@ -146,7 +146,7 @@ TEST_CASE("Sizes beyond the device are named") {
         "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 2049, the device allows "
         "2048; max_sge is 9, the device allows 8");
   CHECK(refusal(bench, {.max_wr = 0}) ==
-        "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 0: there would be no room "
+        "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 0: the queue has no room "
         "for a receive");
   bench.limits().max_srq = 0;
   bench.machine.fail<called::create_srq>(EOPNOTSUPP);
@@ -171,7 +171,7 @@ TEST_CASE("A refused change is explained") {
   CHECK(resize(7) == "max_wr is 7, below the limit of 8");
   CHECK(resize(4096) == "max_wr is 4096, the device allows 2048");
   CHECK(resize(0) ==
-        "max_wr is 0: there would be no room for a receive; max_wr is 0, below the "
+        "max_wr is 0: the queue has no room for a receive; max_wr is 0, below the "
         "limit of 8");
   adverb::failure why;
   bench.machine.fail<called::modify_srq>(EOPNOTSUPP);
@@ -193,7 +193,8 @@ TEST_CASE("Operations on an empty shared receive queue fail with EINVAL") {
   CHECK(code == std::errc::invalid_argument);
   failure why;
   const adverb::shared_receive_queue homeless{protection_domain_ref{}, {}, why};
-  CHECK(why.explanation() == "the protection domain is empty: moved from, closed, or never made");
+  CHECK(why.explanation() ==
+        "the protection domain is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("A shared receive queue that cannot be made leaks nothing") {

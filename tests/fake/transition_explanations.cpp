@@ -121,7 +121,7 @@ TEST_CASE("A path MTU over that of the port is named with both") {
   auto waiting = bench.waiting<transport::rc>();
   CHECK(explanation(bench, [&](failure& why) {
           CHECK(!waiting.rtr().remote(test_bench::peer).path_mtu(mtu::bytes_2048).apply(why));
-        }) == "path MTU is 2048 bytes, the active MTU of the port 1024 bytes");
+        }) == "path MTU 2048 bytes exceeds the active MTU of the port, 1024 bytes");
 }
 
 TEST_CASE("A port that is not active is named with its state") {
@@ -201,8 +201,8 @@ TEST_CASE("Ends of different address families are both named, with what else cou
 TEST_CASE("A peer to which no way was found is named with the way that was tried") {
   test_bench bench;
   const std::string no_way =
-      "no way was found from ::ffff:10.0.0.1 (sgid index 2) to "
-      "::ffff:10.0.0.2: check the route, the peer's address, and that its "
+      "no route was found from ::ffff:10.0.0.1 (sgid index 2) to "
+      "::ffff:10.0.0.2: check the routes, the peer's address, and that its "
       "interface is up";
   CHECK(explanation_of_rtr(bench, test_bench::peer, ENETUNREACH) == no_way);
   CHECK(explanation_of_rtr(bench, test_bench::peer, EHOSTUNREACH) == no_way);
@@ -232,7 +232,7 @@ TEST_CASE("Several things that are wrong are all named") {
                                  .apply(why));
                     }) ==
         "port 1 is down; max_destination_read_atomic is 99, the device allows 16; P_Key index "
-        "9 is not in the table of 1; path MTU is 2048 bytes, the active MTU of the port 1024 "
+        "9 is not in the table of 1; path MTU 2048 bytes exceeds the active MTU of the port, 1024 "
         "bytes; the destination GID is empty");
 }
 

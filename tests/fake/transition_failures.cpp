@@ -92,8 +92,8 @@ TEST_CASE("A pair that is empty cannot be put into any state") {
     CHECK(!waiting);
   });
   CHECK(std::string_view{why.what()} ==
-        "ibv_modify_qp: EINVAL (Invalid argument); the queue pair is empty: moved from, closed, "
-        "or never made");
+        "ibv_modify_qp: EINVAL (Invalid argument); the queue pair is empty: moved from, closed, or "
+        "never created");
   queue_pair<transport::rc, qp_state::init> no_peer;
   std::error_code code;
   CHECK(!no_peer.connect(test_bench::peer, {}, code));

@@ -130,7 +130,7 @@ TEST_CASE("An operation that the transport does not carry fails without a fallba
   failure why;
   CHECK(!queue_pair<transport::ud>::create(
       bench.domain, bench.preferring(send_operation::send | send_operation::read), why));
-  CHECK(why.explanation() == "UD queue pairs do not carry read, which send_operations names");
+  CHECK(why.explanation() == "UD queue pairs do not support read, which send_operations contains");
   CHECK(bench.machine.count<called::create_qp>() == 0);
 }
 
@@ -268,7 +268,7 @@ TEST_CASE("Any other failure of a queue of either engine is reported") {
             .verb() == "ibv_create_cq");
   CHECK(reported([&](auto&&... policy) {
           const either_completion_queue<> queue{context_ref{}, 16, policy...};
-        }).explanation() == "the context is empty: moved from, closed, or never made");
+        }).explanation() == "the context is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("A queue of either engine moves, and is closed once") {

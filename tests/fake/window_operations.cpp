@@ -174,7 +174,7 @@ TEST_CASE("A bind of more than 2 GiB fails with its own reason") {
                     });
   };
   for (const int error : {EOPNOTSUPP, ENOSYS}) {
-    CHECK(refused(error, huge.size()).explanation() == "some devices bind 2 GiB at most (mlx5)");
+    CHECK(refused(error, huge.size()).explanation() == "some devices (mlx5) bind at most 2 GiB");
     CHECK(refused(error, huge.size() - 1).explanation() == "fake0 has no memory windows of type 1");
   }
 }
@@ -200,13 +200,13 @@ TEST_CASE("A bind by call that cannot work does not reach the provider") {
   const failure why = refused(failed, bench.region, {});
   CHECK(why.code() == std::errc::operation_not_permitted);
   CHECK(why.explanation() ==
-        "the queue pair is of pd " + std::to_string(other.native_handle()->handle) +
-            ", the window of pd " + std::to_string(bench.domain.native_handle()->handle));
+        "the queue pair belongs to pd " + std::to_string(other.native_handle()->handle) +
+            ", the window to pd " + std::to_string(bench.domain.native_handle()->handle));
 
   const auto unreliable = bench.ready<transport::uc>();
   CHECK(refused(unreliable, bench.region, {.fenced = true}).explanation() == "UC has no fences");
   CHECK(refused(queue_pair<transport::rc>{}, bench.region, {}).explanation() ==
-        "the queue pair is empty: moved from, closed, or never made");
+        "the queue pair is empty: moved from, closed, or never created");
   CHECK(bench.machine.count<bind_mw>() == 0);
 }
 
@@ -215,10 +215,10 @@ TEST_CASE("Unbinding an empty window fails without a call") {
   const window_binding<window_type::one> empty;
   CHECK(reported([&](auto&&... policy) {
           bench.pair.unbind(empty, {}, policy...);
-        }).explanation() == "the memory window is empty: moved from, closed, or never made");
+        }).explanation() == "the memory window is empty: moved from, closed, or never created");
   const auto bound = bench.pair.bind(bench.first, bench.region, 0, 8);
   const queue_pair<transport::rc> none;
   CHECK(reported([&](auto&&... policy) { none.unbind(bound, {}, policy...); }).explanation() ==
-        "the queue pair is empty: moved from, closed, or never made");
+        "the queue pair is empty: moved from, closed, or never created");
   CHECK(bench.machine.count<bind_mw>() == 1);
 }

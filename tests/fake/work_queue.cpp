@@ -102,7 +102,7 @@ TEST_CASE_METHOD(work_queue_bench, "a change of state that fails leaves the queu
 
   auto none = work_queue<work_queue_state::reset>{};
   CHECK(reported([&](auto&&... policy) { (void)none.ready(policy...); }).explanation() ==
-        "the work queue is empty: moved from, closed, or never made");
+        "the work queue is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(work_queue_bench, "flags are turned on and off, and no others",
@@ -118,7 +118,7 @@ TEST_CASE_METHOD(work_queue_bench, "flags are turned on and off, and no others",
           ready.change_flags(
               {.enable = work_queue_flag::strip_vlan, .disable = work_queue_flag::strip_vlan},
               policy...);
-        }).explanation() == "strip_vlan would be turned both on and off");
+        }).explanation() == "strip_vlan would be both enabled and disabled");
   CHECK(machine.count<called::modify_wq>() == 0);
 
   extended().raw_packet_caps = IBV_RAW_PACKET_CAP_CVLAN_STRIPPING;
@@ -221,11 +221,10 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue that cannot be made is explaine
                                  work_queue_flag::pci_write_end_padding},
                        policy...);
                  })
-            .explanation() ==
-        "the completion queue was made on fake0, or by another opening of it");
+            .explanation() == "the completion queue belongs to another context (of fake0)");
   CHECK(reported([&](auto&&... policy) {
           (void)work_queue<>::create(domain, {}, policy...);
-        }).explanation() == "the completion queue is empty: moved from, closed, or never made");
+        }).explanation() == "the completion queue is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(work_queue_bench,
@@ -273,17 +272,16 @@ TEST_CASE_METHOD(work_queue_bench, "a table that cannot be right is refused with
   };
   CHECK(std::string{refused({only, only, only}).what()} ==
         "ibv_create_rwq_ind_table on fake0: EINVAL (Invalid argument); a table of 3 entries was "
-        "asked for, it has to be a power of two: 2 or 4; queues may stand in it more than once");
+        "requested, the number must be a power of two: 2 or 4; a queue may appear more than once");
   CHECK(refused({}).explanation() == "an indirection table needs at least one work queue");
   CHECK(refused({only, empty}).explanation() ==
-        "one of the work queues is empty: moved from, closed, or never made");
+        "one of the work queues is empty: moved from, closed, or never created");
 
   const auto other_context = open_device();
   const protection_domain other_domain{other_context};
   const completion_queue other_queue{other_context, 16};
   const auto other = work_queue<>::create(other_domain, {.completion_queue = other_queue});
-  CHECK(refused({only, other}).explanation() ==
-        "the work queues are of different devices, or different openings of one");
+  CHECK(refused({only, other}).explanation() == "the work queues belong to different contexts");
   CHECK(machine.count<called::create_rwq_ind_table>() == 0);
 }
 

@@ -60,8 +60,8 @@ TEST_CASE("Opening an XRC domain fails with a reason") {
         "ibv_open_xrcd on fake0: EAGAIN (Resource temporarily unavailable); no XRC domain is open "
         "through this file");
   CHECK(domain_refusal(EINVAL, 7, xrc_domain_opening::only_new) ==
-        "ibv_open_xrcd on fake0: EINVAL (Invalid argument); an XRC domain may be open through this "
-        "file already");
+        "ibv_open_xrcd on fake0: EINVAL (Invalid argument); an XRC domain may already be open "
+        "through this file");
   CHECK(domain_refusal(EBADF, 7, xrc_domain_opening::existing) ==
         "ibv_open_xrcd on fake0: EBADF (Bad file descriptor); the file is not open");
   CHECK(domain_refusal(EOPNOTSUPP, 7, xrc_domain_opening::existing) ==
@@ -136,11 +136,11 @@ TEST_CASE("Parts of another device are named when a queue that completes on its 
   CHECK(!xrc_shared_receive_queue{elsewhere, bench.xrc, bench.queue, {.max_wr = 16}, why});
   CHECK(std::string_view{why.what()}.starts_with("ibv_create_srq_ex on fake1: EINVAL"));
   CHECK(why.explanation() ==
-        "the completion queue was made on fake0, or by another opening of it; "
-        "the XRC domain was made on fake0, or by another opening of it");
+        "the completion queue belongs to another context (of fake0); "
+        "the XRC domain belongs to another context (of fake0)");
   bench.machine.fail<called::create_srq_ex>(EINVAL);
   CHECK(!tag_matching_queue{elsewhere, bench.queue, {.max_wr = 16}, why});
-  CHECK(why.explanation() == "the completion queue was made on fake0, or by another opening of it");
+  CHECK(why.explanation() == "the completion queue belongs to another context (of fake0)");
 }
 
 TEST_CASE("Closing the parents of a shared receive queue of XRC fails with a reason") {
@@ -174,5 +174,5 @@ TEST_CASE("A queue pair with a shared receive queue of XRC fails with a reason")
   const auto pair = queue_pair<transport::rc>::create(
       bench.domain,
       {.send_cq = bench.queue, .recv_cq = bench.queue, .srq = bench.shared.native_handle()}, why);
-  CHECK(why.explanation() == "srq is one of XRC, which belongs to no queue pair: requests name it");
+  CHECK(why.explanation() == "srq is an XRC queue, which no queue pair owns: requests name it");
 }

@@ -43,7 +43,7 @@ TEST_CASE("A failed creation of an XRC target names its XRC domain") {
   CHECK(std::string{why.what()} ==
         "ibv_create_qp_ex on fake0 xrcd: ENOMEM (Cannot allocate memory)");
   CHECK(!target::create(xrc_domain_ref{}, {}, why));
-  CHECK(why.explanation() == "the XRC domain is empty: moved from, closed, or never made");
+  CHECK(why.explanation() == "the XRC domain is empty: moved from, closed, or never created");
 }
 
 TEST_CASE("An XRC target is connected to the initiator of its peer", "[ibv_modify_qp]") {
@@ -105,8 +105,8 @@ TEST_CASE("Opening a missing target fails with a reason") {
   failure why;
   CHECK(!target::open(bench.xrc, qp_number{0xbeef}, {}, why));
   CHECK(std::string{why.what()} ==
-        "ibv_open_qp on fake0 xrcd: EINVAL (Invalid argument); no target with the number 0xbeef is "
-        "in this XRC domain");
+        "ibv_open_qp on fake0 xrcd: EINVAL (Invalid argument); this XRC domain has no target with "
+        "the number 0xbeef");
   bench.machine.fail<called::open_qp>(EOPNOTSUPP);
   CHECK(!target::open(bench.xrc, qp_number{1}, {}, why));
   CHECK(why.explanation() == "fake0 has no queue pairs that can be shared (XRC)");

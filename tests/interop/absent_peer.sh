@@ -49,7 +49,7 @@ measure() {
 
 # When a message was on its way; when it arrived at a process whose memory was gone and whose queue
 # pair was not yet (the kernel destroys the newest first); when an answer was waited for.
-lost='transport retries exceeded|remote operation error|nothing came from the peer for'
+lost='transport retries exceeded|remote operation error|no completion arrived for'
 : >"$scratch/rows"
 measure 18602
 kill "$server"
@@ -73,7 +73,7 @@ for program in rc_pingpong uc_pingpong ud_pingpong; do
     "$program" 'printf 0000:0000 >&3'
   speaks_to "$program, a malformed line" 'the peer sent the malformed address "0000:xyz' \
     "$program" 'printf "%s\0" "${line/abc/xyz}" >&3; read -r -t 5 -u 3'
-  speaks_to "$program, no \"done\"" 'the peer did not say "done"' \
+  speaks_to "$program, no \"done\"" 'the peer did not send "done"' \
     "$program" 'printf "%s\0" "$line" >&3; head -c 52 <&3 >/dev/null; printf "gone\0" >&3'
   speaks_to "$program, closed before \"done\"" \
     'the peer closed the connection after 0 of 5 bytes|the peer is gone' \
@@ -99,6 +99,6 @@ collect "no server" "$no_server" \
 collect "a server that is killed" "$killed_server_of" "$lost" client.18602 latency
 collect "a client that is killed" "$killed_client_of" "$lost" server.18603 \
   latency
-collect "a peer that says nothing" "$silent" 'the peer said nothing for 10 seconds' silent \
+collect "a peer that says nothing" "$silent" 'the peer sent nothing for 10 seconds' silent \
   rc_pingpong
 finish

@@ -36,7 +36,7 @@ wait "$taker"
 for number in "${!clients[@]}"; do
   name=${clients[number]%% *}
   collect "$name, no server" "${processes[number]}" \
-    'rdma_connect on .*: ECONNREFUSED .*: no one listens on that port' "$name" "$name"
+    'rdma_connect on .*: ECONNREFUSED .*: nothing listens on that port' "$name" "$name"
 done
 
 patient=yes

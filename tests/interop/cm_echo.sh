@@ -55,7 +55,7 @@ status=0
 wait "$client" || status=$?
 sed '/^hello$/d' "$scratch/client" >"$scratch/survivor.out"
 fails_with survivor 1 "$status" cm_echo \
-  'the peer ended the connection; see what it complains of|transport retries exceeded'
+  'the peer ended the connection; see its error message|transport retries exceeded'
 verdict "a server that is killed" "$problem"
 rm "$scratch/survivor.out"
 

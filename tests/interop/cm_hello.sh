@@ -7,7 +7,7 @@ prints client '^hello, client$'
 prints server '^hello, server$'
 rm "$scratch"/*.out
 
-refuses "nobody listens" 1 'no one listens on that port' cm_hello "$host"
+refuses "nobody listens" 1 'nothing listens on that port' cm_hello "$host"
 refuses "no such host" 1 'no host is named|no name server answered' cm_hello nowhere.invalid
 problem=''
 "$programs/cm_hello" --help 2>&1 | grep -q '^Usage: cm_hello \[HOST\]$' || problem="it tells no usage"
@@ -26,6 +26,6 @@ wait_until_listening "$server"
 status=0
 wait "$server" || status=$?
 sed '/^listening on /d' "$scratch/server.out" >"$scratch/left.out"
-fails_with left 1 "$status" cm_hello 'the peer has left|flushed'
+fails_with left 1 "$status" cm_hello 'the peer disconnected|flushed'
 verdict "a client that leaves at once" "$problem"
 finish

@@ -23,7 +23,7 @@ datagram_case() {
     status=0
     "$@" >"$scratch/client.out" 2>&1 || status=$?
     # Refused, because the server does not listen yet.
-    has_line client 'no one listens on that port|UNREACHABLE' || break
+    has_line client 'nothing listens on that port|UNREACHABLE' || break
     pause 0.1
   done
   if [[ $status -ne 0 ]]; then
@@ -43,11 +43,11 @@ theirs=(stdbuf -oL udaddy)
 datagram_case "ours serves ours" '^listening' "${ours[@]}" -- "${ours[@]}" "$own_address"
 prints server "^message of 100 bytes from ::ffff:$own_address qp 0x[0-9a-f]+$"
 prints server '^answered 10 messages of 1 peers$'
-prints client '^sent 10 messages to 1 peers, and got as many answers$'
+prints client '^sent 10 messages to 1 peers and received as many answers$'
 datagram_case "one pair sends to several peers" '^listening' \
   "${ours[@]}" -b "$own_address" -p 7175 -c 4 --size 1000 -- \
   "${ours[@]}" "$own_address" -b "$own_address" -p 7175 -c 4 --size 1000
-prints client '^sent 40 messages to 4 peers, and got as many answers$'
+prints client '^sent 40 messages to 4 peers and received as many answers$'
 
 datagram_case "theirs serves ours" 'starting server' "${theirs[@]}" -b "$own_address" -- \
   "${ours[@]}" "$own_address"
@@ -69,8 +69,8 @@ both_ends_of "${ours[@]}" -n 2 -c 2
 prints both '^server  answered 4 messages of 2 peers'
 prints both '^client  sent 4 messages to 2 peers'
 
-refuses "nobody listens" 1 'the peer gave no queue pair: no one listens on that port' \
+refuses "nobody listens" 1 'the peer returned no queue pair: nothing listens on that port' \
   cm_ud "$own_address" -p 7199
-refuses "no address" 2 'the server is nowhere, which is no IP address' cm_ud nowhere
+refuses "no address" 2 'the server is nowhere, which is not an IP address' cm_ud nowhere
 refuses "too long" 2 '--size: must be a number from 1 to 4096, not 5000' cm_ud --size 5000
 finish

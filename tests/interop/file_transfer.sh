@@ -25,7 +25,7 @@ receiver_status=0
 arrives "three files, one by its path" of_0 of_5000000 of_1
 send of_1
 fails_with sender 1 "$sender_status" file_transfer \
-  'the receiver gave up: of_1 is there already, and is not overwritten without --force'
+  'the receiver gave up: of_1 already exists: --force overwrites it'
 verdict "what is there is not overwritten" "$problem"
 sender_status=0
 arrives "and stays as it was" of_0 of_5000000 of_1

@@ -68,7 +68,7 @@ else
   skip_case "file_transfer to a full disk" "this machine lets nothing be mounted"
 fi
 
-refuses "no receiver" 1 'rdma_connect .*no one listens on that port' \
+refuses "no receiver" 1 'rdma_connect .*nothing listens on that port' \
   file_transfer send large --to "$address"
 refuses "no such host" 1 'getaddrinfo on no.such.host.invalid:[0-9]+: ' \
   file_transfer send large --to no.such.host.invalid
@@ -77,7 +77,7 @@ refuses "no such file" 1 'cannot open absent: No such file' \
 mkfifo pipe
 refuses "no file at all" 1 'pipe is not a regular file' file_transfer send pipe --to "$address"
 refuses "no folder" 1 'cannot open the folder absent: No such file' file_transfer receive -d absent
-refuses "an address that is none" 2 '--address takes the numbers of an address' \
+refuses "an address that is none" 2 '--address takes a numeric address' \
   file_transfer receive -a nowhere
 
 finish

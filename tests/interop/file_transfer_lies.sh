@@ -13,27 +13,27 @@ lied_to() {
   verdict "the lie '$1' is answered" "$problem"
   failed_with "the lie '$1'" '' "$2"
 }
-lied_to checksum 'the checksum of file is wrong: other bytes came than were sent'
+lied_to checksum 'the checksum of file is wrong: the received bytes differ from the sent ones'
 lied_to path '"../evil" is not the plain name of a file'
 lied_to parent '"[.][.]" is not the plain name of a file'
 lied_to nameless '"" is not the plain name of a file'
 lied_to terminal '"a[?].2Jb" is not the plain name of a file'
-lied_to more 'the sender sent other data than it had announced'
+lied_to more 'the sender sent other data than it announced'
 lied_to huge 'cannot make room for file: No space left on device'
-lied_to order 'the sender spoke out of turn'
+lied_to order 'the sender sent a message out of turn'
 lied_to malformed 'the peer sent a malformed message'
 start_receiver --once
 sender_status=0
 "$programs/../tests/interop/file_transfer_liar" version "$address" \
   2>"$scratch/sender.out" || sender_status=$?
 end_receiver
-fails_with sender 1 "$sender_status" file_transfer_liar 'this file_transfer speaks another version'
+fails_with sender 1 "$sender_status" file_transfer_liar 'this file_transfer uses another protocol version'
 verdict "a sender of another version is told so" "$problem"
-failed_with "a sender of another version" '' 'refused a program that does not speak as this one does'
+failed_with "a sender of another version" '' 'refused a program with another protocol version'
 
 start_receiver --once
 rping -c -C 1 -a "$address" -p 7472 >"$scratch/rping.txt" 2>&1
 end_receiver
 sender_status=1
-failed_with "a program of another kind" '' 'refused a program that does not speak as this one does'
+failed_with "a program of another kind" '' 'refused a program with another protocol version'
 finish

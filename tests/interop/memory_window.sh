@@ -4,11 +4,11 @@ source "$(dirname "$0")/../support/harness.bash"
 
 for size in 1 4096 1048576; do
   works "$size bytes" "$programs/memory_window" -s "$size" -- "$programs/memory_window" -s "$size"
-  prints client "^wrote $size bytes and gave the window back$"
-  prints client "^wrote $size bytes until the window was taken back$"
-  prints client '^a write after that was refused$'
-  prints server "^the client wrote $size bytes and gave the window back$"
-  prints server "^the client wrote $size bytes and the window was taken back$"
-  prints server '^nothing was written after that$'
+  prints client "^wrote $size bytes and invalidated the window$"
+  prints client "^wrote $size bytes until the server invalidated the window$"
+  prints client '^the server refused a later write$'
+  prints server "^the client wrote $size bytes and invalidated the window$"
+  prints server "^the client wrote $size bytes, then the server invalidated the window$"
+  prints server '^no later write changed the memory$'
 done
 finish

@@ -40,7 +40,7 @@ for client in "${ours[0]}" rping; do
     problem+=" $client ended with $?"
 done
 verdict "clients of a persistent server" "$problem"
-prints server "^rping: the client's text has 65 bytes, and there is room for 64; give both sides"
+prints server "^rping: the client's text has 65 bytes, but there is room for 64; give both sides"
 kill "$server"
 wait "$server"
 finish

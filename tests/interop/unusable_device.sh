@@ -3,8 +3,8 @@
 source "$(dirname "$0")/../support/harness.bash"
 device=${SOFTRDMA_DEVICE:?}
 
-refuses "no such device" 1 "on nonesuch: .*there are: .*$device" rc_pingpong -d nonesuch
-refuses "no such device to tell of" 1 "on nonesuch: .*there are: .*$device" devices nonesuch
+refuses "no such device" 1 "on nonesuch: .*available: .*$device" rc_pingpong -d nonesuch
+refuses "no such device to tell of" 1 "on nonesuch: .*available: .*$device" devices nonesuch
 refuses "no such port" 1 "$device:77: .*the device has one port, number 1" uc_pingpong -i 77
 refuses "an empty GID" 1 "sgid index 99 is empty; usable: .*$gid_index \(" rc_pingpong -g 99
 refuses "an empty GID, for datagrams" 1 "sgid index 99 is empty; usable: " ud_pingpong -g 99
@@ -24,7 +24,7 @@ another_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 if [[ $(id -u) -eq 0 ]] && "${another_user[@]}" test -x "$programs/rc_pingpong" 2>/dev/null; then
   prefix=("${another_user[@]}" bash -c 'ulimit -l 64; exec "$@"' -)
   refuses "memlock limit" 1 \
-    'ibv_reg_mr .*1000000 bytes were asked for, .*may lock 65536 .*ulimit -l unlimited' \
+    'ibv_reg_mr .*1000000 bytes were requested, .*may lock 65536 .*ulimit -l unlimited' \
     rc_pingpong -s 1000000
   prefix=()
 else

@@ -68,5 +68,5 @@ TEST_CASE("A function that the headers lack fails with a reason") {
   CHECK(why.verb() == "missing_verb");
   CHECK(why.object() == "rxe0 double 1");
   CHECK(why.explanation() ==
-        "this adverb was compiled with headers of rdma-core that lack missing_verb");
+        "adverb was compiled with headers of rdma-core that lack missing_verb");
 }

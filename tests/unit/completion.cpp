@@ -208,7 +208,7 @@ TEST_CASE("a failure reports the vendor error with or without a hint") {
   CHECK(hinted.vendor_error() == 0x81);
   adverb::failure why;
   hinted.check(why);
-  CHECK(why.explanation() == "the provider knows more: see the vendor error; vendor error 0x81");
+  CHECK(why.explanation() == "the vendor error has the cause; vendor error 0x81");
 
   native.status = IBV_WC_LOC_RDD_VIOL_ERR;
   completion{native}.check(why);

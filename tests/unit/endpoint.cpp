@@ -74,9 +74,9 @@ TEST_CASE("Bytes of another version are refused") {
 }
 
 TEST_CASE("An MTU that is none of the five is refused") {
-  CHECK(refusal(1, std::byte{0}) == "the MTU is none of the five");
-  CHECK(refusal(1, std::byte{6}) == "the MTU is none of the five");
-  CHECK(refusal(1, std::byte{255}) == "the MTU is none of the five");
+  CHECK(refusal(1, std::byte{0}) == "the MTU is invalid");
+  CHECK(refusal(1, std::byte{6}) == "the MTU is invalid");
+  CHECK(refusal(1, std::byte{255}) == "the MTU is invalid");
 }
 
 TEST_CASE("The text of an endpoint has its LID and queue pair and PSN and GID") {

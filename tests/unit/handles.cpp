@@ -404,6 +404,6 @@ TEST_CASE("an object is not made from an empty parent") {
   });
   CHECK(std::string{why.what()} ==
         "make_region: EINVAL (Invalid argument); "
-        "the protection domain is empty: moved from, closed, or never made");
+        "the protection domain is empty: moved from, closed, or never created");
   CHECK_FALSE(called);
 }

@@ -44,11 +44,11 @@ TEST_CASE("A host that is not found may lack an address of the family") {
 
 TEST_CASE("A failed numeric lookup explains the expected form") {
   CHECK(why(not_found, {"far", "1", address_family::unspecified, true}) ==
-        "far is no address in numbers");
+        "far is not a numeric address");
   CHECK(why(not_found, {"far", "1", address_family::ipv4, true}) ==
-        "far is no address in numbers, or it has no IPv4 address");
+        "far is not a numeric address, or it has no IPv4 address");
   CHECK(why(not_found, {"far", "1", address_family::infiniband, true}) ==
-        "far is no GID: one is written as an IPv6 address");
+        "far is not a GID: a GID has the form of an IPv6 address");
 }
 
 TEST_CASE("An explanation distinguishes problems of the service from those of the host") {

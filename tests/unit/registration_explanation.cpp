@@ -46,7 +46,7 @@ class memlock_limit {
 }  // namespace
 
 TEST_CASE("an empty range has nothing to register") {
-  CHECK(explanation(EINVAL, 0, access_right::local_write) == "there are no bytes to register");
+  CHECK(explanation(EINVAL, 0, access_right::local_write) == "the length is 0");
 }
 
 TEST_CASE("rights of peers to write need the local one too") {
@@ -61,7 +61,7 @@ TEST_CASE("rights of peers to write need the local one too") {
 TEST_CASE("a limit on locked memory is named, with what to do about it") {
   const memlock_limit limit{4096};
   const std::string expected =
-      "8192 bytes were asked for, and this process may lock 4096 in all: raise the limit with "
+      "8192 bytes were requested, and this process may lock 4096 in all: raise the limit with "
       "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity";
   CHECK(explanation(ENOMEM, 8192, access_right::local_write) == expected);
   CHECK(explanation(EPERM, 8192, access_right::local_write) == expected);
@@ -70,8 +70,8 @@ TEST_CASE("a limit on locked memory is named, with what to do about it") {
 
 TEST_CASE("every problem that can be seen is named") {
   CHECK(explanation(EINVAL, 0, access_right::remote_write | access_right::huge_pages) ==
-        "there are no bytes to register; remote_write needs local_write too; "
-        "huge_pages goes with on_demand only");
+        "the length is 0; remote_write needs local_write too; "
+        "huge_pages requires on_demand");
 }
 
 TEST_CASE("memory that is not there is named as the reason") {

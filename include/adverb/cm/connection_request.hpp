@@ -248,7 +248,7 @@ class [[nodiscard]] connection_request {
     policy.report(EINVAL, "rdma_accept", [&](failure_description& description) {
       detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
       description.explain([&](text_writer& writer) {
-        writer.put("its queue key is ").put(key).put(", and librdmacm tells peers ");
+        writer.put("its queue key is ").put(key).put(", but librdmacm announces ");
         writer.put(datagram_queue_key);
       });
     });

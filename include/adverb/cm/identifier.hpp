@@ -94,7 +94,7 @@ template <class Ready, cm::preparation<Ready> Prepare>
   } else {
     if (prepare(ready)) return true;
     policy.report(ECANCELED, verb, [&](failure_description& description) {
-      description.explain("the program gave it up when it saw the queue pair");
+      description.explain("the preparation of the queue pair returned false");
     });
     return false;
   }
@@ -384,7 +384,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     if (native_handle()->verbs != nullptr) return call(policy, verb, function, {}, {}, explain);
     policy.report(EINVAL, verb, [&](failure_description& description) {
       detail::on_object<detail::identifier_traits>(native_handle())(description);
-      description.explain("the address has to be resolved first");
+      description.explain("the identifier has no device: resolve the address first");
     });
     return false;
   }

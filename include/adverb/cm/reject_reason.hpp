@@ -62,26 +62,27 @@ struct rejection {
   cm::private_data private_data;
 };
 
-/// Returns a phrase for a message: "no one listens on that port". Empty for an unknown reason.
+/// Returns a phrase for a message: "nothing listens on that port". Empty for an unknown reason.
 [[nodiscard]] constexpr std::string_view describe(reject_reason reason) noexcept {
   switch (reason) {
-    case reject_reason::unspecified: return "no one listens on that port, or the program refused";
+    case reject_reason::unspecified: return "nothing listens on that port, or the program refused";
     case reject_reason::no_queue_pair: return "the peer has no queue pair left";
     case reject_reason::no_end_to_end_context: return "the peer has no end-to-end context left";
     case reject_reason::no_resources: return "the peer has no resources left";
-    case reject_reason::timed_out: return "the peer gave up waiting";
-    case reject_reason::unsupported: return "the peer does not support what was asked for";
-    case reject_reason::invalid_communication_id: return "the peer does not know this connection";
+    case reject_reason::timed_out: return "the peer timed out";
+    case reject_reason::unsupported: return "the peer does not support the request";
+    case reject_reason::invalid_communication_id:
+      return "the peer has no record of this connection";
     case reject_reason::invalid_communication_instance:
-      return "the peer does not know this attempt to connect";
-    case reject_reason::invalid_service_id: return "no one listens on that port";
+      return "the peer has no record of this attempt to connect";
+    case reject_reason::invalid_service_id: return "nothing listens on that port";
     case reject_reason::invalid_transport: return "the listener there serves another transport";
     case reject_reason::stale_connection:
-      return "the peer believes that this queue pair is still connected: wait and try again";
+      return "the peer still has a connection with this queue pair: wait and try again";
     case reject_reason::no_reliable_datagram_channel:
       return "the peer has no such reliable datagram channel";
-    case reject_reason::invalid_gid: return "the peer does not have the GID that was asked for";
-    case reject_reason::invalid_lid: return "the peer does not have the LID that was asked for";
+    case reject_reason::invalid_gid: return "the peer does not have the requested GID";
+    case reject_reason::invalid_lid: return "the peer does not have the requested LID";
     case reject_reason::invalid_service_level: return "the peer refuses the service level";
     case reject_reason::invalid_traffic_class: return "the peer refuses the traffic class";
     case reject_reason::invalid_hop_limit: return "the peer refuses the hop limit";
@@ -99,21 +100,21 @@ struct rejection {
     case reject_reason::invalid_alternate_packet_rate:
       return "the peer refuses the packet rate of the alternate path";
     case reject_reason::port_and_manager_redirection:
-    case reject_reason::port_redirection: return "the peer wants to be asked at another port";
+    case reject_reason::port_redirection: return "the peer redirects the request to another port";
     case reject_reason::invalid_mtu: return "the peer's link has a smaller MTU";
     case reject_reason::insufficient_responder_resources:
-      return "the peer does not have that many reads and atomics in progress";
-    case reject_reason::by_the_program: return "the program there refused";
+      return "the peer does not allow that many reads and atomics in progress";
+    case reject_reason::by_the_program: return "the peer's program refused";
     case reject_reason::invalid_rnr_retry_count:
       return "the peer refuses the receiver-not-ready retry count";
-    case reject_reason::duplicate_communication_id: return "the peer has this connection already";
+    case reject_reason::duplicate_communication_id: return "the peer already has this connection";
     case reject_reason::invalid_class_version:
-      return "the peer speaks another version of the connection protocol";
+      return "the peer uses another version of the connection protocol";
     case reject_reason::invalid_flow_label: return "the peer refuses the flow label";
     case reject_reason::invalid_alternate_flow_label:
       return "the peer refuses the flow label of the alternate path";
     case reject_reason::ece_not_supported:
-      return "the peer does not support the enhancements that were asked for";
+      return "the peer does not support the requested enhancements (ECE)";
   }
   return {};
 }

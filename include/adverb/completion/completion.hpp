@@ -65,7 +65,7 @@ template <class Completion>
         .explain([&](text_writer& writer) {
           const auto status = static_cast<completion_status>(read.status);
           if (status == completion_status::success)
-            writer.put("it is the completion of no receive: test the view before reading it");
+            writer.put("it is not the completion of a receive: test the view before reading it");
           else
             writer.put("the work request failed (").put(status).put("): check() it first");
         });

@@ -94,7 +94,7 @@ void add_creation_problems(problem_list& problems, context_ref context, std::siz
           put_device(text, context.native_handle()).put(" has no ");
           text.put(feature_of("ibv_create_cq_ex"));
         });
-      problems.add("completion_queue does without, and either_completion_queue chooses");
+      problems.add("use completion_queue, or let either_completion_queue choose");
     });
   };
 }

@@ -92,51 +92,45 @@ struct completion_status_description {
               "the buffer is not inside a region of this protection domain that grants the access"};
     case flushed:
       return {"flushed", kind::flushed,
-              "the queue pair went to the error state; an earlier completion says why"};
+              "the queue pair entered the error state; an earlier completion has the cause"};
     case memory_window_bind_error:
-      return {
-          "memory window bind error", kind::local,
-          "the window is bound still, its key was not restored after a bind that failed, or queue "
-          "pair, window and region do not fit together"};
+      return {"memory window bind error", kind::local,
+              "the window is still bound, its key was not restored after a failed bind, or queue "
+              "pair, window and region do not match"};
     case bad_response_error:
-      return {"bad response", kind::transport,
-              "the responder sent what the request does not allow"};
+      return {"bad response", kind::transport, "the responder sent an unexpected response"};
     case local_access_error:
       return {"local access error", kind::local,
-              "a peer's request was not allowed by the protection of local memory"};
+              "a peer's request violated the protection of local memory"};
     case remote_invalid_request_error:
       return {
           "remote invalid request", kind::remote,
           "the peer's queue pair does not allow this operation (allow(...) of its init()), or its "
           "receive is too short"};
     case remote_access_error:
-      return {
-          "remote access error", kind::remote,
-          "the peer's memory does not grant it: a wrong key, or one that was taken back, a wrong "
-          "range, right or protection domain"};
+      return {"remote access error", kind::remote,
+              "the peer's memory does not grant the access: a wrong or revoked key, or a wrong "
+              "range, right or protection domain"};
     case remote_operation_error:
       return {"remote operation error", kind::remote,
-              "the peer could not complete the operation, for instance because its receive is too "
-              "short, or its memory is gone: the program there is ending"};
+              "the peer could not complete the operation: for example, its receive is too short, "
+              "or its memory is gone because its program is ending"};
     case retries_exceeded:
-      return {
-          "transport retries exceeded", kind::transport,
-          "the peer does not answer: gone, its queue pair not ready to receive, or addressed "
-          "by a wrong GID, GID index, number or first packet sequence number; or (on Soft-RoCE) it "
-          "had no receive posted for too long"};
+      return {"transport retries exceeded", kind::transport,
+              "the peer does not answer: it is gone, its queue pair is not ready to receive, or "
+              "the GID, GID index, queue pair number or first packet sequence number is wrong; or "
+              "(on Soft-RoCE) it posted no receive for too long"};
     case rnr_retries_exceeded:
       return {"receiver-not-ready retries exceeded", kind::remote,
               "the peer has no receive posted"};
     case local_rdd_violation_error: return {"local RDD violation", kind::local, ""};
     case remote_invalid_rd_request: return {"remote invalid RD request", kind::remote, ""};
-    case remote_aborted: return {"remote aborted", kind::remote, "the peer gave the operation up"};
+    case remote_aborted: return {"remote aborted", kind::remote, "the peer aborted the operation"};
     case invalid_ee_context_number: return {"invalid EE context number", kind::transport, ""};
     case invalid_ee_context_state: return {"invalid EE context state", kind::transport, ""};
-    case fatal_error:
-      return {"fatal error", kind::transport, "the device failed and has to be opened again"};
+    case fatal_error: return {"fatal error", kind::transport, "the device failed: open it again"};
     case response_timeout: return {"response timeout", kind::transport, "the peer does not answer"};
-    case general_error:
-      return {"general error", kind::transport, "the provider knows more: see the vendor error"};
+    case general_error: return {"general error", kind::transport, "the vendor error has the cause"};
     case tag_matching_error:
       return {"tag matching error", kind::local, "a tag matching operation failed"};
     case tag_matching_rendezvous_incomplete:

@@ -78,10 +78,10 @@ struct async_event_description {
   switch (type) {
     case completion_queue_error:
       return {"completion queue error", subject::completion_queue, severity::fatal,
-              "more completions came than it holds; its queue pairs are lost with it"};
+              "more completions arrived than it holds; its queue pairs are lost too"};
     case queue_pair_fatal_error:
       return {"queue pair fatal error", subject::queue_pair, severity::fatal,
-              "the device could not complete its work, and has put it into the error state"};
+              "the device could not complete its work and put it into the error state"};
     case queue_pair_request_error:
       return {"queue pair invalid request", subject::queue_pair, severity::fatal,
               "the peer sent a request that is not allowed; the pair is in the error state"};
@@ -91,10 +91,10 @@ struct async_event_description {
               "error state"};
     case communication_established:
       return {"communication established", subject::queue_pair, severity::notice,
-              "the first packet came before the pair was ready to send"};
+              "the first packet arrived before the pair was ready to send"};
     case send_queue_drained:
       return {"send queue drained", subject::queue_pair, severity::notice,
-              "what was in progress is done, and the pair may be changed"};
+              "the requests in progress are complete, and the pair can be modified"};
     case path_migrated:
       return {"path migrated", subject::queue_pair, severity::notice,
               "the connection uses its alternate path now"};
@@ -103,7 +103,7 @@ struct async_event_description {
               "the connection could not change to its alternate path"};
     case device_fatal_error:
       return {"device fatal error", subject::device, severity::fatal,
-              "the device works no more; close everything that was made on it"};
+              "the device no longer works; close all objects created on it"};
     case port_active: return {"port active", subject::port, severity::notice, "the link is up"};
     case port_error:
       return {"port error", subject::port, severity::error,
@@ -113,13 +113,13 @@ struct async_event_description {
               "peers that address the port by LID need the new one"};
     case pkey_change:
       return {"P_Key table change", subject::port, severity::notice,
-              "P_Key indices may stand for other keys now"};
+              "P_Key indices may refer to other keys now"};
     case subnet_manager_change:
       return {"subnet manager change", subject::port, severity::notice,
               "the subnet has another manager"};
     case shared_receive_queue_error:
       return {"shared receive queue error", subject::shared_receive_queue, severity::fatal,
-              "it takes and gives no more receives"};
+              "it accepts and delivers no more receives"};
     case shared_receive_queue_limit_reached:
       return {"shared receive queue limit reached", subject::shared_receive_queue, severity::notice,
               "fewer receives than the limit are left: post more, and set the "
@@ -129,16 +129,16 @@ struct async_event_description {
               "the pair, in the error state, takes no more receives from its shared receive queue"};
     case client_reregister:
       return {"client reregistration", subject::port, severity::notice,
-              "the subnet manager wants all subscriptions made anew"};
+              "the subnet manager requests all subscriptions again"};
     case gid_change:
       return {"GID table change", subject::port, severity::notice,
-              "GID indices may stand for other addresses now"};
+              "GID indices may refer to other addresses now"};
     case work_queue_fatal_error:
       return {"work queue fatal error", subject::work_queue, severity::fatal,
               "it is in the error state"};
     case device_speed_change:
       return {"device speed change", subject::device, severity::notice,
-              "the effective bandwidth of a port is another"};
+              "the effective bandwidth of a port changed"};
   }
   return {};
 }

@@ -31,7 +31,7 @@ struct context_traits {
   }
 };
 
-/// Writes "there are: mlx5_0, rxe0", or advice if there is no device.
+/// Writes "available: mlx5_0, rxe0", or advice if there is no device.
 void put_device_names(text_writer& writer, const device_list& devices) noexcept;
 
 }  // namespace detail
@@ -97,7 +97,7 @@ inline void initialize_fork_support(on_failure policy = throwing{}) {
   detail::check_returned(policy, "ibv_fork_init", ibv_fork_init(),
                          [](failure_description& description) {
                            if (description.code() == std::errc::invalid_argument)
-                             description.explain("memory was registered before");
+                             description.explain("the process already registered memory");
                          });
 }
 

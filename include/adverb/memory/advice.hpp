@@ -33,8 +33,8 @@ using buffer_in = std::remove_cvref_t<decltype(*std::data(std::declval<const Lis
     case EFAULT:
       return "a buffer is not inside its region or not mapped, or its region is not on_demand";
     case EPERM:
-      return "a buffer is of another domain, or is to be written and its region lacks local_write";
-    case ENOENT: return "a buffer is of a region that is gone";
+      return "a buffer belongs to another domain, or its region lacks local_write for a write";
+    case ENOENT: return "the region of a buffer no longer exists";
     default: return {};
   }
 }

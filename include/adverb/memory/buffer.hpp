@@ -31,9 +31,8 @@ inline constexpr slice_call slice_of_mutable_buffer{"mutable_buffer::slice", "by
 
 /// Reports ERANGE for a slice that exceeds `size`. Takes values, so that a slice that fits need not
 /// be in memory.
-[[gnu::cold, gnu::noinline]] void report_slice(on_failure policy, const slice_call& call,
-                                               std::size_t offset, std::size_t count,
-                                               std::size_t size);
+[[gnu::cold]] void report_slice(on_failure policy, const slice_call& call, std::size_t offset,
+                                std::size_t count, std::size_t size);
 
 /// Reports ERANGE if `count` units from `offset` exceed `size` units. Returns true if they fit.
 [[nodiscard, gnu::always_inline]] constexpr bool check_slice(on_failure policy,
@@ -182,7 +181,7 @@ class buffer_blocks {
                                                                   std::size_t count) noexcept {
     detail::end_program("buffer_blocks::operator[]", [=](failure_description& description) {
       description.explain([=](text_writer& writer) {
-        writer.put("block ").decimal(index).put(" of ").decimal(count);
+        writer.put("block ").decimal(index).put(" is out of range: the count is ").decimal(count);
       });
     });
   }

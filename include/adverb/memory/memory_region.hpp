@@ -65,25 +65,23 @@ struct reregistration_outcome {
   if (is_unsupported(error)) return {.changed = false, .usable = true, .words = {}};
   switch (result) {
     case IBV_REREG_MR_ERR_INPUT:
-      return {.changed = false, .usable = true, .words = "the region is as it was"};
+      return {.changed = false, .usable = true, .words = "the region is unchanged"};
     case IBV_REREG_MR_ERR_DONT_FORK_NEW:
       return {.changed = false,
               .usable = true,
-              .words = "the new memory could not be kept from forks; the region is as it was"};
+              .words = "the new memory could not be excluded from forks; the region is unchanged"};
     case IBV_REREG_MR_ERR_DO_FORK_OLD:
       return {.changed = true,
               .usable = true,
-              .words = "the region is changed, and only the old memory is still kept from forks"};
+              .words = "the region is changed; only the old memory is still excluded from forks"};
     case IBV_REREG_MR_ERR_CMD_AND_DO_FORK_NEW:
-      return {.changed = false,
-              .usable = false,
-              .words =
-                  "the region must not be used any more, only destroyed, and the new memory is "
-                  "still kept from forks"};
+      return {
+          .changed = false,
+          .usable = false,
+          .words =
+              "the region can only be destroyed, and the new memory is still excluded from forks"};
     default:
-      return {.changed = false,
-              .usable = false,
-              .words = "the region must not be used any more, only destroyed"};
+      return {.changed = false, .usable = false, .words = "the region can only be destroyed"};
   }
 }
 

@@ -214,9 +214,8 @@ class memory_region_base : public handle_base<ibv_mr> {
   }
 
   // Takes values, so that a slice that fits need not be in memory.
-  [[gnu::cold, gnu::noinline]] static void report_slice(on_failure policy, const ibv_mr* region,
-                                                        std::size_t offset, std::size_t length,
-                                                        bool usable);
+  [[gnu::cold]] static void report_slice(on_failure policy, const ibv_mr* region,
+                                         std::size_t offset, std::size_t length, bool usable);
 
   std::uint64_t device_address_ = 0;
   access_rights rights_;

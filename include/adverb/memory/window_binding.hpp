@@ -127,9 +127,8 @@ struct window_request {
         writer.put("registered with ").put(granted);
       });
     if (granted.contains(access_right::zero_based))
-      found(EINVAL, [](text_writer& writer) {
-        writer.put("a region that was registered zero_based takes no windows");
-      });
+      found(EINVAL,
+            [](text_writer& writer) { writer.put("a zero_based region takes no windows"); });
     if (length == 0)
       found(EINVAL, [](text_writer& writer) { writer.put("a window needs at least one byte"); });
     if (const byte_extent extent{offset, length}; !extent.is_inside(region.size()))

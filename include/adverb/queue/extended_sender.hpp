@@ -176,9 +176,9 @@ class extended_sender {
         detail::check_returned(policy, verb, result, [&](failure_description& description) {
           detail::on_object<detail::queue_pair_traits>(pair)(description);
           description.explain([&](text_writer& writer) {
-            writer.put("the queue pair was not made for ").put(missing);
-            writer.put(" by extended calls: name them in queue_pair_options::send_operations, ");
-            writer.put("or use post(...) of the pair itself");
+            writer.put("the queue pair was not created with extended calls for ").put(missing);
+            writer.put(": add them to queue_pair_options::send_operations, ");
+            writer.put("or use post(...) of the pair");
           });
         });
     if (usable) sender_ = sender;

@@ -237,7 +237,11 @@ class prepared_list {
     detail::fail(failure{detail::errno_code(ERANGE), "prepared_list::first",
                          [&](failure_description& description) {
                            description.explain([&](text_writer& writer) {
-                             writer.decimal(count).put(" of ").decimal(size()).put(" requests");
+                             writer.put("the count ")
+                                 .decimal(count)
+                                 .put(" exceeds the size ")
+                                 .decimal(size())
+                                 .put(" of the list");
                            });
                          }});
   }

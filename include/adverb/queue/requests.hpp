@@ -247,7 +247,7 @@ template <class T, access_rights Rights, class Payload>
     if (wanted > there) [[unlikely]]
       end_program(call, [length = wanted, room = there](failure_description& description) {
         description.explain([&](text_writer& writer) {
-          writer.decimal(length).put(" bytes do not fit the ").decimal(room);
+          writer.decimal(length).put(" bytes exceed the ").decimal(room);
           writer.put(" of the remote buffer");
         });
       });

@@ -396,18 +396,17 @@ class [[nodiscard]] send_window {
     const bool known = is_success ? credits_.succeeded() : credits_.failed();
     if (known) [[likely]]
       return policy.clear();
-    report_completion(policy, [](text_writer& writer) {
-      writer.put("no request that completes is in progress");
-    });
+    report_completion(
+        policy, [](text_writer& writer) { writer.put("no signaled request is in progress"); });
   }
 
   [[gnu::cold, gnu::noinline]] void report_foreign(on_failure policy, qp_number pair,
                                                    bool is_other) const {
     report_completion(policy, [&](text_writer& writer) {
       if (is_other)
-        writer.put("the completion is of qp ").put(pair);
+        writer.put("the completion belongs to qp ").put(pair);
       else
-        writer.put("the completion is of a receive");
+        writer.put("the completion belongs to a receive");
     });
   }
   template <class Explain>
@@ -431,7 +430,7 @@ class [[nodiscard]] send_window {
             else if (size == 0)
               writer.put("a window needs room for at least one request");
             else
-              writer.put("every request may be signaled (1) or fewer, but not every 0th");
+              writer.put("the interval of signaled requests is 0: it must be at least 1");
           });
         });
   }

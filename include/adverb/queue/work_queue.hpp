@@ -69,7 +69,7 @@ class work_queue_base : public handle_base<ibv_wq> {
       policy.report(EINVAL, "ibv_modify_wq", [&](failure_description& description) {
         if (*this) detail::on_object<detail::work_queue_traits>(native_handle())(description);
         description.explain([&](text_writer& writer) {
-          writer.put(changes.enable & changes.disable).put(" would be turned both on and off");
+          writer.put(changes.enable & changes.disable).put(" would be both enabled and disabled");
         });
       });
       return;

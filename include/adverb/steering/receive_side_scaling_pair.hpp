@@ -36,11 +36,11 @@ namespace detail {
 }
 
 inline constexpr std::string_view mixed_networks =
-    "a hash is over IPv4 or over IPv6 addresses: make a queue pair for each";
+    "a hash covers IPv4 or IPv6 addresses: create a queue pair for each";
 inline constexpr std::string_view mixed_transports =
-    "a hash is over TCP or over UDP ports: make a queue pair for each";
+    "a hash covers TCP or UDP ports: create a queue pair for each";
 inline constexpr std::string_view only_inner =
-    "inner says whose fields are hashed: name the fields too";
+    "inner selects the headers inside a tunnel: name their fields too";
 
 /// Returns the problem with the fields, or an empty string.
 [[nodiscard]] constexpr std::string_view hash_problem(hash_fields fields) noexcept {

@@ -126,11 +126,11 @@ std::string refused(std::string_view host, const char* service, const cm::lookup
 TEST_CASE("A failed lookup names the host or service", "[rdma_getaddrinfo]") {
   using enum cm::lookup_error;
   CHECK(refused("no host", "1", {.numeric_host = true}, host_not_found) ==
-        "no host is no address in numbers");
+        "no host is not a numeric address");
   CHECK(refused("localhost", "no-service", {.transport = transport::rc}, service_not_found) ==
         "no service of that transport is named no-service");
   CHECK(refused("10.1.2.3", "1", {.numeric_host = true, .family = cm::address_family::infiniband},
-                host_not_found) == "10.1.2.3 is no GID: one is written as an IPv6 address");
+                host_not_found) == "10.1.2.3 is not a GID: a GID has the form of an IPv6 address");
   CHECK(refused("", "no-service", {}, service_not_found) ==
         "no service of that transport is named no-service");
   const std::string_view with_null{"127.0.0.1\0.evil", 15};
@@ -144,7 +144,7 @@ TEST_CASE("An address of another family than was asked for is not found", "[rdma
   const cm::address_list found{"10.1.2.3", 1, {.family = cm::address_family::ipv6}, why};
   CHECK(found.empty());
   CHECK(why.code().category() == cm::lookup_category());
-  CHECK(why.explanation() == "10.1.2.3 is no IPv6 address, and no host is named so");
+  CHECK(why.explanation() == "10.1.2.3 is not an IPv6 address, and no host has this name");
 }
 
 TEST_CASE("A lookup distinguishes an unknown name from a silent name server",

@@ -75,7 +75,7 @@ TEST_CASE("A port that no one listens on", "[rdma_connect]") {
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(why.verb() == "rdma_connect");
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(device_address(4999))));
-  CHECK(std::string{why.explanation()}.ends_with("no one listens on that port"));
+  CHECK(std::string{why.explanation()}.ends_with("nothing listens on that port"));
   if (cm_test::on_iwarp()) return;
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
@@ -95,7 +95,7 @@ TEST_CASE("A program that refuses with private data", "[rdma_reject]") {
   CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 4711);
   if (cm_test::on_iwarp()) return;
   CHECK(why.code() == std::errc::connection_refused);
-  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
+  CHECK(why.explanation() == "the peer rejected the connection: the peer's program refused");
   CHECK(ready.rejection()->reason == cm::reject_reason::by_the_program);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("An address behind an interface that no RDMA device serves",
   const failure elsewhere = not_resolved(in_numbers("10.9.0.9", 4999));
   CHECK(elsewhere.code() == std::errc::no_such_device);
   CHECK(elsewhere.explanation() ==
-        "the way to 10.9.0.9 leads over no RDMA device; the RDMA devices here have " +
+        "the route to 10.9.0.9 uses no RDMA device; the RDMA devices here have " +
             device_with_address());
 
   const failure from = not_resolved(device_address(4999), {.from = in_numbers("10.9.0.1", 0)});
@@ -151,7 +151,7 @@ TEST_CASE("Addresses of different families", "[rdma_resolve_addr]") {
 
 TEST_CASE("An address that this machine does not have", "[rdma_bind_addr]") {
   const std::string expected =
-      "10.77.0.1 is no address of this machine; the RDMA devices here have " +
+      "10.77.0.1 is not an address of this machine; the RDMA devices here have " +
       device_with_address();
   CHECK(not_listening(in_numbers("10.77.0.1", 4999)).explanation() == expected);
   CHECK(not_resolved(device_address(4999), {.from = in_numbers("10.77.0.1", 0)}).explanation() ==
@@ -171,7 +171,7 @@ TEST_CASE("A link-local address without its interface", "[rdma_bind_addr]") {
 TEST_CASE("A port that is taken", "[rdma_bind_addr]") {
   const auto first = cm::listener<transport::rc>::create(device_address());
   const std::string expected =
-      "port " + std::to_string(first.port()) + " is taken: something listens on it already";
+      "port " + std::to_string(first.port()) + " is in use: something already listens on it";
   for (const auto& at : {first.local_address(), cm::socket_address::any(first.port()),
                          cm::socket_address::any_ipv4(first.port())}) {
     const failure why = not_listening(at);
@@ -188,10 +188,9 @@ TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
   failure why;
   CHECK_FALSE(ready.connect({}, 300ms, why));
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() ==
-        to_string(listener.local_address()) +
-            " did not answer within 300 ms: it is off, what is sent is lost on the way, or the "
-            "program there does not answer");
+  CHECK(why.explanation() == to_string(listener.local_address()) +
+                                 " did not answer within 300 ms: it is down, packets are lost, or "
+                                 "its program does not respond");
 }
 
 TEST_CASE("A request that does not come in time") {
@@ -200,7 +199,7 @@ TEST_CASE("A request that does not come in time") {
     if (listener.accept({.request_timeout = 50ms}, policy...)) FAIL("it is connected");
   });
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() == "nothing came within 50 ms");
+  CHECK(why.explanation() == "no event arrived within 50 ms");
 }
 
 TEST_CASE("Private data that is too long for the link",
@@ -219,13 +218,13 @@ TEST_CASE("Private data that is too long for the link",
   if (cm_test::on_iwarp()) {
     CHECK_FALSE(ready.connect({.private_data = of_size(256)}, std::chrono::seconds{1}, why));
     too_long(why,
-             "private data of 256 bytes is too long: a request carries 255 at most over this "
+             "private data of 256 bytes is too long: a request carries at most 255 over this "
              "link");
     return;
   }
   CHECK_FALSE(ready.connect({.private_data = of_size(57)}, std::chrono::seconds{1}, why));
   too_long(why,
-           "private data of 57 bytes is too long: a request carries 56 at most over "
+           "private data of 57 bytes is too long: a request carries at most 56 over "
            "InfiniBand and RoCE");
 
   auto served = std::async(std::launch::async, [&] {
@@ -234,14 +233,14 @@ TEST_CASE("Private data that is too long for the link",
     failure refused;
     first.reject(of_size(149), refused);
     too_long(refused,
-             "private data of 149 bytes is too long: a rejection carries 148 at most over "
+             "private data of 149 bytes is too long: a rejection carries at most 148 over "
              "InfiniBand and RoCE");
     first.reject(of_size(148));
 
     auto second = listener.next_request(std::chrono::seconds{10}).create_queue_pair();
     CHECK_FALSE(second.accept({.private_data = of_size(197)}, std::chrono::seconds{1}, refused));
     too_long(refused,
-             "private data of 197 bytes is too long: an acceptance carries 196 at most "
+             "private data of 197 bytes is too long: an acceptance carries at most 196 "
              "over InfiniBand and RoCE");
     auto connection = second.accept({.private_data = of_size(196)});
     connection.wait_disconnected(std::chrono::seconds{10});
@@ -261,7 +260,7 @@ TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_rout
   const auto id = cm::identifier::create(channel, cm::port_space::tcp);
   const auto too_early = [](const failure& why) {
     CHECK(why.code() == std::errc::invalid_argument);
-    CHECK(why.explanation() == "the address has to be resolved first");
+    CHECK(why.explanation() == "the identifier has no device: resolve the address first");
   };
   too_early(reported([&](auto&&... p) { id.resolve_route(std::chrono::seconds{1}, p...); }));
   too_early(
@@ -294,8 +293,8 @@ TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() ==
         (cm_test::on_iwarp()
-             ? "there is no request that is still to be answered"
-             : "the peer has given the connection up, or the request was answered already"));
+             ? "no request awaits an answer"
+             : "the peer abandoned the connection, or the request is already answered"));
 }
 
 TEST_CASE("Steps of an identifier that are taken twice",
@@ -319,30 +318,30 @@ TEST_CASE("Steps of an identifier that are taken twice",
   id.resolve_address(to, {}, std::chrono::seconds{2});
   next();
   CHECK(why_not([&](failure& why) { id.resolve_address(to, {}, std::chrono::seconds{2}, why); }) ==
-        "the address " + to_string(to) + " was resolved already, or is being resolved");
+        "the address " + to_string(to) + " is already resolved or being resolved");
   CHECK(why_not([&](failure& why) { id.bind(device_address(), why); }) ==
         "it has the address " + to_string(id.local_address()) + " already");
   CHECK(why_not([&](failure& why) { id.listen(1, why); }) ==
-        "it was made to connect to " + to_string(to));
+        "it was created to connect to " + to_string(to));
   CHECK(why_not([&](failure& why) { id.connect({.queue_pair_number = qp_number{1}}, why); }) ==
-        "the route is not resolved yet, or a connection was asked for already");
+        "the route is not resolved yet, or a connection was already requested");
 
   id.resolve_route(std::chrono::seconds{2});
   next();
   CHECK(why_not([&](failure& why) { id.resolve_route(std::chrono::seconds{2}, why); }) ==
-        "the route was resolved already, or is being resolved");
+        "the route is already resolved or being resolved");
   id.create_queue_pair<transport::rc>({}, {});
   CHECK(why_not([&](failure& why) { id.create_queue_pair<transport::rc>({}, {}, why); }) ==
-        "it has a queue pair already");
+        "it already has a queue pair");
   CHECK(why_not([&](failure& why) { id.disconnect(why); }) == "it is not connected");
   id.connect({});
   CHECK(why_not([&](failure& why) { id.connect({}, why); }) ==
-        "the route is not resolved yet, or a connection was asked for already");
+        "the route is not resolved yet, or a connection was already requested");
 
   const auto listening = cm::identifier::create(channel, cm::port_space::tcp);
   listening.bind(device_address());
   listening.listen(1);
-  CHECK(why_not([&](failure& why) { listening.listen(1, why); }) == "it listens already");
+  CHECK(why_not([&](failure& why) { listening.listen(1, why); }) == "it already listens");
 }
 
 TEST_CASE("A channel for which there is no file descriptor", "[rdma_create_event_channel]") {
@@ -387,7 +386,7 @@ TEST_CASE("A channel that this program has no right to, or the kernel has not",
     tell_skip("a channel that is not there", "the machine's devices are not to be changed");
     return;
   }
-  CHECK(another_user_is_told("this program has no right to open /dev/infiniband/rdma_cm"));
+  CHECK(another_user_is_told("this program lacks the permission to open /dev/infiniband/rdma_cm"));
   REQUIRE(cm_test::in_guest("mv /dev/infiniband/rdma_cm /dev/infiniband/hidden"));
   CHECK(another_user_is_told("rdma_cm needs an RDMA device, and the kernel module rdma_ucm"));
   REQUIRE(

@@ -166,7 +166,7 @@ TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]"
   CHECK(why.code() == gone());
   if (!on_iwarp())
     CHECK(why.explanation() ==
-          "the peer has given the connection up, or the request was answered already");
+          "the peer abandoned the connection, or the request is already answered");
 }
 
 TEST_CASE("A client that is killed while its request is looked at", "[rdma_accept][rdma_reject]") {
@@ -181,7 +181,7 @@ TEST_CASE("A client that is killed while its request is looked at", "[rdma_accep
   CHECK(why.code() == gone());
   if (!on_iwarp())
     CHECK(why.explanation() ==
-          "the peer has given the connection up, or the request was answered already");
+          "the peer abandoned the connection, or the request is already answered");
 }
 
 TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accept]") {
@@ -200,7 +200,7 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   }
   CHECK(!connection);
   CHECK(why.code() == std::errc::connection_refused);
-  CHECK(std::string{why.explanation()}.starts_with("the peer has given the connection up: "));
+  CHECK(std::string{why.explanation()}.starts_with("the peer abandoned the connection: "));
 }
 
 TEST_CASE("A client that is killed while connected", "[rdma_get_cm_event]") {

@@ -113,7 +113,7 @@ TEST_CASE("A failure to reach a host names the address that answered") {
   CHECK_FALSE(cm::connect(host.name, 7479, {}, why));
   CHECK(why.code() == std::errc::connection_refused);
   CHECK(std::string{why.object()}.ends_with("-> " + to_string(cm_test::device_address(7479))));
-  CHECK(why.explanation().ends_with("no one listens on that port"));
+  CHECK(why.explanation().ends_with("nothing listens on that port"));
 }
 
 TEST_CASE("A program that rejects is not asked again by another address of its host") {
@@ -201,7 +201,7 @@ TEST_CASE("The port of a listener on every address is taken in both families") {
       CHECK_FALSE(none);
     });
     CHECK(why.explanation() ==
-          "port " + std::to_string(first.port()) + " is taken: something listens on it already");
+          "port " + std::to_string(first.port()) + " is in use: something already listens on it");
   }
 }
 

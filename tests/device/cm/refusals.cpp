@@ -86,7 +86,7 @@ TEST_CASE("Private data that is too long is refused, and the set-up goes on",
   };
   const auto too_long = [](std::size_t size, const std::string& message, std::size_t limit) {
     return "private data of " + std::to_string(size) + " bytes is too long: " + message +
-           " carries " + std::to_string(limit) + " at most over InfiniBand and RoCE";
+           " carries at most " + std::to_string(limit) + " over InfiniBand and RoCE";
   };
   // What InfiniBand and RoCE carry. Soft-iWARP (Linux 6.1) carries as much, but not all of 255
   // bytes.

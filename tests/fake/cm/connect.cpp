@@ -149,7 +149,7 @@ TEST_CASE_METHOD(hosts, "connect reports the failure that came furthest") {
   adverb::failure why;
   CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
   CHECK(std::string{why.what()}.find("-> 10.0.0.4:7471: ECONNREFUSED") != std::string::npos);
-  CHECK(why.explanation() == "the peer rejected the connection: no one listens on that port");
+  CHECK(why.explanation() == "the peer rejected the connection: nothing listens on that port");
 }
 
 TEST_CASE_METHOD(hosts, "connect reports the first of equal failures") {
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
   adverb::failure why;
   CHECK_FALSE(cm::connect(host.name, 7471, {.connect_timeout = 5ms}, why));
   CHECK(tried() == texts{"[fe80::1]:7471", "10.0.0.2:7471"});
-  CHECK(why.explanation() == "the peer rejected the connection: the program there refused");
+  CHECK(why.explanation() == "the peer rejected the connection: the peer's program refused");
 
   rejects(by_the_program, "not you");
   CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(hosts, "the words of a program that rejects are quoted, if they
     CHECK_FALSE(cm::connect(host.name, 7471, {}, why));
     return std::string{why.explanation()};
   };
-  const std::string rejected = "the peer rejected the connection: the program there refused";
+  const std::string rejected = "the peer rejected the connection: the peer's program refused";
   CHECK(explanation_of("the table is full") == rejected + ": \"the table is full\"");
   CHECK(explanation_of("\x1b[2J") == rejected);
   CHECK(explanation_of("") == rejected);
@@ -263,7 +263,7 @@ TEST_CASE_METHOD(hosts, "each policy reports a host that is not found") {
 TEST_CASE_METHOD(hosts, "connect explains that an address belongs to another family") {
   adverb::failure why;
   CHECK_FALSE(cm::connect("10.1.0.2", 7471, {.family = cm::address_family::ipv6}, why));
-  CHECK(why.explanation() == "10.1.0.2 is no IPv6 address, and no host is named so");
+  CHECK(why.explanation() == "10.1.0.2 is not an IPv6 address, and no host has this name");
 }
 
 TEST_CASE("a failed lookup explains which host or family is missing") {
@@ -275,11 +275,11 @@ TEST_CASE("a failed lookup explains which host or family is missing") {
   };
   using enum cm::lookup_error;
   CHECK(explained(host_not_found, {.host = "10.1.0.999"}) ==
-        "10.1.0.999 is no IP address, and no host is named so");
+        "10.1.0.999 is not an IP address, and no host has this name");
   CHECK(explained(try_again, {.host = "10.1.0.999"}) ==
-        "10.1.0.999 is no IP address, and no name server answered");
+        "10.1.0.999 is not an IP address, and no name server answered");
   CHECK(explained(host_not_found, {.host = "10.1.0.999", .numeric_host = true}) ==
-        "10.1.0.999 is no IP address");
+        "10.1.0.999 is not an IP address");
   CHECK(explained(host_not_found, {.host = "storage-1"}) == "no host is named storage-1");
   CHECK(explained(host_not_found, {.host = "storage-1", .family = cm::address_family::ipv6}) ==
         "no host is named storage-1, or it has no IPv6 address");
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has
   adverb::failure nowhere;
   CHECK_FALSE(cm::resolve(host.name, 7471, {}, nowhere));
   CHECK(nowhere.code() == std::errc::no_such_device);
-  CHECK(nowhere.explanation().find("the way to 10.0.0.2 leads over no RDMA device") == 0);
+  CHECK(nowhere.explanation().find("the route to 10.0.0.2 uses no RDMA device") == 0);
 
   const interrupting signals;
   manager.answer<called::rdma_resolve_addr>({});

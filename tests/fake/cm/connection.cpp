@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "disconnect fails with ETIMEDOUT if the peer does not 
   connection.disconnect(1ms, why);
   CHECK(why.verb() == "connection::disconnect");
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() == "nothing came within 1 ms");
+  CHECK(why.explanation() == "no event arrived within 1 ms");
   {
     const interrupting signals;
     connection.wait_disconnected(adverb::timeout::endless(), why);
@@ -108,7 +108,7 @@ TEST_CASE_METHOD(fixture,
   adverb::failure why;
   connection.disconnect(1s, why);
   CHECK(why.code() == std::errc::host_unreachable);
-  CHECK(why.explanation() == "the peer did not answer the end of the connection");
+  CHECK(why.explanation() == "the peer did not answer the disconnect request");
   CHECK(connection.has_ended());
 }
 

@@ -195,8 +195,8 @@ TEST_CASE_METHOD(steps, "when no request comes in time it is reported") {
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)at.next_request(1ms, policy...); });
   CHECK(std::string{why.what()} ==
-        "listener::next_request on fake0 10.0.0.1:7471: ETIMEDOUT (Connection timed out); nothing "
-        "came within 1 ms");
+        "listener::next_request on fake0 10.0.0.1:7471: ETIMEDOUT (Connection timed out); no event "
+        "arrived within 1 ms");
   CHECK(requested(at));
 }
 
@@ -317,7 +317,7 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   };
   CHECK(answered(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT).code() == std::errc::host_unreachable);
   CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
-        "the peer has given the connection up: the peer gave up waiting");
+        "the peer abandoned the connection: the peer timed out");
   CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
   // What would be good news is none with a status.
   CHECK(answered(RDMA_CM_EVENT_ESTABLISHED, -EPROTO).code() == std::errc::protocol_error);
@@ -336,7 +336,7 @@ TEST_CASE_METHOD(steps, "a peer that is gone before it is answered is the reason
         operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the peer has given the connection up, or the request was answered already");
+          "the peer abandoned the connection, or the request is already answered");
   };
   auto request = requested(at);
   refused_by_the_kernel(static_cast<called::rdma_create_qp*>(nullptr), [&](auto&&... policy) {
@@ -400,7 +400,7 @@ TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection b
   CHECK_FALSE(at.accept(options, why));
   CHECK(why.verb() == "listener::next_request");
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() == "nothing came within 20 ms");
+  CHECK(why.explanation() == "no event arrived within 20 ms");
 
   manager.request(at.identifier().native_handle());
   manager.answer<called::rdma_accept>({});
@@ -434,7 +434,8 @@ TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing 
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never "
+          "created");
   };
   const listener at;
   cm::connection_request<rc> request;

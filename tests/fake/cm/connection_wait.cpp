@@ -98,7 +98,7 @@ TEST_CASE_METHOD(fixture, "wait reports the failures of the queue and of the cha
   const adverb::completion_queue silent{adverb::context_ref{manager.context()}, 4};
   CHECK(reported([&](auto&&... policy) {
           (void)connection.wait(silent, batch, 1s, policy...);
-        }).explanation() == "the queue was made without a channel");
+        }).explanation() == "the queue has no completion channel");
   CHECK(failing<called::poll_cq>(EIO, [&](auto&&... policy) {
           (void)connection.wait(queue, batch, 1s, policy...);
         }).verb() == "ibv_poll_cq");

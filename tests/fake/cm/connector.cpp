@@ -153,7 +153,7 @@ TEST_CASE_METHOD(steps,
   CHECK_FALSE(start.resolve_address(peer, hasty, why));
   CHECK(std::string{why.what()} ==
         "rdma_resolve_addr on 10.0.0.1:40001 -> 10.0.0.2:7471: ETIMEDOUT (Connection timed out); "
-        "nothing came within 1.001 s");
+        "no event arrived within 1.001 s");
   REQUIRE(start);
   manager.raise(start.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_RESOLVED});
   auto at_address = start.resolve_address(peer, hasty, why);
@@ -281,7 +281,7 @@ TEST_CASE_METHOD(steps, "a rejection holds its reason and private data", "[rdma_
   CHECK(std::string{why.what()} ==
         "rdma_connect on fake0 10.0.0.1:" + from +
             " -> 10.0.0.2:7471: ECONNREFUSED (Connection refused); the peer rejected the "
-            "connection: the program there refused");
+            "connection: the peer's program refused");
   REQUIRE(waiting);
   REQUIRE(waiting.rejection());
   CHECK(waiting.rejection()->reason == cm::reject_reason::by_the_program);
@@ -304,12 +304,12 @@ TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rd
 
 TEST_CASE_METHOD(steps, "iWARP rejects without a reason") {
   rejected({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}, std::errc::connection_refused,
-           "no one listens on that port, or the program refused", cm::reject_reason::unspecified);
+           "nothing listens on that port, or the program refused", cm::reject_reason::unspecified);
 }
 
 TEST_CASE_METHOD(steps, "iWARP's rejection with private data is the program's") {
   rejected({RDMA_CM_EVENT_REJECTED, -ECONNRESET, "no room"}, std::errc::connection_reset,
-           "the program there refused", cm::reject_reason::by_the_program);
+           "the peer's program refused", cm::reject_reason::by_the_program);
 }
 
 TEST_CASE_METHOD(steps, "each event that ends a connect has an explanation", "[rdma_connect]") {
@@ -326,8 +326,7 @@ TEST_CASE_METHOD(steps, "each event that ends a connect has an explanation", "[r
     CHECK(why.explanation() == words);
   };
   constexpr std::string_view no_answer =
-      "no answer from the peer: it is off, what is sent is lost on the way, or the program there "
-      "does not answer";
+      "the peer did not answer: it is down, packets are lost, or its program does not respond";
   constexpr std::string_view connect_error = "the answer was: connect error";
   using enum std::errc;
   ended(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, host_unreachable, no_answer);
@@ -344,7 +343,8 @@ TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called")
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never "
+          "created");
   };
   connector start;
   cm::connector<rc, cm::step::address_resolved> at_address;

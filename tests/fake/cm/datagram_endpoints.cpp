@@ -65,7 +65,7 @@ TEST_CASE_METHOD(fixture, "an address of every interface has no device for an en
   });
   CHECK(std::string{why.what()} ==
         "rdma_create_qp on 0.0.0.0:7471: EADDRNOTAVAIL (Cannot assign requested address); the "
-        "address stands for every interface: a queue pair needs that of one");
+        "address is a wildcard: a queue pair needs that of one interface");
   CHECK(machine.count<called::rdma_create_qp>() == 0);
 }
 

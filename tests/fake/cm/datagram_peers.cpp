@@ -35,7 +35,7 @@ TEST_CASE_METHOD(fixture, "a datagram peer that refuses yields a rejection with 
     return std::string{why.explanation()};
   };
   const auto words = [](cm::reject_reason reason) {
-    return "the peer gave no queue pair: " + std::string{describe(reason)};
+    return "the peer returned no queue pair: " + std::string{describe(reason)};
   };
   using enum cm::reject_reason;
   CHECK(asked(1, invalid_service_id) == words(invalid_service_id));
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(fixture, "a datagram peer that refuses yields a rejection with 
   CHECK(asked(4, port_and_manager_redirection) == words(port_and_manager_redirection));
   CHECK(asked(5, invalid_class_version) == words(invalid_class_version));
   // One that no specification has.
-  CHECK(asked(6, unspecified).starts_with("the peer gave no queue pair"));
+  CHECK(asked(6, unspecified).starts_with("the peer returned no queue pair"));
 
   // A negative one is none of the peer's.
   auto at_route = far();

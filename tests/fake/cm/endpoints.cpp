@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "a listener that librdmacm binds as it makes it cannot
   });
   CHECK(std::string{why.what()} ==
         "rdma_create_ep 10.0.0.1:7471: EOPNOTSUPP (Operation not supported); librdmacm binds a "
-        "listener of UC or XRC as it makes it, before it could be told to reuse the address");
+        "listener of UC or XRC as it creates it: the listener cannot reuse the address");
   CHECK(machine.count<called::rdma_create_ep>() == 0);
 }
 
@@ -110,8 +110,8 @@ TEST_CASE_METHOD(fixture, "a failed endpoint explains its failure", "[rdma_creat
   CHECK(fails(ETIMEDOUT, connect) ==
         "no neighbour answers for 10.0.0.2, or there is no route to it");
   CHECK(fails(ENETUNREACH, connect).starts_with("this machine has no route to 10.0.0.2; "));
-  CHECK(fails(ENODEV, connect).starts_with("the way to 10.0.0.2 leads over no RDMA device; "));
-  CHECK(fails(EADDRINUSE, listen) == "port 80 is taken: something listens on it already");
+  CHECK(fails(ENODEV, connect).starts_with("the route to 10.0.0.2 uses no RDMA device; "));
+  CHECK(fails(EADDRINUSE, listen) == "port 80 is in use: something already listens on it");
   CHECK(fails(EACCES, listen) == "ports below 1024 are for privileged programs");
 }
 

@@ -124,7 +124,8 @@ TEST_CASE_METHOD(fixture, "a wait with a timeout ends with it, without an error"
 TEST_CASE("an empty channel is reported") {
   cm_bench bench;
   const cm::event_channel empty;
-  const std::string explanation = "the event channel is empty: moved from, closed, or never made";
+  const std::string explanation =
+      "the event channel is empty: moved from, closed, or never created";
   CHECK(reported([&](auto&&... policy) { (void)empty.next_event(policy...); }).explanation() ==
         explanation);
   CHECK(reported([&](auto&&... policy) { (void)empty.next_event(1ms, policy...); }).explanation() ==

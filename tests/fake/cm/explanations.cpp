@@ -153,18 +153,18 @@ TEST_CASE_METHOD(fixture, "why an address cannot be bound", "[rdma_bind_addr]") 
   CHECK(bind(EINVAL, at("fe80::3", 80)) ==
         "a link-local address needs its interface: fe80::3%eth0, say");
   CHECK(bind(EADDRINUSE, at("10.0.0.1", 7471)) ==
-        "port 7471 is taken: something listens on it already");
+        "port 7471 is in use: something already listens on it");
   CHECK(bind(EADDRNOTAVAIL, at("10.0.0.1", 7471)) ==
-        "port 7471 is taken: something listens on it already");
+        "port 7471 is in use: something already listens on it");
   CHECK(bind(EADDRINUSE, at("fe80::3%9900003", 7471)) ==
-        "port 7471 is taken: something listens on it already");
+        "port 7471 is in use: something already listens on it");
   CHECK(bind(EADDRINUSE, cm::socket_address::any(7471)) ==
-        "port 7471 is taken: something listens on it already");
+        "port 7471 is in use: something already listens on it");
   CHECK(bind(EIO, at("10.0.0.1", 7471)).empty());
   CHECK(why_without_first("rdma_bind_addr", ENODEV, at("10.9.0.1", 7471)) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
   CHECK(why_without_first("rdma_bind_addr", EADDRNOTAVAIL, at(far_away, 7471)) ==
-        "10.7.0.7 is no address of this machine; " + rdma_devices);
+        "10.7.0.7 is not an address of this machine; " + rdma_devices);
   is_at(at("10.0.0.1", 5));
   CHECK(bind(EINVAL, at("10.0.0.1", 7471)) == "it has the address 10.0.0.1:5 already");
 }
@@ -172,10 +172,10 @@ TEST_CASE_METHOD(fixture, "why an address cannot be bound", "[rdma_bind_addr]") 
 TEST_CASE_METHOD(fixture, "why an identifier cannot listen", "[rdma_listen]") {
   CHECK(why("rdma_listen", EADDRINUSE).empty());
   is_at(at("10.0.0.1", 7471));
-  CHECK(why("rdma_listen", EINVAL) == "it listens already");
-  CHECK(why("rdma_listen", EADDRINUSE) == "port 7471 is taken: something listens on it already");
+  CHECK(why("rdma_listen", EINVAL) == "it already listens");
+  CHECK(why("rdma_listen", EADDRINUSE) == "port 7471 is in use: something already listens on it");
   is_at(at("10.0.0.1", 7471), at(far_away, 1));
-  CHECK(why("rdma_listen", EINVAL) == "it was made to connect to 10.7.0.7:1");
+  CHECK(why("rdma_listen", EINVAL) == "it was created to connect to 10.7.0.7:1");
 }
 
 TEST_CASE_METHOD(fixture, "why an address is not resolved", "[rdma_resolve_addr]") {
@@ -188,27 +188,26 @@ TEST_CASE_METHOD(fixture, "why an address is not resolved", "[rdma_resolve_addr]
     CHECK(why_without_first(verb, error, to) ==
           "this machine has no route to 10.7.0.7; " + rdma_devices);
   CHECK(why(verb, EADDRNOTAVAIL, to, at("10.0.0.1", 7471)) ==
-        "port 7471 is taken: something listens on it already");
+        "port 7471 is in use: something already listens on it");
   CHECK(why(verb, EINVAL, at("fe80::77", 7471)) ==
         "a link-local address needs its interface: fe80::77%eth0, say");
   CHECK(why_without_first(verb, ENODEV, at("10.9.0.1", 7471)) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
   CHECK(why_without_first(verb, ENODEV, to) ==
-        "the way to 10.7.0.7 leads over no RDMA device; " + rdma_devices);
+        "the route to 10.7.0.7 uses no RDMA device; " + rdma_devices);
   CHECK(why(verb, EIO, to).empty());
 
   is_at(at("fe80::3%9900003", 5));
   CHECK(why(verb, EINVAL, to) == "[fe80::3%9900003]:5 is IPv6, and 10.7.0.7:7471 is IPv4");
   is_at(at("10.0.0.1", 5), at("10.0.0.2", 6));
-  CHECK(why(verb, EINVAL, to) ==
-        "the address 10.0.0.2:6 was resolved already, or is being resolved");
+  CHECK(why(verb, EINVAL, to) == "the address 10.0.0.2:6 is already resolved or being resolved");
   CHECK(why(verb, EIO, to).empty());
 }
 
 TEST_CASE_METHOD(fixture, "why a peer is not asked", "[rdma_connect]") {
-  CHECK(why("rdma_connect", ECONNREFUSED) == "no one listens on that port");
+  CHECK(why("rdma_connect", ECONNREFUSED) == "nothing listens on that port");
   CHECK(why("rdma_connect", EINVAL) ==
-        "the route is not resolved yet, or a connection was asked for already");
+        "the route is not resolved yet, or a connection was already requested");
   CHECK(why("rdma_connect", EIO).empty());
   is_at(at("10.0.0.1"), at("fe80::77", 7471));
   CHECK(why("rdma_connect", EINVAL) ==
@@ -219,20 +218,19 @@ TEST_CASE_METHOD(fixture, "why a step is refused") {
   is_at(at("10.9.0.1", 5), at(far_away, 7471));
   CHECK(why_without_first("rdma_resolve_route", ENODEV) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
-  CHECK(why("rdma_resolve_route", EINVAL) ==
-        "the route was resolved already, or is being resolved");
+  CHECK(why("rdma_resolve_route", EINVAL) == "the route is already resolved or being resolved");
   for (const char* verb : {"rdma_create_qp", "rdma_create_qp_ex"}) {
     CHECK(why(verb, EINVAL).empty());
     ibv_qp pair{};
     id.qp = &pair;
-    CHECK(why(verb, EINVAL) == "it has a queue pair already");
+    CHECK(why(verb, EINVAL) == "it already has a queue pair");
     id.qp = nullptr;
   }
   for (const char* verb : {"rdma_accept", "rdma_reject", "rdma_reject_ece"})
-    CHECK(why(verb, EINVAL) == "there is no request that is still to be answered");
+    CHECK(why(verb, EINVAL) == "no request awaits an answer");
   CHECK(why("rdma_disconnect", EINVAL) == "it is not connected");
   CHECK(why("rdma_establish", EINVAL) ==
-        "no peer has accepted, or the connection is established already");
+        "no peer has accepted, or the connection is already established");
   CHECK(why("rdma_establish", EIO).empty());
   CHECK(why("rdma_notify", EINVAL).empty());
 }
@@ -246,10 +244,10 @@ TEST_CASE_METHOD(fixture, "a timeout explains which answer is missing") {
     return std::string{words.view()};
   };
   CHECK(silence("rdma_connect") ==
-        "10.7.0.7:7471 did not answer within 3 s: it is off, what is sent is lost on the way, or "
-        "the program there does not answer");
+        "10.7.0.7:7471 did not answer within 3 s: it is down, packets are lost, or its program "
+        "does not respond");
   CHECK(silence("rdma_accept") == "10.7.0.7:7471 did not confirm the connection within 3 s");
-  CHECK(silence("rdma_resolve_route") == "nothing came within 3 s");
+  CHECK(silence("rdma_resolve_route") == "no event arrived within 3 s");
 }
 
 TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words") {
@@ -276,7 +274,7 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words"
   };
   machine.fail<called::rdma_bind_addr>(ENODEV);
   check(RDMA_CM_EVENT_ADDR_ERROR, -ENODEV, ENODEV,
-        "the way to 10.0.0.2 leads over no RDMA device; " + rdma_devices);
+        "the route to 10.0.0.2 uses no RDMA device; " + rdma_devices);
   check(RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH, ENETUNREACH,
         "this machine has no route to 10.0.0.2");
   check(RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, EHOSTUNREACH, "no neighbour answers for 10.0.0.2");
@@ -285,21 +283,21 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words"
   check(RDMA_CM_EVENT_CONNECT_ERROR, -1, EIO, "librdmacm could not bring the queue pair up");
   check(RDMA_CM_EVENT_MULTICAST_ERROR, -1, EIO,
         "librdmacm could not attach the queue pair to the group");
-  check(RDMA_CM_EVENT_ROUTE_ERROR, -1, EIO, "librdmacm could not ask the kernel for the outcome");
+  check(RDMA_CM_EVENT_ROUTE_ERROR, -1, EIO,
+        "librdmacm could not query the outcome from the kernel");
   check(RDMA_CM_EVENT_MULTICAST_ERROR, 0, ECONNABORTED,
-        "the group was not joined, or one that was joined before is lost");
+        "the join failed, or an earlier membership is lost");
   check(RDMA_CM_EVENT_REJECTED, 28, ECONNREFUSED,
-        "the peer rejected the connection: the program there refused");
+        "the peer rejected the connection: the peer's program refused");
   check(RDMA_CM_EVENT_UNREACHABLE, 1, ECONNREFUSED,
-        "the peer gave no queue pair: no one listens on that port");
+        "the peer returned no queue pair: nothing listens on that port");
   const std::string no_answer =
-      "no answer from the peer: it is off, what is sent is lost on the way, or the program there "
-      "does not answer";
+      "the peer did not answer: it is down, packets are lost, or its program does not respond";
   check(RDMA_CM_EVENT_UNREACHABLE, 0, EHOSTUNREACH, no_answer);
   check(RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, EHOSTUNREACH, no_answer);
   check(RDMA_CM_EVENT_DISCONNECTED, 0, ECONNRESET, "the peer disconnected meanwhile");
   check(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT, EHOSTUNREACH,
-        "the peer did not answer the end of the connection");
+        "the peer did not answer the disconnect request");
   check(RDMA_CM_EVENT_DEVICE_REMOVAL, 0, ENODEV, "the device was removed");
   check(RDMA_CM_EVENT_ESTABLISHED, 0, ECONNABORTED, "the answer was: established");
 }
@@ -314,7 +312,7 @@ TEST_CASE("why there is no event channel", "[rdma_create_event_channel]") {
   const char* const device = "/dev/infiniband/rdma_cm";
   if (::access(device, R_OK | W_OK) == -1 && errno == EACCES) {
     // Then that is why, whatever the errno.
-    CHECK(why(ENOENT) == "this program has no right to open " + std::string{device});
+    CHECK(why(ENOENT) == "this program lacks the permission to open " + std::string{device});
     return;
   }
   CHECK(why(EMFILE) == "this program has too many files open: see ulimit -n");

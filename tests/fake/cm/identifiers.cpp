@@ -198,16 +198,17 @@ TEST_CASE_METHOD(fixture, "a failed queue pair explains what the device does not
 
   options = {.send_operations = adverb::send_operation::send};
   CHECK(refused(extended, EOPNOTSUPP) ==
-        "fake0 has no RC queue pairs, or not with extended calls for send; fall_back_to_classic "
-        "makes a pair without extended calls, which sends by post(...)");
+        "fake0 has no RC queue pairs, or none with extended calls for send; fall_back_to_classic "
+        "creates a pair without extended calls, which sends with post(...)");
 
   const adverb::context another = adverb::open_device();
   const adverb::protection_domain elsewhere{another};
   domain = elsewhere;
   options = {};
   CHECK(refused(plain, EINVAL) ==
-        "the domain was made on fake0, or by another opening of it: librdmacm opens the devices; "
-        "make it of the context() of the connection");
+        "the domain belongs to another context (of fake0): librdmacm opens the devices; create the "
+        "domain "
+        "on the context() of the connection");
 }
 
 TEST_CASE_METHOD(fixture, "a failed shared receive queue names the size that is too large",
@@ -368,7 +369,7 @@ TEST_CASE_METHOD(fixture, "each call that fails names the verb, the identifier a
                               [&](auto&&... policy) { id.connect({}, policy...); });
   names<called::rdma_establish>("rdma_establish" + on,
                                 [&](auto&&... policy) { id.establish(policy...); });
-  names<called::rdma_listen>("rdma_listen" + on + "; it was made to connect to 10.0.0.2:7471",
+  names<called::rdma_listen>("rdma_listen" + on + "; it was created to connect to 10.0.0.2:7471",
                              [&](auto&&... policy) { id.listen(1, policy...); });
   names<called::rdma_accept>("rdma_accept" + on,
                              [&](auto&&... policy) { id.accept({}, policy...); });
@@ -396,7 +397,8 @@ TEST_CASE_METHOD(fixture, "no empty identifier reaches the C API") {
     const adverb::failure why = reported(operation);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
+          "the connection or other rdma_cm identifier is empty: moved from, closed, or never "
+          "created");
   };
   refused([&](auto&&... policy) { empty.bind(here, policy...); });
   refused([&](auto&&... policy) { empty.resolve_address(peer, {}, 1s, policy...); });
@@ -414,6 +416,6 @@ TEST_CASE_METHOD(fixture, "no empty identifier reaches the C API") {
     (void)cm::identifier::create({}, cm::port_space::tcp, nullptr, policy...);
   });
   CHECK(no_channel.explanation() ==
-        "the event channel is empty: moved from, closed, or never made");
+        "the event channel is empty: moved from, closed, or never created");
   CHECK(machine.log().empty());
 }

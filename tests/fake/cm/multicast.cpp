@@ -92,7 +92,7 @@ TEST_CASE_METHOD(by_hand, "a failed join explains what is wrong with the group",
   };
   constexpr int not_supported = 524;
   const std::string no_group =
-      "it is no multicast address: these are 224.0.0.0 to 239.255.255.255, and ff00::/8";
+      "it is not a multicast address: those are 224.0.0.0 to 239.255.255.255, and ff00::/8";
   const std::string no_device =
       "the identifier has no device yet: bind() or resolve_address() first";
   const std::string no_ipv6 =
@@ -211,12 +211,13 @@ TEST_CASE_METHOD(member, "join refuses an address that is no group before any ca
   CHECK(why.verb() == "rdma_join_multicast");
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(std::string{why.what()}.find("rdma_join_multicast 10.0.0.2:7471 on fake0 10.0.0.1:") == 0);
-  CHECK(why.explanation().find("it is no multicast address") == 0);
+  CHECK(why.explanation().find("it is not a multicast address") == 0);
   CHECK(machine.log().empty());
 
   const cm::datagram_endpoint empty;
-  CHECK(reported([&](auto&&... policy) { (void)empty.join(group, {}, policy...); }).explanation() ==
-        "the connection or other rdma_cm identifier is empty: moved from, closed, or never made");
+  CHECK(
+      reported([&](auto&&... policy) { (void)empty.join(group, {}, policy...); }).explanation() ==
+      "the connection or other rdma_cm identifier is empty: moved from, closed, or never created");
 }
 
 TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_multicast]") {
@@ -246,13 +247,13 @@ TEST_CASE_METHOD(member, "a failed join releases what librdmacm keeps of it",
   CHECK(left() == 3);
   why = answered(-ENETUNREACH);
   CHECK(why.code() == std::errc::network_unreachable);
-  CHECK(why.explanation() == "the group was not joined, or one that was joined before is lost");
+  CHECK(why.explanation() == "the join failed, or an earlier membership is lost");
   CHECK(left() == 6);
 
   manager.answer<called::rdma_join_multicast>({});
   CHECK_FALSE(endpoint.join(group, {.timeout = std::chrono::seconds{0}}, why));
   CHECK(why.code() == std::errc::timed_out);
-  CHECK(why.explanation() == "nothing came within 0 us");
+  CHECK(why.explanation() == "no event arrived within 0 us");
   CHECK(left() == 7);
   endpoint.close();
 }
@@ -313,7 +314,7 @@ TEST_CASE("a group is joined on a shared channel", "[rdma_join_multicast]") {
   auto event = channel.next_event();
   REQUIRE(event);
   CHECK_FALSE(joining_too.finish(*event, why));
-  CHECK(why.explanation() == "the event is about another identifier");
+  CHECK(why.explanation() == "the event belongs to another identifier");
   const auto joined = joining.finish(*event);
   REQUIRE(joined);
   event = channel.next_event();

@@ -88,7 +88,7 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
   const auto limit = std::chrono::seconds{1};
   const auto bytes = [](std::size_t count) { return came(std::string(count, 'x')); };
   refused(
-      "private data of 57 bytes is too long: a request carries 56 at most over InfiniBand and RoCE",
+      "private data of 57 bytes is too long: a request carries at most 56 over InfiniBand and RoCE",
       [&](auto&&... policy) {
         (void)connecting.connect({.private_data = bytes(57)}, limit, policy...);
       });
@@ -99,13 +99,13 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
   const auto at = listener::create(here);
   auto request = requested(at);
   refused(
-      "private data of 149 bytes is too long: a rejection carries 148 at most over InfiniBand and "
+      "private data of 149 bytes is too long: a rejection carries at most 148 over InfiniBand and "
       "RoCE",
       [&](auto&&... policy) { request.reject(bytes(149), policy...); });
   CHECK(request);
   auto accepting = request.create_queue_pair();
   refused(
-      "private data of 197 bytes is too long: an acceptance carries 196 at most over InfiniBand "
+      "private data of 197 bytes is too long: an acceptance carries at most 196 over InfiniBand "
       "and RoCE",
       [&](auto&&... policy) {
         (void)accepting.accept({.private_data = bytes(197)}, limit, policy...);
@@ -127,19 +127,20 @@ TEST_CASE_METHOD(cm_bench, "datagrams carry more in a request, and less in what 
     CHECK(why.code() == std::errc::message_size);
     return std::string{why.explanation()};
   };
-  const std::string link = " at most over InfiniBand and RoCE";
+  const std::string link = " over InfiniBand and RoCE";
   const std::string too_long = "private data of 255 bytes is too long: ";
   CHECK(longest_of([&](const cm::private_data& data, auto&&... policy) {
           id.connect({.private_data = data}, policy...);
-        }) ==
-        too_long + "a request carries " + std::to_string(cm::max_datagram_request_data) + link);
+        }) == too_long + "a request carries at most " +
+                  std::to_string(cm::max_datagram_request_data) + link);
   CHECK(longest_of([&](const cm::private_data& data, auto&&... policy) {
           id.accept({.private_data = data}, policy...);
-        }) ==
-        too_long + "an acceptance carries " + std::to_string(cm::max_datagram_accept_data) + link);
-  CHECK(longest_of(
-            [&](const cm::private_data& data, auto&&... policy) { id.reject(data, policy...); }) ==
-        too_long + "a rejection carries " + std::to_string(cm::max_datagram_accept_data) + link);
+        }) == too_long + "an acceptance carries at most " +
+                  std::to_string(cm::max_datagram_accept_data) + link);
+  CHECK(longest_of([&](const cm::private_data& data, auto&&... policy) {
+          id.reject(data, policy...);
+        }) == too_long + "a rejection carries at most " +
+                  std::to_string(cm::max_datagram_accept_data) + link);
 }
 
 TEST_CASE_METHOD(cm_bench,
@@ -168,5 +169,5 @@ TEST_CASE_METHOD(cm_bench, "an identifier without a device sends none, and does 
     id.connect({.private_data = came(std::string(200, 'x'))}, policy...);
   });
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "the address has to be resolved first");
+  CHECK(why.explanation() == "the identifier has no device: resolve the address first");
 }

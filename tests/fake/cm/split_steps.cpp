@@ -203,7 +203,7 @@ TEST_CASE_METHOD(shared, "many set-ups share a channel, and each takes its own e
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)other.finish(of_one, policy...); });
   CHECK(why.code() == std::errc::invalid_argument);
-  CHECK(why.explanation() == "the event is about another identifier");
+  CHECK(why.explanation() == "the event belongs to another identifier");
   CHECK(one.finish(of_one));
   CHECK_FALSE(of_one.identifier());
   auto of_other = next();
@@ -233,7 +233,7 @@ TEST_CASE_METHOD(shared, "a shared channel refuses each call that waits for even
     const adverb::failure why = reported(wait);
     CHECK(why.code() == std::errc::invalid_argument);
     CHECK(why.explanation() ==
-          "its events come on a channel that others share: take them there, and pass them on");
+          "its events arrive on a shared channel: take them there and pass them on");
   };
   auto start = connector::create(channel);
   refused([&](auto&&... policy) { (void)start.resolve_address(peer, {}, policy...); });

@@ -77,7 +77,7 @@ void check(int since, std::string_view verb, const Call& call) {
   CHECK(why.verb() == verb);
   CHECK(why.object() == "rxe0 qp 0x11");
   CHECK(why.explanation() ==
-        "this adverb was compiled with headers of rdma-core that lack " + std::string{verb});
+        "adverb was compiled with headers of rdma-core that lack " + std::string{verb});
   CHECK(calls == 0);
 }
 

@@ -49,6 +49,6 @@ by_one_command() {
 
 # refuses_groups PROGRAM: what is no address of a group.
 refuses_groups() {
-  refuses "no address" 2 '--group is nowhere, which is no IP address' "$1" -m nowhere
-  refuses "no group" 2 '--group is 10.0.0.1, which is no multicast address' "$1" -m 10.0.0.1
+  refuses "no address" 2 '--group is nowhere, which is not an IP address' "$1" -m nowhere
+  refuses "no group" 2 '--group is 10.0.0.1, which is not a multicast address' "$1" -m 10.0.0.1
 }

@@ -14,9 +14,9 @@ pingpong_cases() {
       ours=("$programs/${transport}_pingpong" "${arguments[@]}")
       theirs=("ibv_${transport}_pingpong" -g "$gid_index" "${arguments[@]}")
       works "theirs serves ours, $size bytes, $mode" "${theirs[@]}" -- "${ours[@]}"
-      prints client "^$size bytes of the last message are as they should be$"
+      prints client "^$size bytes of the last message are correct$"
       works "ours serves theirs, $size bytes, $mode" "${ours[@]}" -- "${theirs[@]}"
-      prints server "^$size bytes of the last message are as they should be$"
+      prints server "^$size bytes of the last message are correct$"
       works "ours serves ours, $size bytes, $mode" "${ours[@]}" -- "${ours[@]}"
       prints server "^$((2 * 20 * size)) bytes in .* seconds = .* Mbit/s$"
       prints client "^20 iters in .* seconds = .* usec/iter$"

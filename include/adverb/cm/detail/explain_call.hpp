@@ -36,7 +36,7 @@ struct private_data_limit {
 /// IP addresses take 36 bytes of a request; UD messages have other sizes.
 [[nodiscard]] private_data_limit limit_of(const rdma_cm_id* id, cm_message message) noexcept;
 
-/// "private data of 57 bytes is too long: a request carries 56 at most over InfiniBand and RoCE".
+/// "private data of 57 bytes is too long: a request carries at most 56 over InfiniBand and RoCE".
 void explain_private_data(text_writer& writer, std::size_t size, cm_message message,
                           const private_data_limit& limit);
 
@@ -82,7 +82,7 @@ void explain_resolve_address(text_writer& writer, const failed_call& call);
 /// iWARP makes its TCP connection before the call returns.
 void explain_connect(text_writer& writer, const failed_call& call);
 
-inline constexpr std::string_view peer_gave_up = "the peer has given the connection up";
+inline constexpr std::string_view peer_gave_up = "the peer abandoned the connection";
 
 /// Returns true if the peer of a request is gone. The kernel then has no attributes for a queue
 /// pair and fails every call with EINVAL.
@@ -95,7 +95,7 @@ void explain_call(text_writer& writer, const failed_call& call);
 
 /// The possible reasons for a silent peer, as far as this side can see.
 inline constexpr std::string_view why_no_answer =
-    "it is off, what is sent is lost on the way, or the program there does not answer";
+    "it is down, packets are lost, or its program does not respond";
 
 /// Explains an expired time limit.
 void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,

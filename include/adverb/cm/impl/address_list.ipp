@@ -39,7 +39,7 @@ ADVERB_FUNC const std::error_category& lookup_category() noexcept {
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC void explain_no_address(text_writer& writer, const lookup& wanted) {
-  writer.put(wanted.host).put(" is no ");
+  writer.put(wanted.host).put(" is not an ");
   if (wanted.family == cm::address_family::unspecified)
     writer.put("IP");
   else
@@ -50,13 +50,13 @@ ADVERB_FUNC void explain_no_address(text_writer& writer, const lookup& wanted) {
 ADVERB_FUNC void explain_host_not_found(text_writer& writer, const lookup& wanted) {
   using enum cm::address_family;
   if (wanted.numeric_host && wanted.family == infiniband) {
-    writer.put(wanted.host).put(" is no GID: one is written as an IPv6 address");
+    writer.put(wanted.host).put(" is not a GID: a GID has the form of an IPv6 address");
   } else if (looks_like_address(wanted.host)) {
     explain_no_address(writer, wanted);
-    if (!wanted.numeric_host) writer.put(", and no host is named so");
+    if (!wanted.numeric_host) writer.put(", and no host has this name");
   } else {
     if (wanted.numeric_host)
-      writer.put(wanted.host).put(" is no address in numbers");
+      writer.put(wanted.host).put(" is not a numeric address");
     else
       writer.put("no host is named ").put(wanted.host);
     if (wanted.family == ipv4 || wanted.family == ipv6)

@@ -61,9 +61,8 @@ ADVERB_FUNC datagram_endpoint datagram_endpoint::created(event_channel_ref chann
     policy.report(EADDRNOTAVAIL, "rdma_create_qp", [&](failure_description& description) {
       detail::on_object<detail::identifier_traits>(session.id.native_handle())(description);
       description.explain(
-          address.is_any()
-              ? "the address stands for every interface: a queue pair needs that of one"
-              : "no RDMA device has this address, as none has a loopback address");
+          address.is_any() ? "the address is a wildcard: a queue pair needs that of one interface"
+                           : "no RDMA device has this address: none has a loopback address");
     });
     return {};
   }

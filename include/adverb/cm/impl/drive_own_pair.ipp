@@ -81,8 +81,8 @@ ADVERB_FUNC bool check_own_pair(on_failure policy, std::string_view verb, cm::id
                         [&](failure_description& description) {
                           on_object<queue_pair_traits>(pair)(description);
                           description.explain([&](text_writer& writer) {
-                            writer.put("the connection is one of ").put(wanted);
-                            writer.put(": make the queue pair there");
+                            writer.put("the connection uses ").put(wanted);
+                            writer.put(": create the queue pair there");
                           });
                         });
 }

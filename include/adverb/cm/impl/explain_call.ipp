@@ -21,7 +21,7 @@ ADVERB_FUNC void explain_group(failure_description& description, const rdma_cm_i
       problems.add("the identifier has no device yet: bind() or resolve_address() first");
     if (is_single_address(group))
       problems.add(
-          "it is no multicast address: these are 224.0.0.0 to 239.255.255.255, and ff00::/8");
+          "it is not a multicast address: those are 224.0.0.0 to 239.255.255.255, and ff00::/8");
     if (description.code().value() == not_supported && group.ipv6())
       problems.add("Linux joins IPv6 groups over InfiniBand and RoCE v1, and not over RoCE v2");
   });
@@ -51,14 +51,14 @@ ADVERB_FUNC void explain_private_data(text_writer& writer, std::size_t size, cm_
   writer.put(message == cm_message::request      ? "a request"
              : message == cm_message::acceptance ? "an acceptance"
                                                  : "a rejection");
-  writer.put(" carries ").decimal(limit.bytes).put(" at most over ").put(limit.link);
+  writer.put(" carries at most ").decimal(limit.bytes).put(" over ").put(limit.link);
 }
 
 ADVERB_FUNC void explain_event_channel(text_writer& writer, const std::error_code& code) {
   // librdmacm continues to search after a refusal, and ends with ENOENT.
   const char* const device = "/dev/infiniband/rdma_cm";
   if (::access(device, R_OK | W_OK) == -1 && errno == EACCES)
-    writer.put("this program has no right to open ").put(std::string_view{device});
+    writer.put("this program lacks the permission to open ").put(std::string_view{device});
   else if (code == std::errc::too_many_files_open)
     writer.put("this program has too many files open: see ulimit -n");
   else
@@ -74,7 +74,7 @@ ADVERB_FUNC void explain_no_device(text_writer& writer, const cm::socket_address
 }
 
 ADVERB_FUNC void explain_no_device_towards(text_writer& writer, const cm::socket_address& address) {
-  writer.put("the way to ").put(address.with_port(0)).put(" leads over no RDMA device; ");
+  writer.put("the route to ").put(address.with_port(0)).put(" uses no RDMA device; ");
   put_rdma_addresses(writer, address.family());
 }
 
@@ -93,10 +93,10 @@ ADVERB_FUNC void explain_local_address(text_writer& writer, const std::error_cod
   } else if (lacks_scope(address)) {
     explain_lack_of_scope(writer, address);
   } else if (!address.is_any() && interface_of(address).view().empty()) {
-    writer.put(address.with_port(0)).put(" is no address of this machine; ");
+    writer.put(address.with_port(0)).put(" is not an address of this machine; ");
     put_rdma_addresses(writer, address.family());
   } else if (unavailable) {
-    writer.put("port ").decimal(address.port()).put(" is taken: something listens on it already");
+    writer.put("port ").decimal(address.port()).put(" is in use: something already listens on it");
   } else if (code == std::errc::no_such_device) {
     explain_no_device(writer, address);
   }
@@ -113,9 +113,9 @@ ADVERB_FUNC void explain_bind(text_writer& writer, const failed_call& call) {
 
 ADVERB_FUNC void explain_listen(text_writer& writer, const failed_call& call) {
   if (!call.peer().is_empty())
-    writer.put("it was made to connect to ").put(call.peer());
+    writer.put("it was created to connect to ").put(call.peer());
   else if (call.code == std::errc::invalid_argument)
-    writer.put("it listens already");
+    writer.put("it already listens");
   else if (!call.local().is_empty())
     explain_local_address(writer, call.code, call.local());
 }
@@ -132,7 +132,7 @@ ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call&
     writer.put("this machine has no route to ").put(call.to.with_port(0)).put("; ");
     put_rdma_addresses(writer, call.to.family());
   } else if (call.code == std::errc::invalid_argument && !call.peer().is_empty()) {
-    writer.put("the address ").put(call.peer()).put(" was resolved already, or is being resolved");
+    writer.put("the address ").put(call.peer()).put(" is already resolved or being resolved");
   } else if (!call.from.is_empty()) {
     explain_local_address(writer, call.code, call.from);
   } else if (lacks_scope(call.to)) {
@@ -146,13 +146,13 @@ ADVERB_FUNC void explain_resolve_address(text_writer& writer, const failed_call&
 
 ADVERB_FUNC void explain_connect(text_writer& writer, const failed_call& call) {
   if (call.code == std::errc::connection_refused)
-    writer.put("no one listens on that port");
+    writer.put("nothing listens on that port");
   else if (call.code != std::errc::invalid_argument)
     return;
   else if (lacks_scope(call.peer()))
     explain_lack_of_scope(writer, call.peer());
   else
-    writer.put("the route is not resolved yet, or a connection was asked for already");
+    writer.put("the route is not resolved yet, or a connection was already requested");
 }
 
 ADVERB_FUNC bool is_given_up(const rdma_cm_id* id) noexcept {
@@ -168,21 +168,21 @@ ADVERB_FUNC void explain_step(text_writer& writer, const failed_call& call) {
   if (call.code != std::errc::invalid_argument) return;
   const auto put_unless_given_up = [&](std::string_view words) {
     if (is_given_up(call.id))
-      writer.put(peer_gave_up).put(", or the request was answered already");
+      writer.put(peer_gave_up).put(", or the request is already answered");
     else
       writer.put(words);
   };
   if (call.verb == "rdma_resolve_route")
-    writer.put("the route was resolved already, or is being resolved");
+    writer.put("the route is already resolved or being resolved");
   else if (call.verb == "rdma_create_qp" || call.verb == "rdma_create_qp_ex")
-    put_unless_given_up(call.id->qp == nullptr ? "" : "it has a queue pair already");
+    put_unless_given_up(call.id->qp == nullptr ? "" : "it already has a queue pair");
   else if (call.verb == "rdma_accept" || call.verb == "rdma_reject" ||
            call.verb == "rdma_reject_ece")
-    put_unless_given_up("there is no request that is still to be answered");
+    put_unless_given_up("no request awaits an answer");
   else if (call.verb == "rdma_disconnect")
     writer.put("it is not connected");
   else if (call.verb == "rdma_establish")
-    writer.put("no peer has accepted, or the connection is established already");
+    writer.put("no peer has accepted, or the connection is already established");
 }
 
 ADVERB_FUNC void explain_call(text_writer& writer, const failed_call& call) {
@@ -208,7 +208,7 @@ ADVERB_FUNC void explain_silence(text_writer& writer, std::string_view verb, con
   } else if (verb == "rdma_accept") {
     writer.put(peer).put(" did not confirm the connection within ").put(limit);
   } else {
-    writer.put("nothing came within ").put(limit);
+    writer.put("no event arrived within ").put(limit);
   }
 }
 

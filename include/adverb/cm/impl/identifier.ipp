@@ -290,7 +290,8 @@ ADVERB_FUNC bool identifier_base::explain_other_domain(text_writer& writer,
   detail::problem_list problems{writer};
   detail::explain_other_device(problems, "the domain", domain.native_handle(), context());
   if (!problems.empty())
-    writer.put(": librdmacm opens the devices; make it of the context() of the connection");
+    writer.put(
+        ": librdmacm opens the devices; create the domain on the context() of the connection");
   return !problems.empty();
 }
 

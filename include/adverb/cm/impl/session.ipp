@@ -57,8 +57,8 @@ ADVERB_FUNC void refuse_to_reuse(on_failure policy, const cm::socket_address& ad
   policy.report(EOPNOTSUPP, "rdma_create_ep", [&](failure_description& description) {
     description.detail(to_text(address));
     description.explain(
-        "librdmacm binds a listener of UC or XRC as it makes it, before it could be "
-        "told to reuse the address");
+        "librdmacm binds a listener of UC or XRC as it creates it: the listener cannot reuse the "
+        "address");
   });
 }
 
@@ -96,7 +96,7 @@ ADVERB_FUNC void put_words(text_writer& writer, const cm::private_data& said) {
 ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
   if (event.is_rejection()) {
     writer.put(event.type() == cm::event_type::rejected ? "the peer rejected the connection: "
-                                                        : "the peer gave no queue pair: ");
+                                                        : "the peer returned no queue pair: ");
     writer.put(event.reason());
     put_words(writer, event.private_data());
     return;
@@ -106,21 +106,21 @@ ADVERB_FUNC void explain_event(text_writer& writer, const cm::event& event) {
                    ? "librdmacm could not attach the queue pair to the group"
                : event.type() == cm::event_type::connect_error
                    ? "librdmacm could not bring the queue pair up"
-                   : "librdmacm could not ask the kernel for the outcome");
+                   : "librdmacm could not query the outcome from the kernel");
     return;
   }
   switch (event.type()) {
     case cm::event_type::unreachable:
-      writer.put("no answer from the peer: ").put(why_no_answer);
+      writer.put("the peer did not answer: ").put(why_no_answer);
       return;
     case cm::event_type::address_error: explain_address_error(writer, event); return;
     case cm::event_type::route_error: writer.put("there is no route to the address"); return;
     case cm::event_type::multicast_error:
-      writer.put("the group was not joined, or one that was joined before is lost");
+      writer.put("the join failed, or an earlier membership is lost");
       return;
     case cm::event_type::disconnected:
       writer.put(event.status() == 0 ? "the peer disconnected meanwhile"
-                                     : "the peer did not answer the end of the connection");
+                                     : "the peer did not answer the disconnect request");
       return;
     case cm::event_type::device_removal: writer.put("the device was removed"); return;
     default: writer.put("the answer was: ").put(event.type());
@@ -143,7 +143,7 @@ ADVERB_FUNC bool is_about(cm::identifier_ref id, const cm::event& happened, std:
                           on_failure policy) {
   if (!check_present(policy, verb, id.native_handle())) return false;
   if (happened.identifier() == id) return true;
-  report_on(id, EINVAL, verb, policy, "the event is about another identifier");
+  report_on(id, EINVAL, verb, policy, "the event belongs to another identifier");
   return false;
 }
 
@@ -202,7 +202,7 @@ ADVERB_FUNC bool cm_session::can_wait(std::string_view verb, on_failure policy) 
   if (!check_present(policy, verb, id.native_handle())) return false;
   if (channel) return true;
   report_on(id, EINVAL, verb, policy,
-            "its events come on a channel that others share: take them there, and pass them on");
+            "its events arrive on a shared channel: take them there and pass them on");
   return false;
 }
 

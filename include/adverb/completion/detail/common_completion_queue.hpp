@@ -216,7 +216,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     const std::uint32_t microseconds = detail::moderation_microseconds(period);
     if (!detail::check_present(policy, "ibv_modify_cq", this->native_handle()) ||
         !holds(policy, "ibv_modify_cq", completions <= 0xffff && microseconds <= 0xffff,
-               "completions are moderated by at most 65535 of them and 65535 microseconds"))
+               "moderation takes at most 65535 completions and 65535 microseconds"))
       return;
     ibv_modify_cq_attr attributes{};
     attributes.attr_mask = IBV_CQ_ATTR_MODERATE;
@@ -340,7 +340,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   std::size_t wait_with(const Poll& poll, const detail::deadline& deadline,
                         on_failure policy) const {
     constexpr std::string_view verb = "completion_queue::wait";
-    if (!holds(policy, verb, static_cast<bool>(channel()), "the queue was made without a channel"))
+    if (!holds(policy, verb, static_cast<bool>(channel()), "the queue has no completion channel"))
       return 0;
     while (true) {
       std::size_t count = poll(policy);
@@ -487,7 +487,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   bool take_event(on_failure policy, std::string_view verb) const {
     const auto event = channel().next_event(policy);
     return event && holds(policy, verb, event->native_handle() == plain(),
-                          "an event of another queue came: a channel that several queues share "
+                          "the event belongs to another queue: a channel that several queues share "
                           "needs next_event and arm_and_poll");
   }
 

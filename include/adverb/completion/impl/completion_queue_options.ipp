@@ -36,7 +36,7 @@ ADVERB_FUNC void add_capacity_problems(problem_list& problems, context_ref conte
   const std::size_t limit = context.query_device(unknown).max_completion_queue_entries();
   if (unknown || capacity <= limit) return;
   problems.add([&](text_writer& writer) {
-    writer.decimal(capacity).put(" entries were asked for, the device allows ").decimal(limit);
+    writer.decimal(capacity).put(" entries were requested, the device allows ").decimal(limit);
   });
 }
 
@@ -52,7 +52,7 @@ ADVERB_FUNC void add_missing_fields(problem_list& problems, context_ref context,
       fields.intersects(completion_field::timestamp | completion_field::wall_clock))
     problems.add("the device has no completion timestamps");
   add_if(completion_field::vlan, (device.raw_packet_caps & IBV_RAW_PACKET_CAP_CVLAN_STRIPPING) == 0,
-         "the device does not tell VLANs apart");
+         "the device does not report VLANs");
   add_if(completion_field::flow_tag,
          !device_attributes{device}.capabilities().contains(device_capability::flow_steering),
          "the device has no flow steering, so no flow tags");
@@ -66,12 +66,14 @@ ADVERB_FUNC void add_creation_problems(problem_list& problems, context_ref conte
   add_capacity_problems(problems, context, capacity);
   if (options.vector >= context.completion_vectors())
     problems.add([&](text_writer& text) {
-      text.put("completion vector ").decimal(options.vector).put(" of ");
-      text.decimal(context.completion_vectors()).put(" (they count from 0)");
+      text.put("completion vector ")
+          .decimal(options.vector)
+          .put(" is out of range: the device has ");
+      text.decimal(context.completion_vectors()).put(", numbered from 0");
     });
   if (options.parent_domain &&
       options.parent_domain.context().native_handle() != context.native_handle())
-    problems.add("the parent domain is of another device");
+    problems.add("the parent domain belongs to another context");
 }
 
 ADVERB_FUNC void explain_resize(text_writer& writer, context_ref context, std::size_t current,

@@ -165,7 +165,7 @@ bool check_entry(on_failure policy, std::string_view verb, int result, const Des
 /// Explains that the headers of rdma-core lack a function.
 [[nodiscard]] inline auto not_declared(std::string_view verb) noexcept {
   return [verb](text_writer& writer) {
-    writer.put("this adverb was compiled with headers of rdma-core that lack ").put(verb);
+    writer.put("adverb was compiled with headers of rdma-core that lack ").put(verb);
   };
 }
 

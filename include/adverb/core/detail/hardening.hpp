@@ -18,14 +18,14 @@ namespace adverb::inline ADVERB_ABI::detail {
 [[noreturn, gnu::cold]] void end_program(std::string_view call,
                                          callable_ref<failure_description&> describe) noexcept;
 
-/// Explains "the queue pair is empty: moved from, closed, or never made".
+/// Explains "the queue pair is empty: moved from, closed, or never created".
 struct empty_object {
   object_kind kind;
 
   void operator()(failure_description& description) const noexcept {
     description.explain([this](text_writer& writer) {
       writer.put("the ").put(name_of(kind));
-      writer.put(" is empty: moved from, closed, or never made");
+      writer.put(" is empty: moved from, closed, or never created");
     });
   }
 };

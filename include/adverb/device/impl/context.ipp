@@ -13,11 +13,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC void put_device_names(text_writer& writer, const device_list& devices) noexcept {
   if (devices.empty()) {
     writer.put(
-        "this machine has no RDMA device; \"rdma link add rxe0 type rxe netdev IF\" makes a "
-        "software one");
+        "this machine has no RDMA device; \"rdma link add rxe0 type rxe netdev IF\" creates a "
+        "software device");
     return;
   }
-  std::string_view separator = "there are: ";
+  std::string_view separator = "available: ";
   for (const device_ref device : devices) {
     writer.put(separator).put(device.name());
     separator = ", ";
@@ -51,7 +51,7 @@ ADVERB_FUNC int context::copy_descriptor(int command_file_descriptor, on_failure
       [](failure_description& description) {
         if (description.code() == std::errc::invalid_argument ||
             description.code() == std::errc::bad_file_descriptor)
-          description.explain("the descriptor is not that of a device");
+          description.explain("the descriptor does not refer to a device");
       });
   return copy;
 }
@@ -70,7 +70,7 @@ ADVERB_FUNC ibv_context* context::import_copy(int copy, on_failure policy) {
       },
       [](failure_description& description) {
         if (description.code() == std::errc::no_such_device)
-          description.explain("the descriptor is not that of a device of this machine");
+          description.explain("the descriptor does not refer to a device of this machine");
       });
 }
 

@@ -172,8 +172,7 @@ ADVERB_FUNC std::size_t context_base::read_gid_table(adverb::gid_entry* entries,
         detail::on_device(native_handle())(description);
         if (description.code() != std::errc::invalid_argument) return;
         description.explain([&](text_writer& writer) {
-          writer.put("there are more entries than the ").decimal(room);
-          writer.put(" that there is room for");
+          writer.put("the table has more entries than fit: there is room for ").decimal(room);
         });
       });
   std::size_t kept = 0;

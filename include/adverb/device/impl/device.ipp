@@ -19,7 +19,7 @@ ADVERB_FUNC device_list::device_list(on_failure policy) {
       [](failure_description& description) {
         if (description.code() == std::errc::function_not_supported)
           description.explain(
-              "this kernel has no RDMA: load the driver of the device and ib_uverbs");
+              "the kernel has no RDMA support: load the driver of the device and ib_uverbs");
       });
   size_ = static_cast<std::size_t>(count);
 }

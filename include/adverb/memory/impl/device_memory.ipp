@@ -23,7 +23,7 @@ ADVERB_FUNC device_memory_handle device_memory_base::handle(on_failure policy) c
   const bool usable = detail::check_returned(
       policy, verb, told ? 0 : EOPNOTSUPP, [&](failure_description& description) {
         on_device_memory(native_handle())(description);
-        description.explain("the provider does not tell by what the memory can be imported");
+        description.explain("the provider does not report the handle for an import");
       });
   return static_cast<device_memory_handle>(usable ? native_handle()->handle : 0);
 }
@@ -41,7 +41,7 @@ ADVERB_FUNC ibv_dm* device_memory::make(context_ref context, std::size_t size,
     description.explain([&](text_writer& writer) {
       detail::problem_list problems{writer};
       if (!aligned) problems.add("the alignment is not a power of two");
-      if (size == 0) problems.add("there are no bytes to allocate");
+      if (size == 0) problems.add("the size is 0");
       std::error_code unknown;
       const device_attributes device = context.query_device(unknown);
       const std::uint64_t most = device.max_device_memory_size();
@@ -52,7 +52,7 @@ ADVERB_FUNC ibv_dm* device_memory::make(context_ref context, std::size_t size,
             {detail::limit<&device_attributes::max_device_memory_size>("the size", size)});
       if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
         problems.add([&](text_writer& out) {
-          out.put("the device has ").decimal(most).put(" bytes in all, for all its users");
+          out.put("the device has ").decimal(most).put(" bytes in total, for all its users");
         });
     });
   };

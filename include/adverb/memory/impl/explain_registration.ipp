@@ -14,18 +14,18 @@ ADVERB_FUNC void explain_rights(problem_list& problems, const registration_attem
   const access_rights rights = attempt.rights;
   const access_rights writing_peers =
       rights & (access_right::remote_write | access_right::remote_atomic);
-  if (attempt.length == 0) problems.add("there are no bytes to register");
+  if (attempt.length == 0) problems.add("the length is 0");
   if (!writing_peers.empty() && !rights.contains(access_right::local_write))
     problems.add(
         [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
   if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
-    problems.add("huge_pages goes with on_demand only");
+    problems.add("huge_pages requires on_demand");
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (attempt.address % page != attempt.device_address % page)
     problems.add([&](text_writer& writer) {
-      writer.put("the memory begins ").decimal(attempt.address % page);
-      writer.put(" bytes into a page, and its device address ");
-      writer.decimal(attempt.device_address % page).put(": these have to be equal");
+      writer.put("the offsets within a page differ: ").decimal(attempt.address % page);
+      writer.put(" bytes for the memory, ");
+      writer.decimal(attempt.device_address % page).put(" for its device address");
     });
 }
 
@@ -55,7 +55,7 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
   const std::uint32_t allowed = device.max_memory_regions();
   if (allowed > 0 && regions >= allowed)
     problems.add([&](text_writer& writer) {
-      writer.put("the domain has ").decimal(regions).put(" memory regions already, and ");
+      writer.put("the domain has ").decimal(regions).put(" memory regions, and ");
       writer.put("the device allows ").decimal(allowed).put(" in all");
     });
 }
@@ -68,7 +68,7 @@ ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& cod
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
     problems.add([&](text_writer& writer) {
-      writer.decimal(length).put(" bytes were asked for, and this process may lock ");
+      writer.decimal(length).put(" bytes were requested, and this process may lock ");
       writer.decimal(limit.rlim_cur)
           .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
       writer.put("LimitMEMLOCK=infinity");

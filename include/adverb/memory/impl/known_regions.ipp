@@ -78,7 +78,7 @@ ADVERB_FUNC void require_regions(const ibv_pd* domain, std::string_view call,
             writer.put(static_cast<lkey>(key)).put(") ");
             writer.put(found == known_regions::flaw::region_gone
                            ? "is gone: it was closed or destroyed"
-                           : "is of another protection domain than the queue");
+                           : "belongs to another protection domain than the queue");
           });
     });
   }

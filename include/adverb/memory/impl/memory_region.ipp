@@ -14,11 +14,11 @@ ADVERB_FUNC void reregistration_attempt::explain(text_writer& writer) const noex
   if (memory == nullptr && !changes.domain && !changes.rights)
     writer.put("there is nothing to change");
   else if (changes.domain && changes.domain.context().native_handle() != region->context)
-    writer.put("the domain is of another context");
+    writer.put("the domain belongs to another context");
   else if (rights.contains(access_right::zero_based) != zero_based)
-    writer.put("whether a region is zero_based cannot be changed");
+    writer.put("zero_based cannot change after the registration");
   else if (zero_based && memory != nullptr)
-    writer.put("a zero-based region cannot be given other memory");
+    writer.put("a zero-based region cannot change its memory");
   else
     explain_constant(writer, constant, rights);
 }

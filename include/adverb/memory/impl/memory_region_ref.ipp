@@ -21,12 +21,12 @@ ADVERB_FUNC void memory_region_base::report_slice(on_failure policy, const ibv_m
     description.explain([&](text_writer& writer) {
       const byte_extent extent{offset, length};
       if (!usable) {
-        writer.put("the region was registered without local_write: nothing can be received into ");
-        writer.put("it; const_buffer() and const_slice() are there to send from it");
+        writer.put("the region was registered without local_write and cannot receive: ");
+        writer.put("use const_buffer() or const_slice() to send from it");
       } else if (!extent.is_inside(region->length)) {
         extent.put_outside(writer, region->length, "region");
       } else {
-        writer.decimal(length).put(" bytes are more than one buffer can hold (4 GiB - 1)");
+        writer.decimal(length).put(" bytes exceed the limit of one buffer (4 GiB - 1)");
       }
     });
   });

@@ -27,7 +27,7 @@ ADVERB_FUNC ibv_pd* parent_domain::make(protection_domain_ref domain,
         const bool refused = description.code() == std::errc::invalid_argument ||
                              detail::is_unsupported(description.code());
         if (options.allocator && refused)
-          description.explain("the device has no parent domains, or takes no allocators there");
+          description.explain("the device has no parent domains, or none with allocators");
       });
 }
 

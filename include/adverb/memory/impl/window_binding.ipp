@@ -21,8 +21,8 @@ ADVERB_FUNC void window_request::put_problems(text_writer& writer) const {
 
 ADVERB_FUNC void window_request::put_domains(text_writer& writer, std::string_view name,
                                              const ibv_pd* domain) const {
-  writer.put("the ").put(name).put(" is of pd ").decimal(domain->handle);
-  writer.put(", the window of pd ").decimal(window->pd->handle);
+  writer.put("the ").put(name).put(" belongs to pd ").decimal(domain->handle);
+  writer.put(", the window to pd ").decimal(window->pd->handle);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -26,9 +26,9 @@ void explain_other_device(problem_list& problems, std::string_view name, const P
   if (part == nullptr || part->context == context.native_handle()) return;
   problems.add([&](text_writer& writer) {
     writer.put(name)
-        .put(" was made on ")
+        .put(" belongs to another context (of ")
         .put(part->context->device->name)
-        .put(", or by another opening of it");
+        .put(")");
   });
 }
 

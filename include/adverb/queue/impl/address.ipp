@@ -66,11 +66,11 @@ ADVERB_FUNC ethernet_destination resolve_ethernet(context_ref context, const add
           return;
         }
         if (!way.route) {
-          description.explain("the address has no global route (GRH), whose GIDs say the way");
+          description.explain("the address has no global route (GRH), whose GIDs are needed");
           return;
         }
         description.explain([&](text_writer& writer) {
-          writer.put("no neighbour on the way to ").put(way.route->destination);
+          writer.put("no neighbour was found on the route to ").put(way.route->destination);
           writer.put(" from GID ").put(way.route->source);
         });
       });

@@ -88,8 +88,7 @@ ADVERB_FUNC void explain_sender(failure_description& description, context_ref co
         (received.native().wc_flags & IBV_WC_GRH) == 0)
       return;
     if (header.version() == 0) {
-      problems.add(
-          "the header (GRH) is neither of IPv6 nor of IPv4: is it the start of the buffer?");
+      problems.add("the header (GRH) is neither IPv6 nor IPv4: pass the start of the buffer");
       return;
     }
     problems.add([&](text_writer& out) {

@@ -12,7 +12,7 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC void put_beyond_plain(text_writer& writer, const queue_pair_options& options) {
-  std::string_view separator = ", or not with ";
+  std::string_view separator = ", or none with ";
   const auto put = [&](std::string_view name, std::string_view value) {
     writer.put(separator).put(name).put(value);
     separator = ", ";
@@ -24,7 +24,7 @@ ADVERB_FUNC void put_beyond_plain(text_writer& writer, const queue_pair_options&
   if (options.source_queue_pair) put("source_queue_pair", "");
   if (!options.send_operations.empty())
     writer.put(
-        "; fall_back_to_classic makes a pair without extended calls, which sends by post(...)");
+        "; fall_back_to_classic creates a pair without extended calls, which sends with post(...)");
 }
 
 ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& code,
@@ -32,8 +32,8 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
                                   const queue_pair_options& options) {
   const send_operations others = options.send_operations - operations_carried_by(service);
   if (!others.empty()) {
-    writer.put(service).put(" queue pairs do not carry ").put(others);
-    writer.put(", which send_operations names");
+    writer.put(service).put(" queue pairs do not support ").put(others);
+    writer.put(", which send_operations contains");
     return;
   }
   if (is_unsupported(code)) {
@@ -54,7 +54,7 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
   explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
   explain_other_device(problems, "srq", options.srq.native_handle(), context);
   if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
-    problems.add("srq is one of XRC, which belongs to no queue pair: requests name it");
+    problems.add("srq is an XRC queue, which no queue pair owns: requests name it");
   if (problems.empty() && options.max_inline_data > 0)
     problems.add([&](text_writer& out) {
       out.put("max_inline_data is ").decimal(options.max_inline_data);

@@ -15,7 +15,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC void add_size_problems(problem_list& problems, const device_attributes& device,
                                    const shared_receive_queue_options& options) {
-  if (options.max_wr == 0) problems.add("max_wr is 0: there would be no room for a receive");
+  if (options.max_wr == 0) problems.add("max_wr is 0: the queue has no room for a receive");
   add_exceeded(
       problems, device,
       {limit<&device_attributes::max_shared_receive_queue_requests>("max_wr", options.max_wr),
@@ -127,9 +127,9 @@ ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& co
     });
   } else if (problems.empty() && is_about_routing(code)) {
     problems.add([&](text_writer& writer) {
-      writer.put("no way was found from ").put(entry->gid()).put(" (sgid index ");
+      writer.put("no route was found from ").put(entry->gid()).put(" (sgid index ");
       writer.put(source).put(") to ").put(destination);
-      writer.put(": check the route, the peer's address, and that its interface is up");
+      writer.put(": check the routes, the peer's address, and that its interface is up");
     });
   }
 }
@@ -161,7 +161,7 @@ ADVERB_FUNC void explain_retries(problem_list& problems, const ibv_qp_attr& valu
   const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
     if (count <= max_retries) return;
     problems.add([&](text_writer& writer) {
-      writer.put(name).put(" is ").decimal(count).put(", the most is ").decimal(max_retries);
+      writer.put(name).put(" is ").decimal(count).put(", the maximum is ").decimal(max_retries);
     });
   };
   add_if_over("retry_count", values.retry_cnt);
@@ -192,7 +192,7 @@ ADVERB_FUNC void explain_values(problem_list& problems, context_ref context,
   const mtu path_mtu = static_cast<mtu>(values.path_mtu);
   if (mask.contains(qp_attribute::path_mtu) && path_mtu > port.active_mtu())
     problems.add([&](text_writer& writer) {
-      writer.put("path MTU is ").put(path_mtu).put(", the active MTU of the port ");
+      writer.put("path MTU ").put(path_mtu).put(" exceeds the active MTU of the port, ");
       writer.put(port.active_mtu());
     });
 }
@@ -227,7 +227,7 @@ ADVERB_FUNC void explain_transition(failure_description& description, const ibv_
         explain_attributes(problems, service, from, to, mask);
         explain_retries(problems, values);
         if (from == qp_state::reset && to == qp_state::error)
-          problems.add("Linux puts no pair into ERR from RESET, where nothing is posted");
+          problems.add("Linux has no transition from RESET to ERR: nothing is posted in RESET");
         if (port == port_number{} && !mask.contains(qp_attribute::port)) return;
         port_attributes attributes;
         if (!explain_port(problems, context, port, attributes)) return;

@@ -48,8 +48,9 @@ ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noex
   const auto [known, cap] = room_of(pair);
   put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
   put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
-  writer.put(", or a length that its operation cannot have; unsignaled requests leave the queue ");
-  writer.put("with the completion of a signaled one behind them");
+  writer.put(
+      ", or a length that its operation does not allow; unsignaled requests leave the queue ");
+  writer.put("when a later signaled one completes");
 }
 
 ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
@@ -73,7 +74,7 @@ ADVERB_FUNC void explain_refusal(text_writer& writer, posted_to queue,
     case posted_to::extended_send_queue: return explain_full_send_queue(writer, pair());
     case posted_to::receive_queue:
       if (pair()->srq == nullptr) return explain_full_receive_queue(writer, pair());
-      writer.put("the pair has no receive queue of its own: post to its shared receive queue");
+      writer.put("the pair has no receive queue: post to its shared receive queue");
       return;
     case posted_to::shared_receive_queue:
       return explain_full_shared_receive_queue(writer,
@@ -89,8 +90,8 @@ ADVERB_FUNC void explain_refusal(text_writer& writer, posted_to queue,
     case posted_to::send_window:
     case posted_to::full_send_window:
       writer.put(
-          "no completion will make room for it: the chain is longer than the window, or nothing "
-          "that is in progress is signaled");
+          "no completion can make room: the chain is longer than the window, or no request in "
+          "progress is signaled");
   }
 }
 

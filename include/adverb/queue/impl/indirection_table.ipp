@@ -23,9 +23,9 @@ ADVERB_FUNC void indirection_table_traits::describe(const ibv_rwq_ind_table* tab
 ADVERB_FUNC std::string_view table_problem(std::span<const reference<ibv_wq>> queues) {
   if (queues.empty()) return "an indirection table needs at least one work queue";
   for (const reference<ibv_wq> queue : queues) {
-    if (!queue) return "one of the work queues is empty: moved from, closed, or never made";
+    if (!queue) return "one of the work queues is empty: moved from, closed, or never created";
     if (queue.native_handle()->context != queues[0].native_handle()->context)
-      return "the work queues are of different devices, or different openings of one";
+      return "the work queues belong to different contexts";
   }
   return {};
 }
@@ -63,10 +63,10 @@ ADVERB_FUNC indirection_table indirection_table::make(std::span<const reference<
       detail::on_device(context.native_handle())(description);
       description.explain([&](text_writer& writer) {
         writer.put("a table of ").decimal(queues.size());
-        writer.put(" entries was asked for, it has to be a power of two: ");
+        writer.put(" entries was requested, the number must be a power of two: ");
         writer.decimal(std::bit_floor(queues.size())).put(" or ");
         writer.decimal(std::bit_ceil(queues.size()));
-        writer.put("; queues may stand in it more than once");
+        writer.put("; a queue may appear more than once");
       });
     });
     return {};

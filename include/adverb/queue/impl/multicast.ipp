@@ -16,7 +16,7 @@ ADVERB_FUNC void explain_attachment(failure_description& description, const ibv_
     problem_list problems{writer};
     if (!group.is_multicast())
       problems.add(
-          "the GID is none of a multicast group: these are ff00::/8, and ::ffff:224.0.0.0 to "
+          "the GID is not a multicast GID: those are ff00::/8, and ::ffff:224.0.0.0 to "
           "::ffff:239.255.255.255");
     std::error_code unknown;
     const device_attributes limits = context_ref{pair->context}.query_device(unknown);
@@ -25,7 +25,8 @@ ADVERB_FUNC void explain_attachment(failure_description& description, const ibv_
     else if (!unknown && description.code() == std::errc::not_enough_memory)
       problems.add([&](text_writer& out) {
         out.put("the device allows ").decimal(limits.max_multicast_groups()).put(" groups, ");
-        out.decimal(limits.max_queue_pairs_per_multicast_group()).put(" queue pairs in one, and ");
+        out.decimal(limits.max_queue_pairs_per_multicast_group())
+            .put(" queue pairs per group, and ");
         out.decimal(limits.max_multicast_attachments()).put(" attachments in all");
       });
     if (problems.empty() && pair->qp_type == IBV_QPT_RAW_PACKET)

@@ -17,7 +17,7 @@ ADVERB_FUNC void post_result::describe(failure_description& description) const n
   description.object([&](text_writer& writer) { detail::put_posted_to(writer, queue(), object_); })
       .explain([&](text_writer& writer) {
         if (!accepted())
-          writer.put("it is unknown how many requests were accepted");
+          writer.put("the number of accepted requests is unknown");
         else
           writer.decimal(*accepted())
               .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");

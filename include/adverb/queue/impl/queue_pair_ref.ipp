@@ -20,7 +20,7 @@ ADVERB_FUNC bool check_kind(on_failure policy, const ibv_qp* pair, transport ser
     description.explain([&](text_writer& writer) {
       writer.put("it is ").put(static_cast<transport>(pair->qp_type));
       writer.put(" in ").put(static_cast<qp_state>(pair->state));
-      writer.put(", the type says ").put(service).put(" in ").put(state);
+      writer.put(", the type requires ").put(service).put(" in ").put(state);
     });
   });
 }

@@ -22,7 +22,7 @@ ADVERB_FUNC void send_window_result::describe_full(
       .explain([&](text_writer& writer) {
         writer.put("the window is full: ").decimal(static_cast<unsigned>(posted_.error_));
         writer.put(" of ").decimal(posted_.accepted_or_unknown());
-        writer.put(" requests are in progress; hand their completions to completed()");
+        writer.put(" requests are in progress; pass their completions to completed()");
       });
 }
 

@@ -31,7 +31,7 @@ ADVERB_FUNC bool call_bind(on_failure policy, ibv_qp* pair, ibv_mw* window,
     if (fence_without_rc)
       description.explain("UC has no fences");
     else if (info.length > largest_window_of_mlx5 && is_unsupported(description.code()))
-      description.explain("some devices bind 2 GiB at most (mlx5)");
+      description.explain("some devices (mlx5) bind at most 2 GiB");
   });
 }
 

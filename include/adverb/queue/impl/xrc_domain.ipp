@@ -21,7 +21,7 @@ ADVERB_FUNC void explain_opening(failure_description& description, xrc_domain_op
              code == std::errc::resource_unavailable_try_again)
       writer.put("no XRC domain is open through this file");
     else if (opening == xrc_domain_opening::only_new && code == std::errc::invalid_argument)
-      writer.put("an XRC domain may be open through this file already");
+      writer.put("an XRC domain may already be open through this file");
   });
 }
 
@@ -87,7 +87,7 @@ ADVERB_FUNC owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number nu
       [&](failure_description& description) {
         if (description.code() == std::errc::invalid_argument)
           description.explain([&](text_writer& writer) {
-            writer.put("no target with the number ").put(number).put(" is in this XRC domain");
+            writer.put("this XRC domain has no target with the number ").put(number);
           });
       });
 }

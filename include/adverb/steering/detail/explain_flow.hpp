@@ -28,7 +28,7 @@ enum class order_problem : std::uint8_t {
     case order_problem::none: return "";
     case order_problem::header_twice: return "a header is named twice";
     case order_problem::wrong_order: return "the headers are not in the order of the packet";
-    case order_problem::outer_after_inner: return "an outer header stands behind an inner one";
+    case order_problem::outer_after_inner: return "an outer header follows an inner one";
     case order_problem::action_twice: return "an action is named twice";
   }
   return {};

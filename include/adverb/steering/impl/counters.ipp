@@ -28,9 +28,9 @@ ADVERB_FUNC void counters_base::attach_to(ibv_flow* flow, counted what, std::uin
       if (detail::is_unsupported(description.code())) {
         writer.put("the device does not count the ").put(what).put(" of flows");
         if (flow != nullptr)
-          writer.put(", or takes that only before the flow is made: attach without a flow");
+          writer.put(", or accepts this only before the flow is created: attach without a flow");
       } else if (description.code() == std::errc::device_or_resource_busy) {
-        writer.put("a flow uses the counters: say what they count before it is made");
+        writer.put("a flow already uses the counters: attach before the flow is created");
       }
     });
   });
@@ -47,9 +47,7 @@ ADVERB_FUNC void counters_base::read_with(std::uint32_t flags, std::span<std::ui
     if (description.code() == std::errc::invalid_argument)
       description.explain([&](text_writer& writer) {
         writer.put("there is room for ").decimal(values.size());
-        writer.put(
-            ": that may not reach the highest index in use, or perhaps no flow uses the "
-            "counters yet");
+        writer.put(": the highest index in use may be beyond it, or no flow uses the counters yet");
       });
   });
 }

@@ -17,24 +17,27 @@ ADVERB_FUNC void add_flow_problems(problem_list& problems, const ibv_qp* pair,
                                    const ibv_flow_attr* rule) {
   if (pair->qp_type != IBV_QPT_UD && pair->qp_type != IBV_QPT_RAW_PACKET)
     problems.add([&](text_writer& writer) {
-      writer.put("packets are steered to UD and raw packet pairs, this is one of ");
+      writer.put("flows steer packets to UD and raw packet pairs, this pair is ");
       writer.put(static_cast<transport>(pair->qp_type));
     });
   std::error_code unknown;
   const device_attributes device = context_ref{pair->context}.query_device(unknown);
   if (!unknown && (rule->port == 0 || rule->port > device.physical_ports()))
     problems.add([&](text_writer& writer) {
-      writer.put("port ").decimal(rule->port).put(" of ").decimal(device.physical_ports());
-      writer.put(" (they count from 1)");
+      writer.put("port ")
+          .decimal(rule->port)
+          .put(" is out of range: the device has ")
+          .decimal(device.physical_ports());
+      writer.put(", numbered from 1");
     });
   if (rule->num_of_specs > max_flow_specifications)
     problems.add([&](text_writer& writer) {
-      writer.decimal(rule->num_of_specs).put(" specifications, Linux takes ");
+      writer.decimal(rule->num_of_specs).put(" specifications exceed the limit of Linux, ");
       writer.decimal(max_flow_specifications);
     });
   if ((rule->flags & IBV_FLOW_ATTR_FLAGS_DONT_TRAP) != 0 && rule->type != IBV_FLOW_ATTR_NORMAL)
     problems.add([&](text_writer& writer) {
-      writer.put("do_not_trap is for normal rules, this is one of type ");
+      writer.put("do_not_trap requires a normal rule, this one is of type ");
       writer.put(static_cast<flow_type>(rule->type));
     });
   std::array<unsigned, std::numeric_limits<decltype(rule->num_of_specs)>::max()> types;
@@ -47,7 +50,7 @@ ADVERB_FUNC void add_flow_problems(problem_list& problems, const ibv_qp* pair,
     if (action.tag_id >= 1U << 24)
       problems.add([&](text_writer& writer) {
         writer.put("tag 0x").hexadecimal(action.tag_id).put(" has more than the 24 bits that ");
-        writer.put("devices keep");
+        writer.put("devices store");
       });
   });
   problems.add(sentence_of(order_problem_of(types.data(), count)));
@@ -62,7 +65,7 @@ ADVERB_FUNC void explain_flow(failure_description& description, const ibv_qp* pa
       return;
     }
     if (code == std::errc::no_such_device_or_address) {
-      writer.put("the device does not steer flows at present, or none of this kind");
+      writer.put("the device currently steers no flows, or none of this kind");
       return;
     }
     std::error_code unknown;
@@ -78,7 +81,7 @@ ADVERB_FUNC void explain_flow(failure_description& description, const ibv_qp* pa
     problem_list problems{writer};
     add_flow_problems(problems, pair, rule);
     if (problems.empty() && notes.partial)
-      problems.add("a part of a field is compared, and most devices compare whole fields only");
+      problems.add("the rule compares part of a field; most devices compare whole fields only");
   });
 }
 

@@ -46,8 +46,8 @@ ADVERB_FUNC flow flow::make(on_failure policy, flow_destination pair, const ibv_
   for (const void* parent : parents)
     if (parent == nullptr)
       return refused(policy,
-                     "an action of the rule names counters or a flow action that are empty: "
-                     "moved from, closed, or never made");
+                     "an action of the rule has empty counters or an empty flow action: moved "
+                     "from, closed, or never created");
   return detail::make_handle<flow>(
       policy, verb,
       [&] {

@@ -35,13 +35,13 @@ ADVERB_FUNC void explain_esp(failure_description& description, const esp_changes
     const std::uint32_t length = asked.integrity_check_length;
     if (asked.key && length != 8 && length != 12 && length != 16)
       problems.add([&](text_writer& out) {
-        out.put("integrity_check_length is ").decimal(length).put(": it can be 8, 12 or 16");
+        out.put("integrity_check_length is ").decimal(length).put(": it must be 8, 12 or 16");
       });
     if (!asked.attributes) return;
     const esp_attributes& attributes = *asked.attributes;
     const bool full = attributes.full_offload.has_value();
     if (attributes.new_sequence_window && !asked.extended_sequence_number)
-      problems.add("new_sequence_window goes with an extended_sequence_number");
+      problems.add("new_sequence_window requires an extended_sequence_number");
     if (attributes.new_sequence_window && full)
       problems.add("new_sequence_window is for inline crypto, not for full offload");
     if (full &&

@@ -34,9 +34,9 @@ ADVERB_FUNC void explain_scaling(failure_description& description, context_ref c
         problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
     }
     if (table.native_handle()->context != context.native_handle())
-      problems.add("the table was made on another device, or another opening of it");
+      problems.add("the table belongs to another context");
     if (problems.empty() && hash.fields().empty())
-      problems.add("nothing is hashed, which is for tables with one entry");
+      problems.add("no field is hashed: only a table with one entry allows that");
   });
 }
 
