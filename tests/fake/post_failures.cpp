@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The ways in which posts fail, each as a provider really does it.
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include <support/catch.hpp>
 #include <support/reported.hpp>
@@ -116,10 +119,9 @@ TEST_CASE("A failed post explains itself") {
     return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
   };
   const std::string of_sends =
-      "the queue is full (max_send_wr is 8), or the next request has too many elements "
-      "(max_send_sge is 3), too much inline data (max_inline_data is 64), or a length that its "
-      "operation does not allow; unsignaled requests leave the queue when a later signaled one "
-      "completes";
+      "the queue is full (max_send_wr is 8), or its operation does not allow its length; "
+      "unsignaled "
+      "requests leave the queue when a later signaled one completes";
   CHECK(explained(bench.sent({.result = EINVAL, .bad_request = 2})) ==
         "ibv_post_send on fake0 qp 0x11: EINVAL (Invalid argument); 2 requests were accepted; " +
             of_sends);
@@ -132,8 +134,41 @@ TEST_CASE("A failed post explains itself") {
           of_sends);
   CHECK(explained(bench.received({.result = ENOMEM, .bad_request = 1})) ==
         "ibv_post_recv on fake0 qp 0x11: ENOMEM (Cannot allocate memory); 1 request was accepted; "
-        "the queue is full (max_recv_wr is 7), or the next request has too many elements "
-        "(max_recv_sge is 2), or none at all, which soft-iWARP refuses");
+        "the receive has no elements, which soft-iWARP refuses, or the queue is full (max_recv_wr "
+        "is 7)");
+}
+
+TEST_CASE("The explanation of a refused request names what its shape allows") {
+  failing_bench bench;
+  std::array<std::byte, 64> memory{};
+  const memory_region region{bench.domain, memory, access_right::local_write};
+  const mutable_buffer buffer = region.slice(0, 8);
+  const auto explained = [&](const auto&... requests) {
+    bench.machine.answer_post({.result = ENOMEM, .bad_request = 0});
+    const post_result result = bench.pair.post(requests...);
+    const failure why = reported([&](auto&&... policy) { result.check(policy...); });
+    const std::string words{why.explanation()};
+    const std::string_view accepted = "0 requests were accepted; ";
+    REQUIRE(words.starts_with(accepted));
+    return words.substr(accepted.size(), words.find("; unsignaled") - accepted.size());
+  };
+  const std::string full = "the queue is full (max_send_wr is 8)";
+  const std::string length = ", or its operation does not allow its length";
+  const std::string elements = ", or the request has too many elements (max_send_sge is 3)";
+  const std::string inlined = "the request has too much inline data (max_inline_data is 64), or ";
+  CHECK(explained(send(buffer)) == full + length);
+  CHECK(explained(send(buffer, buffer)) == full + elements + length);
+  CHECK(explained(send(inline_data{memory})) == inlined + full + elements + length);
+  CHECK(explained(prepared_request{send(inline_data{memory})}) ==
+        inlined + full + elements + length);
+  CHECK(explained(send(inline_data{memory}), send(buffer)) == inlined + full + elements + length);
+  CHECK(explained(receive(buffer)) == "the queue is full (max_recv_wr is 7)");
+  CHECK(explained(receive(buffer, buffer)) ==
+        "the queue is full (max_recv_wr is 7), or the request has too many elements (max_recv_sge "
+        "is 2)");
+  CHECK(explained(receive()) ==
+        "the receive has no elements, which soft-iWARP refuses, or the queue is full (max_recv_wr "
+        "is 7)");
 }
 
 TEST_CASE("A failed post queries the queue pair only for an explanation") {
@@ -148,6 +183,6 @@ TEST_CASE("A failed post queries the queue pair only for an explanation") {
   bench.machine.fail<fake::called::query_qp>(EIO);
   result.check(why);
   CHECK(why.explanation() ==
-        "1 request was accepted; the queue is full (max_recv_wr), or the next request has too many "
-        "elements (max_recv_sge), or none at all, which soft-iWARP refuses");
+        "1 request was accepted; the receive has no elements, which soft-iWARP refuses, or the "
+        "queue is full (max_recv_wr)");
 }

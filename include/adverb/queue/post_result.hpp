@@ -19,12 +19,15 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
  public:
   /// Constructs the result of an empty post, a success.
   constexpr post_result() noexcept = default;
-  /// `object` is the C struct that has this queue.
+  /// `object` is the C struct that has this queue, `refused` the shape of the first request that
+  /// was not accepted.
   constexpr post_result(const void* object, int error, std::uint32_t accepted,
-                        detail::posted_to queue) noexcept
+                        detail::posted_to queue,
+                        detail::request_shape refused = detail::request_shape::unknown) noexcept
       : object_{object},
         error_{error},
-        packed_{accepted << queue_bits | static_cast<std::uint32_t>(queue)} {}
+        packed_{accepted << low_bits | static_cast<std::uint32_t>(refused) << queue_bits |
+                static_cast<std::uint32_t>(queue)} {}
 
   /// Returns true if all requests were accepted.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
@@ -41,8 +44,9 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
   /// Returns the result of this post and of earlier ones that accepted `earlier` requests in all,
   /// for requests that are posted in several steps.
   [[nodiscard]] constexpr post_result after(std::uint32_t earlier) const noexcept {
-    return accepted() ? post_result{object_, error_, accepted_or_unknown() + earlier, queue()}
-                      : *this;
+    return accepted()
+               ? post_result{object_, error_, accepted_or_unknown() + earlier, queue(), shape()}
+               : *this;
   }
 
   /// Fails if not all requests were accepted.
@@ -54,16 +58,21 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
   }
 
   /// The number of accepted requests if it is unknown.
-  static constexpr std::uint32_t unknown =
-      std::numeric_limits<std::uint32_t>::max() >> detail::posted_to_bits;
+  static constexpr std::uint32_t unknown = std::numeric_limits<std::uint32_t>::max() >>
+                                           (detail::posted_to_bits + detail::request_shape_bits);
 
  private:
   friend class send_window_result;
 
   static constexpr unsigned queue_bits = detail::posted_to_bits;
+  static constexpr unsigned low_bits = queue_bits + detail::request_shape_bits;
 
   [[nodiscard]] constexpr std::uint32_t accepted_or_unknown() const noexcept {
-    return packed_ >> queue_bits;
+    return packed_ >> low_bits;
+  }
+  [[nodiscard]] constexpr detail::request_shape shape() const noexcept {
+    return static_cast<detail::request_shape>(packed_ >> queue_bits &
+                                              ((1U << detail::request_shape_bits) - 1));
   }
   [[nodiscard]] constexpr detail::posted_to queue() const noexcept {
     return static_cast<detail::posted_to>(packed_ & ((1U << queue_bits) - 1));
@@ -76,8 +85,9 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
 
   const void* object_ = nullptr;
   int error_ = 0;
-  // The number of accepted requests in the high bits, the kind of queue in the lowest. The whole
-  // result is two words, which are returned in registers.
+  // The number of accepted requests in the high bits, the kind of queue in the lowest, the shape of
+  // the refused request between them. The whole result is two words, which are returned in
+  // registers.
   std::uint32_t packed_ = 0;
 };
 

@@ -27,6 +27,27 @@ enum class posted_to : std::uint32_t {
 inline constexpr unsigned posted_to_bits = 3;
 static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_to_bits);
 
+/// The shape of a refused request, which rules out some reasons for its refusal.
+enum class request_shape : std::uint32_t {
+  unknown,
+  no_elements,
+  one_element,
+  elements,
+  inline_data
+};
+inline constexpr unsigned request_shape_bits = 3;
+
+template <class Request>
+[[nodiscard]] constexpr request_shape shape_of(const Request& refused) noexcept {
+  if constexpr (requires { refused.send_flags; })
+    if ((refused.send_flags & IBV_SEND_INLINE) != 0) return request_shape::inline_data;
+  if constexpr (requires { refused.num_sge; })
+    return refused.num_sge == 0   ? request_shape::no_elements
+           : refused.num_sge == 1 ? request_shape::one_element
+                                  : request_shape::elements;
+  return request_shape::unknown;
+}
+
 [[nodiscard]] constexpr std::string_view verb_of(posted_to queue) noexcept {
   switch (queue) {
     case posted_to::send_queue: return "ibv_post_send";
@@ -44,37 +65,10 @@ static_assert(static_cast<unsigned>(posted_to::full_send_window) < 1U << posted_
 /// Names the object that has the queue.
 void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept;
 
-/// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option. The value is
-/// unknown if the queue could not be queried.
-void put_exhausted(text_writer& writer, std::string_view what, std::string_view option, bool known,
-                   std::uint32_t value) noexcept;
-
-void put_full(text_writer& writer, bool known, std::string_view requests_option,
-              std::uint32_t requests, std::string_view elements_option,
-              std::uint32_t elements) noexcept;
-
-/// The capacity of the queues of a queue pair.
-struct queue_pair_room {
-  bool known;
-  ibv_qp_cap cap;
-};
-[[nodiscard]] queue_pair_room room_of(ibv_qp* pair) noexcept;
-
-void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept;
-
-/// For receive queues.
-inline void put_no_elements(text_writer& writer) noexcept {
-  writer.put(", or none at all, which soft-iWARP refuses");
-}
-
-void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept;
-
-void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept;
-
 /// Explains the reasons for which providers refuse a request with ENOMEM, EINVAL or ENOSPC. They do
 /// not report which reason applies.
-[[gnu::cold]] void explain_refusal(text_writer& writer, posted_to queue,
-                                   const void* object) noexcept;
+[[gnu::cold]] void explain_refusal(text_writer& writer, posted_to queue, const void* object,
+                                   request_shape shape) noexcept;
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

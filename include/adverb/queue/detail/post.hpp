@@ -79,6 +79,14 @@ constexpr void tell_accepted(const Request& request, const Native& native, bool 
     if (accepted) request.accepted(native);
 }
 
+/// Returns the shape of the first request of a chain that was not accepted.
+template <class Request>
+[[nodiscard, gnu::cold, gnu::noinline]] request_shape shape_of_refused(
+    const Request* first, std::uint32_t accepted) noexcept {
+  for (; first != nullptr && accepted > 0; --accepted) first = first->next;
+  return first == nullptr ? request_shape::unknown : shape_of(*first);
+}
+
 // Posting is always inlined. Otherwise the known request values would be written to memory and read
 // back by a function.
 // See docs/decisions.md, "Posting is always inlined".
@@ -108,11 +116,13 @@ template <class Queue, bool JustOne>
     const int error = error_of_post(result);
     // Clang does not infer this, and would test the result of a successful post once more.
     if (error == 0) __builtin_unreachable();
-    if constexpr (JustOne)
-      return {object, error, accepted_of_one(bad, error), Queue::kind};
-    else
-      return {object, error, accepted_before<typename Queue::native_request>(first, &bad, error),
-              Queue::kind};
+    if constexpr (JustOne) {
+      return {object, error, accepted_of_one(bad, error), Queue::kind, shape_of(*first)};
+    } else {
+      const std::uint32_t accepted =
+          accepted_before<typename Queue::native_request>(first, &bad, error);
+      return {object, error, accepted, Queue::kind, shape_of_refused(first, accepted)};
+    }
   }
   return {object, 0, count, Queue::kind};
 }

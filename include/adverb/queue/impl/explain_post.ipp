@@ -22,66 +22,105 @@ ADVERB_FUNC void put_posted_to(text_writer& writer, posted_to queue, const void*
   }
 }
 
-ADVERB_FUNC void put_exhausted(text_writer& writer, std::string_view what, std::string_view option,
-                               bool known, std::uint32_t value) noexcept {
-  writer.put(what).put(" (").put(option);
-  if (known) writer.put(" is ").decimal(value);
-  writer.put(")");
-}
+/// Writes the possible reasons of a refusal, with "or" between them.
+class refusal_reasons {
+ public:
+  /// Without a query the values of the options are unknown.
+  refusal_reasons(text_writer& writer, request_shape shape, bool known) noexcept
+      : writer_{writer}, shape_{shape}, known_{known} {}
 
-ADVERB_FUNC void put_full(text_writer& writer, bool known, std::string_view requests_option,
-                          std::uint32_t requests, std::string_view elements_option,
-                          std::uint32_t elements) noexcept {
-  put_exhausted(writer, "the queue is full", requests_option, known, requests);
-  put_exhausted(writer, ", or the next request has too many elements", elements_option, known,
-                elements);
-}
+  void put(std::string_view reason) noexcept {
+    writer_.put(is_first_ ? "" : ", or ").put(reason);
+    is_first_ = false;
+  }
+  /// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option.
+  void put(std::string_view reason, std::string_view option, std::uint32_t value) noexcept {
+    put(reason);
+    writer_.put(" (").put(option);
+    if (known_) writer_.put(" is ").decimal(value);
+    writer_.put(")");
+  }
+  void put_elements(std::string_view option, std::uint32_t value) noexcept {
+    if (shape_ != request_shape::no_elements && shape_ != request_shape::one_element)
+      put("the request has too many elements", option, value);
+  }
+  void put_no_elements() noexcept {
+    if (shape_ == request_shape::no_elements)
+      put("the receive has no elements, which soft-iWARP refuses");
+  }
 
-ADVERB_FUNC queue_pair_room room_of(ibv_qp* pair) noexcept {
+ private:
+  text_writer& writer_;
+  request_shape shape_;
+  bool known_;
+  bool is_first_ = true;
+};
+
+/// The capacity of the queues of a queue pair, if it can be queried.
+struct queue_pair_room {
+  bool known;
+  ibv_qp_cap cap;
+};
+[[nodiscard]] ADVERB_FUNC queue_pair_room room_of(ibv_qp* pair) noexcept {
   ibv_qp_attr now{};
   ibv_qp_init_attr made_with{};
   const bool known = ibv_query_qp(pair, &now, IBV_QP_CAP, &made_with) == 0;
   return {known, now.cap};
 }
 
-ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair) noexcept {
+ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair,
+                                         request_shape shape) noexcept {
   const auto [known, cap] = room_of(pair);
-  put_full(writer, known, "max_send_wr", cap.max_send_wr, "max_send_sge", cap.max_send_sge);
-  put_exhausted(writer, ", too much inline data", "max_inline_data", known, cap.max_inline_data);
-  writer.put(
-      ", or a length that its operation does not allow; unsignaled requests leave the queue ");
-  writer.put("when a later signaled one completes");
+  refusal_reasons reasons{writer, shape, known};
+  const auto put_inline_data = [&, &cap = cap] {
+    reasons.put("the request has too much inline data", "max_inline_data", cap.max_inline_data);
+  };
+  if (shape == request_shape::inline_data) put_inline_data();
+  reasons.put("the queue is full", "max_send_wr", cap.max_send_wr);
+  reasons.put_elements("max_send_sge", cap.max_send_sge);
+  if (shape == request_shape::unknown) put_inline_data();
+  reasons.put("its operation does not allow its length");
+  writer.put("; unsignaled requests leave the queue when a later signaled one completes");
 }
 
-ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair) noexcept {
+ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair,
+                                            request_shape shape) noexcept {
   const auto [known, cap] = room_of(pair);
-  put_full(writer, known, "max_recv_wr", cap.max_recv_wr, "max_recv_sge", cap.max_recv_sge);
-  put_no_elements(writer);
+  refusal_reasons reasons{writer, shape, known};
+  reasons.put_no_elements();
+  reasons.put("the queue is full", "max_recv_wr", cap.max_recv_wr);
+  reasons.put_elements("max_recv_sge", cap.max_recv_sge);
 }
 
-ADVERB_FUNC void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue) noexcept {
+ADVERB_FUNC void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue,
+                                                   request_shape shape) noexcept {
   ibv_srq_attr now{};
   const bool known = ibv_query_srq(queue, &now) == 0;
-  put_full(writer, known, "max_wr", now.max_wr, "max_sge", now.max_sge);
-  put_no_elements(writer);
+  refusal_reasons reasons{writer, shape, known};
+  reasons.put_no_elements();
+  reasons.put("the queue is full", "max_wr", now.max_wr);
+  reasons.put_elements("max_sge", now.max_sge);
 }
 
-ADVERB_FUNC void explain_refusal(text_writer& writer, posted_to queue,
-                                 const void* object) noexcept {
+ADVERB_FUNC void explain_refusal(text_writer& writer, posted_to queue, const void* object,
+                                 request_shape shape) noexcept {
   const auto pair = [&] { return static_cast<ibv_qp*>(const_cast<void*>(object)); };
   switch (queue) {
     case posted_to::send_queue:
-    case posted_to::extended_send_queue: return explain_full_send_queue(writer, pair());
+    case posted_to::extended_send_queue: return explain_full_send_queue(writer, pair(), shape);
     case posted_to::receive_queue:
-      if (pair()->srq == nullptr) return explain_full_receive_queue(writer, pair());
+      if (pair()->srq == nullptr) return explain_full_receive_queue(writer, pair(), shape);
       writer.put("the pair has no receive queue: post to its shared receive queue");
       return;
     case posted_to::shared_receive_queue:
-      return explain_full_shared_receive_queue(writer,
-                                               static_cast<ibv_srq*>(const_cast<void*>(object)));
-    case posted_to::work_queue:
-      writer.put("the queue is full (max_wr), or the next request has too many elements (max_sge)");
+      return explain_full_shared_receive_queue(
+          writer, static_cast<ibv_srq*>(const_cast<void*>(object)), shape);
+    case posted_to::work_queue: {
+      refusal_reasons reasons{writer, shape, false};
+      reasons.put("the queue is full", "max_wr", 0);
+      reasons.put_elements("max_sge", 0);
       return;
+    }
     case posted_to::tag_list:
       writer.put(
           "the list is full, or too many operations are in progress, or the next one has too many "

@@ -22,7 +22,7 @@ ADVERB_FUNC void post_result::describe(failure_description& description) const n
           writer.decimal(*accepted())
               .put(*accepted() == 1 ? " request was accepted" : " requests were accepted");
         if (error_ == ENOMEM || error_ == EINVAL || error_ == ENOSPC)
-          detail::explain_refusal(writer.put("; "), queue(), object_);
+          detail::explain_refusal(writer.put("; "), queue(), object_, shape());
       });
 }
 
