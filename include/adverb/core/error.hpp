@@ -105,6 +105,11 @@ class on_failure {
   constexpr void assume_reported() const noexcept {
     if (way_ == way::raise) __builtin_unreachable();
   }
+  /// The same, and a code or a failure is set, so that a test of it after the call is left out.
+  constexpr void assume_set() const noexcept {
+    assume_reported();
+    if (way_ != way::tell && !failed()) __builtin_unreachable();
+  }
 
  private:
   enum class way : unsigned char { raise, tell, code, failure };

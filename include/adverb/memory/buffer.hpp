@@ -41,7 +41,7 @@ inline constexpr slice_call slice_of_mutable_buffer{"mutable_buffer::slice", "by
                                                              std::size_t size) {
   if (offset > size || count > size - offset) [[unlikely]] {
     report_slice(policy, call, offset, count, size);
-    policy.assume_reported();
+    policy.assume_set();
     return false;
   }
   policy.clear();

@@ -206,7 +206,7 @@ class memory_region_base : public handle_base<ibv_mr> {
     const byte_extent extent{offset, length};
     if (!usable || !extent.is_inside(size()) || length > max_buffer_size) [[unlikely]] {
       report_slice(policy, native_handle(), offset, length, usable);
-      policy.assume_reported();
+      policy.assume_set();
       return {};
     }
     policy.clear();

@@ -5,8 +5,9 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void report_slice(on_failure policy, const slice_call& call, std::size_t offset,
-                              std::size_t count, std::size_t size) {
+[[gnu::noinline]] ADVERB_FUNC void report_slice(on_failure policy, const slice_call& call,
+                                                std::size_t offset, std::size_t count,
+                                                std::size_t size) {
   policy.report(ERANGE, call.verb, [&](failure_description& description) {
     description.explain([&](text_writer& writer) {
       writer.decimal(count).put(" ").put(call.units).put(" from ").decimal(offset);

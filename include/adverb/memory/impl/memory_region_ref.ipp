@@ -11,9 +11,8 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
   put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
 }
 
-ADVERB_FUNC void memory_region_base::report_slice(on_failure policy, const ibv_mr* region,
-                                                  std::size_t offset, std::size_t length,
-                                                  bool usable) {
+[[gnu::noinline]] ADVERB_FUNC void memory_region_base::report_slice(
+    on_failure policy, const ibv_mr* region, std::size_t offset, std::size_t length, bool usable) {
   constexpr std::string_view verb = "memory_region::slice";
   if (!check_present(policy, verb, region)) return;
   policy.report(usable ? ERANGE : EACCES, verb, [&](failure_description& description) {
