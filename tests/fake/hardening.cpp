@@ -145,6 +145,14 @@ TEST_CASE("a block that is not there ends the program") {
         "is 2");
 }
 
+TEST_CASE("a buffer too many for a list ends the program") {
+  buffer_list<2> list;
+  list.push_back({});
+  list.push_back({});
+  CHECK(words_at_the_end([&] { list.push_back({}); }) ==
+        "buffer_list::push_back: EINVAL (Invalid argument); the list is full: its capacity is 2");
+}
+
 #endif
 
 #if ADVERB_HARDENING >= ADVERB_HARDENING_DEBUG

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -84,4 +85,27 @@ TEST_CASE("a mutable buffer is given where a const one is taken") {
 TEST_CASE("a slice of a buffer is a part of the same memory") {
   check_slices<const_buffer>("const_buffer::slice: ");
   check_slices<mutable_buffer>("mutable_buffer::slice: ");
+}
+
+TEST_CASE("A list of buffers holds those that were added, and copies only them") {
+  adverb::buffer_list<3, mutable_buffer> list;
+  CHECK(list.empty());
+  list.push_back({adopt, ibv_sge{0x1000, 64, 7}});
+  list.push_back({adopt, ibv_sge{0x2000, 8, 9}});
+  REQUIRE(list.size() == 2);
+  const ibv_sge* const native = adverb::detail::native_elements(list.data());
+  CHECK(native[0].addr == 0x1000);
+  CHECK(native[1].length == 8);
+  CHECK(native[1].lkey == 9);
+
+  adverb::buffer_list<3, mutable_buffer> copy{list};
+  list.clear();
+  CHECK(list.empty());
+  CHECK(copy.size() == 2);
+  CHECK(copy.data() != list.data());
+  CHECK(copy.begin()[1].address() == 0x2000);
+  copy.push_back({adopt, ibv_sge{0x3000, 1, 1}});
+  list = copy;
+  CHECK(list.end() - list.begin() == 3);
+  CHECK(std::span{list}.back().address() == 0x3000);
 }

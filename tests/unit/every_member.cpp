@@ -152,6 +152,12 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   const buffer_blocks<mutable_buffer> blocks = region.blocks(8, policy...);
   use(blocks.size(), blocks.block_size(), blocks[0], buffer_blocks<mutable_buffer>{});
   use(buffer_blocks<mutable_buffer>{adopt, 0, lkey{}, 8, 1});
+  buffer_list<2> list;
+  list.push_back(const_buffer{});
+  buffer_list<2> copy = list;
+  copy = list;
+  use(copy.size(), copy.empty(), copy.capacity(), copy.data(), copy.begin(), copy.end());
+  copy.clear();
 
   const auto remote = region.remote<std::uint64_t>(policy...);
   use(remote.address(), remote.size(), remote.size_bytes(), remote.empty(), remote.key());

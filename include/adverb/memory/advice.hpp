@@ -57,7 +57,7 @@ void advise(on_failure policy, protection_domain_ref domain, ibv_advise_mr_advic
 
 /// An array, container or span of buffers.
 template <class List>
-concept buffer_list = requires(const List& list) {
+concept buffer_range = requires(const List& list) {
   { std::size(list) } -> std::convertible_to<std::size_t>;
   requires std::same_as<detail::buffer_in<List>, const_buffer> ||
                std::same_as<detail::buffer_in<List>, mutable_buffer>;
@@ -66,7 +66,7 @@ concept buffer_list = requires(const List& list) {
 /// Pages in memory of on-demand regions for the device to read, so that the first request does not
 /// wait for pages. Best effort: pages may leave again. Fails with EFAULT if a buffer is not mapped
 /// or not on_demand. Wraps: ibv_advise_mr(3).
-template <buffer_list List>
+template <buffer_range List>
 void prefetch(protection_domain_ref domain, const List& buffers, advice_options options = {},
               on_failure policy = throwing{}) {
   detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH, buffers, options);
@@ -74,7 +74,7 @@ void prefetch(protection_domain_ref domain, const List& buffers, advice_options 
 
 /// Pages in memory of on-demand regions for the device to write. The buffers are mutable. Otherwise
 /// like `prefetch`. Wraps: ibv_advise_mr(3).
-template <buffer_list List>
+template <buffer_range List>
 void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
                           advice_options options = {}, on_failure policy = throwing{}) {
   static_assert(std::same_as<detail::buffer_in<List>, mutable_buffer>,
@@ -84,7 +84,7 @@ void prefetch_for_writing(protection_domain_ref domain, const List& buffers,
 
 /// Maps pages that are already present for the device, and pages in no others. Otherwise like
 /// `prefetch`. Wraps: ibv_advise_mr(3).
-template <buffer_list List>
+template <buffer_range List>
 void prefetch_without_faulting(protection_domain_ref domain, const List& buffers,
                                advice_options options = {}, on_failure policy = throwing{}) {
   detail::advise(policy, domain, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, buffers, options);

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <new>
 #include <string_view>
 #include <type_traits>
 
@@ -153,6 +154,70 @@ template <class Buffer>
 }
 
 }  // namespace detail
+
+/// A list of up to `Capacity` buffers inside the object, for requests of as many buffers as the
+/// program finds when it runs:
+///
+///     buffer_list<16> list;
+///     for (const auto& piece : message) list.push_back(region.const_slice(piece.at, piece.size));
+///     queue_pair.post(send(std::span{list})).check();
+///
+/// Constructing it stores one number, whereas a std::array of buffers is zeroed. It must
+/// live until the request is posted.
+template <std::size_t Capacity, class Buffer = const_buffer>
+class buffer_list {
+ public:
+  using value_type = Buffer;
+
+  buffer_list() noexcept {}
+  // The rest of the room is not initialised, so it is not copied.
+  buffer_list(const buffer_list& other) noexcept { append(other); }
+  buffer_list& operator=(const buffer_list& other) noexcept {
+    if (this != &other) {
+      clear();
+      append(other);
+    }
+    return *this;
+  }
+  ~buffer_list() = default;
+
+  /// Adds a buffer. Terminates the program if the list is full (ADVERB_HARDENING_FAST).
+  void push_back(const Buffer& buffer) noexcept {
+    if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
+      if (size_ == Capacity) [[unlikely]]
+        end_of_full_list();
+    ::new (static_cast<void*>(buffers_ + size_++)) Buffer{buffer};
+  }
+  void clear() noexcept { size_ = 0; }
+
+  [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Capacity; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] const Buffer* data() const noexcept { return buffers_; }
+  [[nodiscard]] const Buffer* begin() const noexcept { return buffers_; }
+  [[nodiscard]] const Buffer* end() const noexcept { return buffers_ + size_; }
+
+ private:
+  void append(const buffer_list& other) noexcept {
+    for (const Buffer& each : other) push_back(each);
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void end_of_full_list() noexcept {
+    detail::end_program("buffer_list::push_back", [](failure_description& description) {
+      description.explain([](text_writer& writer) {
+        writer.put("the list is full: its capacity is ").decimal(Capacity);
+      });
+    });
+  }
+
+  // In a union, an array is not initialised.
+  union {
+    Buffer buffers_[Capacity];
+  };
+  // Where std::uint64_t is `unsigned long`, no field of a buffer has this type. So the compiler
+  // knows that storing a buffer does not change it, and keeps it in a register.
+  unsigned long long size_ = 0;
+};
 
 /// A region cut into blocks of equal size, numbered from 0.
 template <class Buffer>

@@ -70,9 +70,10 @@ struct queue_pair_room {
 
 ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair,
                                          request_shape shape) noexcept {
-  const auto [known, cap] = room_of(pair);
-  refusal_reasons reasons{writer, shape, known};
-  const auto put_inline_data = [&, &cap = cap] {
+  const queue_pair_room room = room_of(pair);
+  const ibv_qp_cap& cap = room.cap;
+  refusal_reasons reasons{writer, shape, room.known};
+  const auto put_inline_data = [&] {
     reasons.put("the request has too much inline data", "max_inline_data", cap.max_inline_data);
   };
   if (shape == request_shape::inline_data) put_inline_data();
