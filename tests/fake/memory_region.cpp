@@ -208,6 +208,25 @@ TEST_CASE_METHOD(fixture, "operations on an empty region fail with a reason") {
   CHECK(reported([&](auto&&... policy) { (void)region.remote(policy...); }).explanation() == empty);
 }
 
+TEST_CASE_METHOD(fixture, "an empty region that once had rights fails with a reason") {
+  const auto check_empty = [](const adverb::memory_region_ref& region) {
+    const auto explained = [](const auto& call) { return reported(call).explanation(); };
+    const std::string empty = "the memory region is empty: moved from, closed, or never created";
+    CHECK(explained([&](auto&&... policy) { (void)region.slice(0, 1, policy...); }) == empty);
+    CHECK(explained([&](auto&&... policy) { (void)region.const_slice(0, 1, policy...); }) == empty);
+    CHECK(explained([&](auto&&... policy) { (void)region.buffer(policy...); }) == empty);
+    CHECK(explained([&](auto&&... policy) { (void)region.blocks(8, policy...); }) == empty);
+  };
+  memory_region region{domain, memory};
+  const memory_region other = std::move(region);
+  check_empty(region);
+  memory_region closed{domain, memory};
+  closed.close();
+  check_empty(closed);
+  check_empty(
+      adverb::memory_region_ref{adverb::adopt, nullptr, adverb::access_right::local_write, 0});
+}
+
 TEST_CASE_METHOD(fixture, "blocks of no bytes are refused") {
   const memory_region region{domain, memory};
   CHECK(reported([&](auto&&... policy) { (void)region.blocks(0, policy...); }).explanation() ==

@@ -171,6 +171,18 @@ TEST_CASE("The explanation of a refused request names what its shape allows") {
         "is 7)");
 }
 
+TEST_CASE("An element is too many for a queue without room for any") {
+  failing_bench bench;
+  const auto pair = bench.ready<transport::rc>({.max_recv_wr = 7, .max_recv_sge = 0});
+  std::array<std::byte, 64> memory{};
+  const memory_region region{bench.domain, memory, access_right::local_write};
+  bench.machine.answer_post({.result = EINVAL, .bad_request = 0});
+  const post_result result = pair.post(receive(region.buffer()));
+  CHECK(reported([&](auto&&... policy) { result.check(policy...); }).explanation() ==
+        "0 requests were accepted; the queue is full (max_recv_wr is 7), or the request has too "
+        "many elements (max_recv_sge is 0)");
+}
+
 TEST_CASE("A failed post queries the queue pair only for an explanation") {
   failing_bench bench;
   bench.machine.forget_calls();

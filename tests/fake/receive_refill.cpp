@@ -175,6 +175,9 @@ TEST_CASE("The bytes of a message are those of its block, up to its length") {
   native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
   native.byte_len = 4096;  // of the memory that the peer wrote
   CHECK(receives.bytes(completion{native}).empty());
+  native.opcode = IBV_WC_TM_NO_TAG;  // of a tag matching queue
+  native.byte_len = 7;
+  CHECK(receives.bytes(completion{native}).size() == 7);
 }
 
 #if ADVERB_HARDENING >= ADVERB_HARDENING_FAST

@@ -50,7 +50,7 @@ void put_region(text_writer& writer, const ibv_mr* region) noexcept;
 
 /// The operations of registered memory, whether it is owned, imported or referred to. Holds the
 /// device address and the rights, which the C struct lacks. Also holds the local key, so that a
-/// slice reads no other memory.
+/// slice reads no other memory than the length.
 class memory_region_base : public handle_base<ibv_mr> {
  public:
   memory_region_base() noexcept = default;
@@ -86,9 +86,8 @@ class memory_region_base : public handle_base<ibv_mr> {
   /// exceed the region or what 32 bits can count, and with EACCES if the region lacks local_write.
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
                                      on_failure policy = throwing{}) const {
-    // An empty object has no rights.
-    return checked<mutable_buffer>(offset, length, rights_.contains(access_right::local_write),
-                                   policy);
+    return checked<mutable_buffer>(offset, length,
+                                   *this && rights_.contains(access_right::local_write), policy);
   }
   /// Returns `length` bytes from `offset` as a buffer to send from. Fails with ERANGE like `slice`.
   [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,

@@ -126,8 +126,9 @@ class receive_refill {
   /// Terminates the program if the completion failed or is of no receive (ADVERB_HARDENING_FAST).
   template <detail::identified Completion>
   [[nodiscard]] std::span<const std::byte> bytes(const Completion& completion) const {
-    const auto message = completion.success().receive();
-    const std::size_t length = message.announces_write() ? 0 : message.length();
+    const auto success = completion.success();
+    const auto tagged = success.receive_tagged();
+    const std::size_t length = tagged ? tagged.length() : length_of(success.receive());
     const auto address = static_cast<std::uintptr_t>(block(completion).address());
     return {reinterpret_cast<const std::byte*>(address), length};
   }
@@ -146,6 +147,12 @@ class receive_refill {
   }
 
  private:
+  /// A peer's write with immediate brings no data to the receive.
+  template <class Message>
+  [[nodiscard]] static std::size_t length_of(const Message& message) {
+    return message.announces_write() ? 0 : message.length();
+  }
+
   [[nodiscard]] static request model(const buffer_blocks<mutable_buffer>& blocks) {
     return receive(blocks.size() > 0 ? blocks[0] : mutable_buffer{});
   }

@@ -2,6 +2,7 @@
 // The operations of the send queue and their traits.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -43,7 +44,8 @@ namespace detail {
 /// - `is_offered`: returns true if the provider of a queue pair has its extended call. A template,
 ///   with `check_declared`, if only later rdma-core declares that call.
 ///
-/// To add an operation, add its enumerator and its traits here, and its request in requests.hpp.
+/// To add an operation, add its enumerator and its traits here, change `last_send_operation`, and
+/// add its request in requests.hpp.
 template <send_operation>
 struct operation_traits;
 
@@ -217,10 +219,12 @@ struct operation_traits<send_operation::atomic_write>
   }
 };
 
+inline constexpr auto last_send_operation = send_operation::atomic_write;
+
 /// Calls the function with each operation as its template argument.
 template <class Function>
 constexpr void for_each_operation(const Function& function) {
-  constexpr std::size_t count = 13;
+  constexpr std::size_t count = std::bit_width(static_cast<std::uint64_t>(last_send_operation));
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
     (function.template operator()<static_cast<send_operation>(std::uint64_t{1} << Index)>(), ...);
   }(std::make_index_sequence<count>{});

@@ -148,7 +148,8 @@ template <duration_like Duration>
 ///
 /// The calls that pass completions to a function take first how many they poll at a time: the
 /// classic queue a span of completions to poll into, the extended queue a number, and both `up_to`.
-/// They pass each completion separately, and return the number of completions. An exception from
+/// They pass each completion separately, and return the number of completions, except
+/// `arm_and_poll`. An exception from
 /// the function ends the call: the classic queue loses the completions that it polled together with
 /// the current one, the extended queue keeps them. Some providers lock an extended queue while the
 /// function runs: see polled_completions.

@@ -41,7 +41,8 @@ class refusal_reasons {
     writer_.put(")");
   }
   void put_elements(std::string_view option, std::uint32_t value) noexcept {
-    if (shape_ != request_shape::no_elements && shape_ != request_shape::one_element)
+    const bool fits = shape_ == request_shape::one_element && !(known_ && value == 0);
+    if (shape_ != request_shape::no_elements && !fits)
       put("the request has too many elements", option, value);
   }
   void put_no_elements() noexcept {
