@@ -7,7 +7,6 @@
 #error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
 #endif
 
-#include <adverb/completion/impl/common_completion_queue.ipp>
 #include <adverb/completion/impl/completion_channel.ipp>
 #include <adverb/completion/impl/completion_queue.ipp>
 #include <adverb/completion/impl/completion_queue_options.ipp>

@@ -22,8 +22,6 @@
 #include <adverb/fwd.hpp>
 #include <adverb/version.hpp>
 
-struct ibv_cq;
-
 namespace adverb::inline ADVERB_ABI {
 
 /// The type of `up_to`.
@@ -42,37 +40,6 @@ template <std::size_t Limit>
 inline constexpr up_to_t<Limit> up_to{};
 
 namespace detail {
-
-/// Counts the reserved entries of each queue. Thread safe. Terminates the program if there is no
-/// memory for an entry of the table. The table is a list, because there are few queues.
-class [[gnu::visibility("default")]] reserved_completions
-    : public side_table<reserved_completions> {
- public:
-  struct outcome {
-    bool fits;
-    /// Entries reserved by others.
-    std::size_t reserved_before;
-  };
-
-  /// Reserves entries of a queue of `capacity` entries, if enough are left.
-  outcome add(const ibv_cq* queue, std::size_t entries, std::size_t capacity) noexcept;
-
-  void remove(const ibv_cq* queue, std::size_t entries) noexcept;
-
-  [[nodiscard]] std::size_t of(const ibv_cq* queue) noexcept;
-
- private:
-  struct entry {
-    const ibv_cq* queue;
-    std::size_t entries;
-    entry* next;
-  };
-
-  /// Returns the link to the entry of a queue, or the place to insert one.
-  [[nodiscard]] entry** place_of(const ibv_cq* queue) noexcept;
-
-  entry* first_ = nullptr;
-};
 
 /// True if an argument can be meant as the function that gets the completions.
 template <class T>
@@ -171,7 +138,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   }
   /// Returns how many of these are reserved, by send windows and by `completion_reservation`s.
   [[nodiscard]] std::size_t reserved() const noexcept {
-    return detail::reserved_completions::instance().of(plain());
+    return detail::lifetime_registry::instance().reserved(plain());
   }
   /// Returns the channel for its events, or an empty reference if it has none.
   [[nodiscard]] completion_channel_ref channel() const noexcept {
@@ -505,7 +472,3 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
-
-#if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/completion/impl/common_completion_queue.ipp>
-#endif

@@ -63,7 +63,7 @@ ADVERB_FUNC completion_reservation::completion_reservation(completion_queue_ref 
   if (!detail::check_present(policy, verb, queue.native_handle())) return;
   const std::size_t capacity = queue.capacity();
   const auto [fits, reserved] =
-      detail::reserved_completions::instance().add(queue.native_handle(), entries, capacity);
+      detail::lifetime_registry::instance().reserve(queue.native_handle(), entries, capacity);
   const auto explain = [&, before = reserved](failure_description& description) {
     detail::on_object<detail::completion_queue_traits>(queue.native_handle())(description);
     description.explain([&](text_writer& writer) {
@@ -75,14 +75,11 @@ ADVERB_FUNC completion_reservation::completion_reservation(completion_queue_ref 
   if (!detail::check_returned(policy, verb, fits ? 0 : ENOBUFS, explain)) return;
   queue_ = queue.native_handle();
   entries_ = entries;
-  detail::lifetime_registry::instance().add_child(queue_, object_kind::completion_reservation);
 }
 
 ADVERB_FUNC void completion_reservation::give_back() noexcept {
   if (queue_ == nullptr) return;
-  // In this order: without a child the queue can be destroyed, and its address be reused.
-  detail::reserved_completions::instance().remove(queue_, entries_);
-  detail::lifetime_registry::instance().remove_child(queue_, object_kind::completion_reservation);
+  detail::lifetime_registry::instance().give_back(queue_, entries_);
 }
 
 ADVERB_FUNC completion_queue::completion_queue(context_ref context, std::size_t capacity,

@@ -124,12 +124,14 @@ class noted_parents {
   std::size_t capacity_ = 0;
 };
 
-/// The record of one object.
+/// The record of one object. A completion queue with reserved entries has reservations as children.
 struct live_object {
   const void* address;
   live_object* next_in_bucket;
   child_counts children{};
   noted_parents parents{};
+  /// The reserved entries of a completion queue.
+  std::size_t reserved = 0;
 
   [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
 };
@@ -167,6 +169,18 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept;
 
+  struct reservation {
+    bool fits;
+    /// Entries reserved by others.
+    std::size_t reserved_before;
+  };
+  /// Adds a reservation to a completion queue of `capacity` entries, if enough are left.
+  reservation reserve(const void* queue, std::size_t entries, std::size_t capacity) noexcept;
+  /// Removes a reservation.
+  void give_back(const void* queue, std::size_t entries) noexcept;
+  /// Returns the reserved entries of a completion queue.
+  [[nodiscard]] std::size_t reserved(const void* queue) noexcept;
+
   /// Stores the parents of an object until they are replaced or taken.
   void note_parents(const void* child, const void* const* parents, std::size_t count) noexcept;
   [[nodiscard]] noted_parents noted_parents_of(const void* child) noexcept;
@@ -174,6 +188,8 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   noted_parents take_noted_parents(const void* child) noexcept;
 
  private:
+  void remove_child(live_object& parent, object_kind kind) noexcept;
+
   live_objects objects_;
 };
 

@@ -85,13 +85,41 @@ ADVERB_FUNC void lifetime_registry::add_child(const void* parent, object_kind ki
 
 ADVERB_FUNC void lifetime_registry::remove_child(const void* parent, object_kind kind) noexcept {
   const lock guard{*this};
-  live_object* const found = objects_.find(parent);
-  if (found == nullptr) return;
-  std::uint32_t& count = found->children.of[static_cast<std::size_t>(kind)];
+  if (live_object* const found = objects_.find(parent)) remove_child(*found, kind);
+}
+
+ADVERB_FUNC void lifetime_registry::remove_child(live_object& parent, object_kind kind) noexcept {
+  std::uint32_t& count = parent.children.of[static_cast<std::size_t>(kind)];
   // Zero if C code has changed the object's parent since it was counted.
   if (count == 0) return;
   --count;
-  if (found->empty()) objects_.remove(found);
+  if (parent.empty()) objects_.remove(&parent);
+}
+
+ADVERB_FUNC lifetime_registry::reservation lifetime_registry::reserve(
+    const void* queue, std::size_t entries, std::size_t capacity) noexcept {
+  const lock guard{*this};
+  live_object* const found = objects_.find(queue);
+  const std::size_t before = found == nullptr ? 0 : found->reserved;
+  if (before > capacity || entries > capacity - before) return {false, before};
+  live_object& record = found == nullptr ? objects_.find_or_add(queue) : *found;
+  record.reserved += entries;
+  ++record.children.of[static_cast<std::size_t>(object_kind::completion_reservation)];
+  return {true, before};
+}
+
+ADVERB_FUNC void lifetime_registry::give_back(const void* queue, std::size_t entries) noexcept {
+  const lock guard{*this};
+  live_object* const found = objects_.find(queue);
+  if (found == nullptr) return;
+  found->reserved -= entries < found->reserved ? entries : found->reserved;
+  remove_child(*found, object_kind::completion_reservation);
+}
+
+ADVERB_FUNC std::size_t lifetime_registry::reserved(const void* queue) noexcept {
+  const lock guard{*this};
+  const live_object* const found = objects_.find(queue);
+  return found == nullptr ? 0 : found->reserved;
 }
 
 ADVERB_FUNC child_counts lifetime_registry::children_of(const void* parent) noexcept {
