@@ -116,10 +116,9 @@ template <duration_like Duration>
 /// The calls that pass completions to a function take first how many they poll at a time: the
 /// classic queue a span of completions to poll into, the extended queue a number, and both `up_to`.
 /// They pass each completion separately, and return the number of completions, except
-/// `arm_and_poll`. An exception from
-/// the function ends the call: the classic queue loses the completions that it polled together with
-/// the current one, the extended queue keeps them. Some providers lock an extended queue while the
-/// function runs: see polled_completions.
+/// `arm_and_poll`. An exception from the function ends the call: the classic queue loses the
+/// completions that it polled together with the current one, the extended queue keeps them. Some
+/// providers lock an extended queue while the function runs: see polled_completions.
 ///
 /// `Engine` has the C object (`native_type`), what the function is called with
 /// (`completion_type`), and static functions: `room_for` returns the room for one poll, and `poll`
@@ -218,11 +217,9 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   /// unarmed.
   template <class Batch, detail::may_consume Consume>
   void arm_and_poll(Batch&& batch, Consume&& consume, on_failure policy = throwing{}) const {
-    if constexpr (takes<Batch, Consume>()) {
-      auto&& room = Engine::room_for(batch);
-      if (fits(room, "completion_queue::arm_and_poll", policy))
-        arm_and_poll_with(hand_to(consume, room), policy);
-    }
+    if constexpr (takes<Batch, Consume>())
+      run("completion_queue::arm_and_poll", batch, consume, policy,
+          [&](const auto& poll) { return arm_and_poll_with(poll, policy); });
   }
 
   /// Blocks until there are completions, without spinning, and passes them to `consume`. The queue
@@ -277,12 +274,11 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   template <class Batch, detail::may_consume Consume, class Stop>
   std::size_t poll_until(Batch&& batch, Consume&& consume, Stop&& stop,
                          on_failure policy = throwing{}) const {
-    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>()) {
-      auto&& room = Engine::room_for(batch);
-      if (fits(room, "completion_queue::poll_until", policy))
-        return poll_until_with(hand_to(consume, room), stop, policy);
-    }
-    return 0;
+    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>())
+      return run("completion_queue::poll_until", batch, consume, policy,
+                 [&](const auto& poll) { return poll_until_with(poll, stop, policy); });
+    else
+      return 0;
   }
 
   /// Runs like `poll_until`, but sleeps while there are no completions. Calls `stop` after each
@@ -292,12 +288,11 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   template <class Batch, detail::may_consume Consume, class Stop>
   std::size_t wait_until(Batch&& batch, Consume&& consume, Stop&& stop, timeout interval,
                          on_failure policy = throwing{}) const {
-    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>()) {
-      auto&& room = Engine::room_for(batch);
-      if (fits(room, "completion_queue::wait_until", policy))
-        return wait_until_with(hand_to(consume, room), stop, interval, policy);
-    }
-    return 0;
+    if constexpr (takes<Batch, Consume>() && detail::says_when_to_stop<Stop>())
+      return run("completion_queue::wait_until", batch, consume, policy,
+                 [&](const auto& poll) { return wait_until_with(poll, stop, interval, policy); });
+    else
+      return 0;
   }
 
  protected:
@@ -407,15 +402,23 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     };
   }
 
+  /// Returns the result of `loop`, which gets the poll function; 0 if there is no room.
+  template <class Batch, class Consume, class Loop>
+  auto run(std::string_view verb, Batch& batch, Consume& consume, on_failure policy,
+           const Loop& loop) const {
+    auto&& room = Engine::room_for(batch);
+    using result = decltype(loop(hand_to(consume, room)));
+    return fits(room, verb, policy) ? loop(hand_to(consume, room)) : result();
+  }
+
   template <class Batch, class Consume>
   std::size_t wait_for(Batch& batch, Consume& consume, const detail::deadline& deadline,
                        on_failure policy) const {
-    if constexpr (takes<Batch, Consume>()) {
-      auto&& room = Engine::room_for(batch);
-      if (fits(room, "completion_queue::wait", policy))
-        return wait_with(hand_to(consume, room), deadline, policy);
-    }
-    return 0;
+    if constexpr (takes<Batch, Consume>())
+      return run("completion_queue::wait", batch, consume, policy,
+                 [&](const auto& poll) { return wait_with(poll, deadline, policy); });
+    else
+      return 0;
   }
 
   bool has_room(on_failure policy, std::string_view verb, std::size_t room) const {
