@@ -119,6 +119,7 @@ struct objects {
                 .shared = &shared,
                 .address = &address,
                 .memory = 0x10000000,
+                .memory_size = overhead::block_count * overhead::block_size,
                 .local_key = 0x1234,
                 .remote_address = 0x20000000,
                 .remote_key = 0x5678};

@@ -54,6 +54,7 @@ struct c_objects {
   ibv_srq* shared;
   ibv_ah* address;
   std::uint64_t memory;
+  std::uint64_t memory_size;  // of the remote memory, too
   std::uint32_t local_key;
   std::uint64_t remote_address;
   std::uint32_t remote_key;
@@ -82,7 +83,10 @@ struct job {
   const char* name;
   /// At most this many times the instructions of careful C may adverb need.
   double careful_bar;
-  /// The same for ordinary C; 0 for no bar.
+  /// The ratio to careful C that the worst compiler reaches today, where that is above the bar; 0
+  /// where none is. docs/performance.md says why.
+  double reached = 0;
+  /// The bar for ordinary C; 0 for none.
   double ordinary_bar = 0;
   /// How many posts, polls, and completions that are looked at it is: each may take a compare and a
   /// branch more with ADVERB_HARDENING_FAST.

@@ -24,7 +24,7 @@ using overhead::job;
   static ibv_mr region{};
   region.context = c.pair->context;
   region.addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.memory));
-  region.length = overhead::block_count * overhead::block_size;
+  region.length = c.memory_size;
   region.lkey = c.local_key;
   return {.pair{adverb::adopt, c.pair},
           .datagrams{adverb::adopt, c.datagrams},
@@ -58,11 +58,12 @@ void for_each_job(const Use& use) {
 
 [[nodiscard]] unsigned long long number(std::uint64_t value) { return value; }
 
-/// A line a job: name, bars, operations, and where its functions are, separated by tabs.
+/// A line a job: name, bars and what is reached, operations, and where its functions are, separated
+/// by tabs.
 int list() {
   for_each_job([](const job& each) {
-    std::printf("%s\t%g\t%g\t%llu", each.name, each.careful_bar, each.ordinary_bar,
-                number(each.operations));
+    std::printf("%s\t%g\t%g\t%g\t%llu", each.name, each.careful_bar, each.reached,
+                each.ordinary_bar, number(each.operations));
     for_each_side(each, [](const char*, std::uintptr_t where, const auto&) {
       std::printf("\t%llx", number(where));
     });

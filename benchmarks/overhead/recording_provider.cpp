@@ -27,9 +27,21 @@ void note_elements(std::size_t count, const ibv_sge* list) {
          list[index].lkey);
 }
 
+// Inline bytes may lie anywhere.
+void note_bytes(const void* address, std::size_t length) {
+  std::string line = "  inline";
+  for (std::size_t index = 0; index < length; ++index) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, " %02x", static_cast<const unsigned char*>(address)[index]);
+    line += byte;
+  }
+  record.push_back(std::move(line));
+}
+
 void note_inline(std::size_t count, const ibv_sge* list) {
   for (std::size_t index = 0; index < count; ++index)
-    note("  inline 0x%llx, %u bytes", number(list[index].addr), list[index].length);
+    note_bytes(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(list[index].addr)),
+               list[index].length);
 }
 
 void note_operation(const ibv_send_wr& request) {
@@ -132,7 +144,7 @@ void make_sender(ibv_qp_ex& sender) {
     note_elements(count, list);
   };
   sender.wr_set_inline_data = [](ibv_qp_ex*, void* address, std::size_t length) {
-    note("  inline %p, %llu bytes", address, number(length));
+    note_bytes(address, length);
   };
 }
 

@@ -124,6 +124,10 @@ using namespace adverb;
     own.payload(constant);
   }
 
+  // case: move_inline
+  // expect: only a buffer has a key: set lists and inline data by payload()
+  written.move_payload(inline_data{std::span{bytes}});
+
   // case: inline_for_buffer
   // expect: the payload must be of the same kind as in the prepared request: a buffer, or
   // inline_data

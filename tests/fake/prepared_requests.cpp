@@ -82,6 +82,17 @@ TEST_CASE("A setter of a prepared write changes its own field alone") {
       write(bench.elsewhere, bench.region.slice(8, 3), bench.third).id(&bench).fenced());
 }
 
+TEST_CASE("A prepared request moves within the memory of its keys") {
+  prepared_bench bench;
+  prepared_request request{write(bench.remote, bench.first, bench.second)};
+  const auto there = bench.remote.slice(1, 1);
+  const auto here = bench.region.slice(8, 3);
+  bench.check_same(request.move_remote(there), write(there, bench.first, bench.second));
+  bench.check_same(request.move_payload<1>(here), write(there, bench.first, here));
+  prepared_request added{fetch_and_add(bench.remote, 1, bench.first)};
+  bench.check_same(added.move_remote(there), fetch_and_add(there, 1, bench.first));
+}
+
 TEST_CASE("Each operation changes in the fields that it has") {
   prepared_bench bench;
   prepared_request noted{send_with_immediate(immediate{1}, bench.first)};

@@ -68,8 +68,8 @@ static_assert(sizeof(adverb::parent_domain) == sizeof(void*));
 // With its size, which the C struct does not tell.
 static_assert(sizeof(adverb::device_memory) == 2 * sizeof(void*));
 // The C struct keeps neither the rights nor the device address.
-static_assert(sizeof(adverb::memory_region) <= 4 * sizeof(void*));
-static_assert(sizeof(adverb::memory_region_ref) == 3 * sizeof(void*));
+static_assert(sizeof(adverb::memory_region) <= 6 * sizeof(void*));
+static_assert(sizeof(adverb::memory_region_ref) == 5 * sizeof(void*));
 
 // An owner is never made from a C pointer by accident, nor from a reference.
 static_assert(!std::is_constructible_v<adverb::protection_domain, ibv_pd*>);

@@ -22,13 +22,13 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 template <class Completion, class PutPair>
-[[gnu::cold, gnu::noinline]] void report_completion(on_failure policy, const Completion& completion,
-                                                    const PutPair& put_pair) {
+[[gnu::cold, gnu::noinline]] void report_completion(on_failure policy, Completion completion,
+                                                    PutPair put_pair) {
   const completion_status status = completion.status();
   policy.report(make_error_code(status), "work request", [&](failure_description& description) {
     description
         .object([&](text_writer& writer) {
-          put_pair(writer);
+          put_pair(writer, completion);
           writer.put("id ").decimal(completion.id());
         })
         .explain([&](text_writer& writer) {
@@ -42,13 +42,16 @@ template <class Completion, class PutPair>
 }
 
 /// Fails if a completion of either engine is no success. `put_pair` names its queue pair if known.
+/// `Completion` is a value if that is a pointer only, so that a good completion is never in memory.
 template <class Completion, class PutPair>
-[[gnu::always_inline]] inline void check_completion(on_failure policy, const Completion& completion,
-                                                    const PutPair& put_pair) {
-  if (completion.status() == completion_status::success) [[likely]]
+[[gnu::always_inline]] inline void check_completion(on_failure policy, Completion completion,
+                                                    PutPair put_pair) {
+  if (completion.status() == completion_status::success) [[likely]] {
     policy.clear();
-  else
-    report_completion(policy, completion, put_pair);
+  } else {
+    report_completion<Completion>(policy, completion, put_pair);
+    policy.assume_reported();
+  }
 }
 
 /// Terminates a program that reads a field which the completion does not have.
@@ -227,8 +230,10 @@ class completion {
 
   /// Fails if the completion is no success, with its status as the error code.
   void check(on_failure policy = throwing{}) const {
-    detail::check_completion(
-        policy, *this, [&](text_writer& writer) { writer.put("qp ").put(queue_pair()).put(" "); });
+    detail::check_completion<const completion&>(
+        policy, *this, [](text_writer& writer, const completion& failed) {
+          writer.put("qp ").put(failed.queue_pair()).put(" ");
+        });
   }
 
   [[nodiscard]] const ibv_wc& native() const noexcept { return native_; }

@@ -238,10 +238,11 @@ class extended_completion {
 
   /// Fails if the completion is no success, with its status as the error code.
   void check(on_failure policy = throwing{}) const {
-    detail::check_completion(policy, *this, [&](text_writer& writer) {
-      if constexpr (Fields.contains(completion_field::queue_pair))
-        writer.put("qp ").put(queue_pair()).put(" ");
-    });
+    detail::check_completion<extended_completion>(
+        policy, *this, [](text_writer& writer, extended_completion failed) {
+          if constexpr (Fields.contains(completion_field::queue_pair))
+            writer.put("qp ").put(failed.queue_pair()).put(" ");
+        });
   }
 
  private:

@@ -68,13 +68,13 @@ class on_failure {
   constexpr on_failure(failure& why) noexcept : why_{&why}, way_{way::failure} {}
 
   /// Marks the step as successful. Does not write to a code that is already clear.
-  constexpr void clear() const noexcept {
+  [[gnu::always_inline]] constexpr void clear() const noexcept {
     if (failed()) [[unlikely]]
       clear_target(*this);
   }
 
   /// Returns whether the previous step failed without throwing.
-  [[nodiscard]] constexpr bool failed() const noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr bool failed() const noexcept {
     switch (way_) {
       case way::code: return static_cast<bool>(*code_);
       case way::failure: return static_cast<bool>(*why_);
@@ -101,12 +101,13 @@ class on_failure {
     assume_reported();
   }
 
-  /// For the compiler, after a report out of line: a policy that throws does not return.
-  constexpr void assume_reported() const noexcept {
-    if (way_ == way::raise) __builtin_unreachable();
+  /// For the compiler, after a report out of line: a policy that throws does not return. A trap,
+  /// because GCC drops a condition for what is unreachable before it knows the policy.
+  [[gnu::always_inline]] constexpr void assume_reported() const noexcept {
+    if (way_ == way::raise) __builtin_trap();
   }
   /// The same, and a code or a failure is set, so that a test of it after the call is left out.
-  constexpr void assume_set() const noexcept {
+  [[gnu::always_inline]] constexpr void assume_set() const noexcept {
     assume_reported();
     if (way_ != way::tell && !failed()) __builtin_unreachable();
   }

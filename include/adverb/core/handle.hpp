@@ -203,6 +203,10 @@ class handle_base {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return object_ != nullptr; }
 
  protected:
+  /// Makes the base empty after its object went elsewhere. A base that holds values of the object
+  /// hides it, and forgets them too.
+  constexpr void forget() noexcept { object_ = nullptr; }
+
   Native* object_ = nullptr;
 };
 
@@ -228,12 +232,12 @@ class [[nodiscard]] owner : public Base {
     if (object_ != nullptr) register_with_parents(object_, operations_for<Traits>);
   }
 
-  owner(owner&& other) noexcept : Base{other} { other.object_ = nullptr; }
+  owner(owner&& other) noexcept : Base{other} { other.forget(); }
   owner& operator=(owner&& other) noexcept {
     if (this != &other) {
       destroy_or_tell();
       Base::operator=(other);
-      other.object_ = nullptr;
+      other.forget();
     }
     return *this;
   }
@@ -251,7 +255,7 @@ class [[nodiscard]] owner : public Base {
   void close(on_failure policy = throwing{}) {
     policy.clear();
     if (object_ != nullptr && destroy_object(object_, operations_for<Traits>, policy))
-      object_ = nullptr;
+      this->forget();
   }
 
  protected:
@@ -273,7 +277,7 @@ class [[nodiscard]] owner : public Base {
   template <class Owner>
   static native_type* take(Owner& from) noexcept {
     native_type* const object = from.object_;
-    from.object_ = nullptr;
+    from.forget();
     return object;
   }
   void destroy_or_tell() noexcept { close(to_failure_hook{}); }

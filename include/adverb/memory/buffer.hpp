@@ -182,20 +182,23 @@ class buffer_list {
   ~buffer_list() = default;
 
   /// Adds a buffer. Terminates the program if the list is full (ADVERB_HARDENING_FAST).
-  void push_back(const Buffer& buffer) noexcept {
+  void push_back(Buffer buffer) noexcept {
     if constexpr (detail::hardened(ADVERB_HARDENING_FAST))
-      if (size_ == Capacity) [[unlikely]]
+      if (end_ == buffers_ + Capacity) [[unlikely]]
         end_of_full_list();
-    ::new (static_cast<void*>(buffers_ + size_++)) Buffer{buffer};
+    Buffer* const there = ::new (static_cast<void*>(end_)) Buffer{buffer};
+    end_ = there + 1;
   }
-  void clear() noexcept { size_ = 0; }
+  void clear() noexcept { end_ = buffers_; }
 
   [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Capacity; }
-  [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const noexcept {
+    return static_cast<std::size_t>(end_ - buffers_);
+  }
+  [[nodiscard]] bool empty() const noexcept { return end_ == buffers_; }
   [[nodiscard]] const Buffer* data() const noexcept { return buffers_; }
   [[nodiscard]] const Buffer* begin() const noexcept { return buffers_; }
-  [[nodiscard]] const Buffer* end() const noexcept { return buffers_ + size_; }
+  [[nodiscard]] const Buffer* end() const noexcept { return end_; }
 
  private:
   void append(const buffer_list& other) noexcept {
@@ -214,9 +217,9 @@ class buffer_list {
   union {
     Buffer buffers_[Capacity];
   };
-  // Where std::uint64_t is `unsigned long`, no field of a buffer has this type. So the compiler
-  // knows that storing a buffer does not change it, and keeps it in a register.
-  unsigned long long size_ = 0;
+  // No field of a buffer has this type. So the compiler knows that storing a buffer does not change
+  // it, and keeps it in a register.
+  Buffer* end_ = buffers_;
 };
 
 /// A region cut into blocks of equal size, numbered from 0.

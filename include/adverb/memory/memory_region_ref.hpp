@@ -49,8 +49,8 @@ void put_region(text_writer& writer, const ibv_mr* region) noexcept;
 }
 
 /// The operations of registered memory, whether it is owned, imported or referred to. Holds the
-/// device address and the rights, which the C struct lacks. Also holds the local key, so that a
-/// slice reads no other memory than the length.
+/// device address and the rights, which the C struct lacks. Also holds the sizes and the local key,
+/// so that a slice reads no other memory. An empty object has no rights and no bytes.
 class memory_region_base : public handle_base<ibv_mr> {
  public:
   memory_region_base() noexcept = default;
@@ -76,31 +76,31 @@ class memory_region_base : public handle_base<ibv_mr> {
     return static_cast<memory_region_handle>(native_handle()->handle);
   }
   /// Returns the size in bytes.
-  [[nodiscard]] std::size_t size() const noexcept { return native_handle()->length; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Returns the first address, as the device and peers see it.
   [[nodiscard]] std::uint64_t device_address() const noexcept { return device_address_; }
   /// Returns the rights of the registration.
   [[nodiscard]] access_rights rights() const noexcept { return rights_; }
 
   /// Returns `length` bytes from `offset`, to receive into or send from. Fails with ERANGE if they
-  /// exceed the region or what 32 bits can count, and with EACCES if the region lacks local_write.
+  /// exceed the region or what 32 bits can count, and with EACCES if the region lacks local_write
+  /// (no bytes need no right).
   [[nodiscard]] mutable_buffer slice(std::size_t offset, std::size_t length,
                                      on_failure policy = throwing{}) const {
-    return checked<mutable_buffer>(offset, length,
-                                   *this && rights_.contains(access_right::local_write), policy);
+    return checked<mutable_buffer>(offset, length, receivable_size_, policy);
   }
   /// Returns `length` bytes from `offset` as a buffer to send from. Fails with ERANGE like `slice`.
   [[nodiscard]] adverb::const_buffer const_slice(std::size_t offset, std::size_t length,
                                                  on_failure policy = throwing{}) const {
-    return checked<adverb::const_buffer>(offset, length, static_cast<bool>(*this), policy);
+    return checked<adverb::const_buffer>(offset, length, size_, policy);
   }
 
   /// Returns the whole region as one buffer. Fails like `slice`.
   [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const {
-    return slice(0, size_or_zero(), policy);
+    return slice(0, whole(), policy);
   }
   [[nodiscard]] adverb::const_buffer const_buffer(on_failure policy = throwing{}) const {
-    return const_slice(0, size_or_zero(), policy);
+    return const_slice(0, whole(), policy);
   }
 
   /// Returns a buffer for process memory inside the region, to receive into or send from. Fails
@@ -169,6 +169,8 @@ class memory_region_base : public handle_base<ibv_mr> {
  protected:
   /// Updates the stored values after the region itself changed.
   void redescribe(std::uint64_t device_address, access_rights rights) noexcept;
+  /// Makes the object empty after its region went elsewhere.
+  void forget() noexcept { *this = {}; }
 
  private:
   [[nodiscard]] ibv_sge element(std::size_t offset, std::uint32_t length) const noexcept {
@@ -181,8 +183,6 @@ class memory_region_base : public handle_base<ibv_mr> {
     return reinterpret_cast<std::uintptr_t>(memory) -
            reinterpret_cast<std::uintptr_t>(native_handle()->addr);
   }
-
-  [[nodiscard]] std::size_t size_or_zero() const noexcept { return *this ? size() : 0; }
 
   /// Cuts the region into blocks like `first`. Returns no blocks if making `first` failed.
   template <class Buffer>
@@ -198,13 +198,15 @@ class memory_region_base : public handle_base<ibv_mr> {
     return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
   }
 
-  /// `usable` is false for an empty object, and for a slice to receive into without local_write.
+  /// Returns the size of the region; of an empty object one byte, which it does not have.
+  [[nodiscard]] std::size_t whole() const noexcept { return *this ? size_ : 1; }
+
   template <class Buffer>
   [[nodiscard, gnu::always_inline]] Buffer checked(std::size_t offset, std::size_t length,
-                                                   bool usable, on_failure policy) const {
+                                                   std::size_t size, on_failure policy) const {
     const byte_extent extent{offset, length};
-    if (!usable || !extent.is_inside(size()) || length > max_buffer_size) [[unlikely]] {
-      report_slice(policy, native_handle(), offset, length, usable);
+    if (!extent.is_inside(size) || length > max_buffer_size) [[unlikely]] {
+      report_slice(policy, native_handle(), offset, length, size);
       policy.assume_set();
       return {};
     }
@@ -212,11 +214,14 @@ class memory_region_base : public handle_base<ibv_mr> {
     return Buffer{adopt, element(offset, static_cast<std::uint32_t>(length))};
   }
 
-  // Takes values, so that a slice that fits need not be in memory.
+  // Takes values, so that a slice that fits need not be in memory. `size` is what can be sliced.
   [[gnu::cold]] static void report_slice(on_failure policy, const ibv_mr* region,
-                                         std::size_t offset, std::size_t length, bool usable);
+                                         std::size_t offset, std::size_t length, std::size_t size);
 
   std::uint64_t device_address_ = 0;
+  std::size_t size_ = 0;
+  /// 0 without local_write, so that a slice checks one number only.
+  std::size_t receivable_size_ = 0;
   access_rights rights_;
   adverb::lkey lkey_{};
 };
@@ -224,7 +229,7 @@ class memory_region_base : public handle_base<ibv_mr> {
 }  // namespace detail
 
 /// A non-owning reference to registered memory, owned or imported, which must outlive the
-/// reference. It is three words; pass it by value. It holds a copy of the region's values: make it
+/// reference. It is five words; pass it by value. It holds a copy of the region's values: make it
 /// again after a re-registration.
 class memory_region_ref : public detail::reference_to<detail::memory_region_base> {
  public:

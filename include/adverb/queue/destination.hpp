@@ -41,6 +41,12 @@ struct no_destination {
 struct datagram_fields {
   static constexpr destination_kind kind = destination_kind::datagram;
 
+  // A function that returned the fields would join two of them in one register.
+  explicit datagram_fields(const datagram_destination& there) noexcept
+      : address{there.address.native_handle()},
+        queue_pair{static_cast<std::uint32_t>(there.queue_pair)},
+        queue_key{static_cast<std::uint32_t>(there.queue_key)} {}
+
   ibv_ah* address;
   std::uint32_t queue_pair;
   std::uint32_t queue_key;
@@ -59,22 +65,15 @@ struct datagram_fields {
 struct shared_receive_queue_field {
   static constexpr destination_kind kind = destination_kind::shared_receive_queue;
 
+  constexpr explicit shared_receive_queue_field(shared_receive_queue_number there) noexcept
+      : number{static_cast<std::uint32_t>(there)} {}
+
   std::uint32_t number;
 
   void fill(ibv_send_wr& request) const noexcept { request.qp_type.xrc.remote_srqn = number; }
   /// Wraps: ibv_wr_set_xrc_srqn(3).
   void build(ibv_qp_ex* sender) const noexcept { ibv_wr_set_xrc_srqn(sender, number); }
 };
-
-[[nodiscard]] inline datagram_fields destination_fields(
-    const datagram_destination& there) noexcept {
-  return {there.address.native_handle(), static_cast<std::uint32_t>(there.queue_pair),
-          static_cast<std::uint32_t>(there.queue_key)};
-}
-[[nodiscard]] constexpr shared_receive_queue_field destination_fields(
-    shared_receive_queue_number there) noexcept {
-  return {static_cast<std::uint32_t>(there)};
-}
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

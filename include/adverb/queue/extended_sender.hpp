@@ -92,9 +92,10 @@ constexpr void tell_refused(const Request& request) noexcept {
 
 /// Returns the operations among `Asked` for which a provider has set a function, requested or not.
 /// Reads no others, because the struct of a library that is older than the headers may end before
-/// them.
+/// them. Not cold: GCC takes what follows a cold call for cold, too, which may be the program's
+/// loop.
 template <send_operations Asked>
-[[nodiscard, gnu::cold]] send_operations operations_among(const ibv_qp_ex& sender) noexcept {
+[[nodiscard, gnu::noinline]] send_operations operations_among(const ibv_qp_ex& sender) noexcept {
   send_operations found;
   for_each_operation([&]<send_operation Each>() {
     using traits = operation_traits<Each>;

@@ -51,10 +51,12 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
 
   /// Fails if not all requests were accepted.
   [[gnu::always_inline]] void check(on_failure policy = throwing{}) const {
-    if (error_ == 0) [[likely]]
+    if (error_ == 0) [[likely]] {
       policy.clear();
-    else
+    } else {
       report(*this, policy);
+      policy.assume_reported();
+    }
   }
 
   /// The number of accepted requests if it is unknown.

@@ -93,9 +93,11 @@ struct remote_fields {
   std::uint32_t key;
 
   void fill(ibv_send_wr& request) const noexcept {
-    request.wr.rdma.remote_addr = address;
+    fill_address(request);
     request.wr.rdma.rkey = key;
   }
+  void fill_address(ibv_send_wr& request) const noexcept { request.wr.rdma.remote_addr = address; }
+  static std::uint32_t key_in(const ibv_send_wr& request) noexcept { return request.wr.rdma.rkey; }
 };
 
 struct plain_write : remote_fields {
@@ -148,8 +150,14 @@ struct atomic_fields {
     check_atomic<T, Rights>();
   }
   void fill(ibv_send_wr& request) const noexcept {
-    request.wr.atomic.remote_addr = address;
+    fill_address(request);
     request.wr.atomic.rkey = key;
+  }
+  void fill_address(ibv_send_wr& request) const noexcept {
+    request.wr.atomic.remote_addr = address;
+  }
+  static std::uint32_t key_in(const ibv_send_wr& request) noexcept {
+    return request.wr.atomic.rkey;
   }
 };
 

@@ -102,11 +102,11 @@ class send_request {
   }
   /// Sets the destination of a datagram (UD).
   [[nodiscard]] auto to(const datagram_destination& there) const noexcept {
-    return towards(detail::destination_fields(there));
+    return towards(detail::datagram_fields{there});
   }
   /// Sets a shared receive queue of the peer as the destination (XRC).
   [[nodiscard]] constexpr auto to(shared_receive_queue_number there) const noexcept {
-    return towards(detail::destination_fields(there));
+    return towards(detail::shared_receive_queue_field{there});
   }
 
   /// Additional memory that a post of it needs beside the C struct.

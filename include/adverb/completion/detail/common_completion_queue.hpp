@@ -202,10 +202,11 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
   /// single threaded. Wraps: ibv_poll_cq(3), or ibv_start_poll(3), ibv_next_poll(3) and
   /// ibv_end_poll(3).
   template <class Batch, detail::may_consume Consume>
-  std::size_t poll(Batch&& batch, Consume&& consume, on_failure policy = throwing{}) const {
+  [[gnu::always_inline]] std::size_t poll(Batch&& batch, Consume&& consume,
+                                          on_failure policy = throwing{}) const {
     if constexpr (takes<Batch, Consume>()) {
       auto&& room = Engine::room_for(batch);
-      return hand_to(consume, room)(policy);
+      return Engine::poll(this->native_handle(), room, consume, policy);
     } else {
       return 0;
     }

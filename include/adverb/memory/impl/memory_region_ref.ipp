@@ -11,10 +11,14 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
   put_device(writer, region->context).put(" mr ").put(static_cast<lkey>(region->lkey));
 }
 
-[[gnu::noinline]] ADVERB_FUNC void memory_region_base::report_slice(
-    on_failure policy, const ibv_mr* region, std::size_t offset, std::size_t length, bool usable) {
+[[gnu::noinline]] ADVERB_FUNC void memory_region_base::report_slice(on_failure policy,
+                                                                    const ibv_mr* region,
+                                                                    std::size_t offset,
+                                                                    std::size_t length,
+                                                                    std::size_t size) {
   constexpr std::string_view verb = "memory_region::slice";
   if (!check_present(policy, verb, region)) return;
+  const bool usable = size == region->length;
   policy.report(usable ? ERANGE : EACCES, verb, [&](failure_description& description) {
     on_region(region)(description);
     description.explain([&](text_writer& writer) {
@@ -33,9 +37,12 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
 
 ADVERB_FUNC void memory_region_base::redescribe(std::uint64_t device_address,
                                                 access_rights rights) noexcept {
+  if (!*this) return;
   device_address_ = device_address;
   rights_ = rights;
-  if (*this) lkey_ = static_cast<adverb::lkey>(native_handle()->lkey);
+  size_ = native_handle()->length;
+  receivable_size_ = rights.contains(access_right::local_write) ? size_ : 0;
+  lkey_ = static_cast<adverb::lkey>(native_handle()->lkey);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -5,10 +5,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 #include <adverb/queue/destination.hpp>
@@ -111,14 +113,17 @@ class patchable_request {
   /// Sets the start in the peer's memory of a write, a read or an atomic operation.
   template <class T, access_rights Rights>
   Self& remote(const remote_buffer<T, Rights>& there) & noexcept {
-    constexpr bool present = has_remote_memory<operation>;
-    static_assert(
-        present,
-        "the request has no remote memory: only writes, reads and atomic operations have it");
-    if constexpr (present) {
-      operation::template check_remote<T, Rights>();
-      fields_of<typename operation::remote_type>(there).fill(native_);
-    }
+    with_remote(there, [](const auto& fields, native_type& native) { fields.fill(native); });
+    return self();
+  }
+  /// Does the same within memory of the key that the request already has, for one store less.
+  /// Terminates the program if the key differs (ADVERB_HARDENING_DEBUG).
+  template <class T, access_rights Rights>
+  Self& move_remote(const remote_buffer<T, Rights>& there) & noexcept {
+    with_remote(there, [](const auto& fields, native_type& native) {
+      require_same_key("prepared_request::move_remote", fields.key_in(native), fields.key);
+      fields.fill_address(native);
+    });
     return self();
   }
 
@@ -160,11 +165,11 @@ class patchable_request {
 
   /// Sets the destination of a datagram (UD).
   Self& to(const datagram_destination& there) & noexcept {
-    return redirect<destination_kind::datagram>(there);
+    return redirect<datagram_fields>(there);
   }
   /// Sets the shared receive queue of the peer (XRC).
   Self& to(shared_receive_queue_number there) & noexcept {
-    return redirect<destination_kind::shared_receive_queue>(there);
+    return redirect<shared_receive_queue_field>(there);
   }
 
   /// Sets the payload, with the same kind and number of pieces as before: a buffer (mutable if data
@@ -172,42 +177,24 @@ class patchable_request {
   /// inline data.
   template <std::size_t Index = 0, class Piece>
   Self& payload(const Piece& piece) & noexcept {
-    const auto lowered = [&] {
-      if constexpr (gets_data<operation>)
-        return scatter(piece);
-      else
-        return gather(piece);
-    }();
-    using lowered_type = std::remove_const_t<decltype(lowered)>;
-    constexpr std::size_t count = held_pieces<payload_type>;
-    constexpr bool whole_list = is_list<payload_type> && Index == 0;
-    static_assert(Index < count || whole_list,
-                  "the request was prepared with fewer pieces of payload");
-    if constexpr (whole_list) {
-      constexpr bool same = std::same_as<lowered_type, payload_type>;
-      constexpr bool is_inline = payload_type::send_flags != 0;
-      static_assert(same || is_inline,
-                    "the request was prepared with a list of buffers: pass another std::span of "
-                    "buffers of this type, or change the elements of the prepared one");
-      static_assert(same || !is_inline,
-                    "the request was prepared with a list of inline data: pass another std::span "
-                    "of inline_data, or change the elements of the prepared one");
-      if constexpr (same) {
-        native_.sg_list = lowered.lower(elements_);
-        native_.num_sge = lowered.count();
-      }
-    } else if constexpr (Index < count) {
-      constexpr bool same =
-          payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
-      static_assert(same,
-                    "the payload must be of the same kind as in the prepared request: a buffer, or "
-                    "inline_data");
-      if constexpr (same) {
-        elements_[Index].addr = lowered.elements[0].addr;
-        elements_[Index].length = lowered.elements[0].length;
-        elements_[Index].lkey = lowered.elements[0].lkey;
-      }
-    }
+    return set_payload<Index>(piece, [](ibv_sge& element, const ibv_sge& from) {
+      element.addr = from.addr;
+      element.length = from.length;
+      element.lkey = from.lkey;
+    });
+  }
+  /// Sets one buffer to another one with the same key, for one store less. Terminates the program
+  /// if the key differs (ADVERB_HARDENING_DEBUG).
+  template <std::size_t Index = 0, class Buffer>
+  Self& move_payload(const Buffer& buffer) & noexcept {
+    constexpr bool is_buffer = std::convertible_to<Buffer, const_buffer>;
+    static_assert(is_buffer, "only a buffer has a key: set lists and inline data by payload()");
+    if constexpr (is_buffer)
+      set_payload<Index>(buffer, [](ibv_sge& element, const ibv_sge& from) {
+        require_same_key("prepared_request::move_payload", element.lkey, from.lkey);
+        element.addr = from.addr;
+        element.length = from.length;
+      });
     return self();
   }
 
@@ -245,16 +232,80 @@ class patchable_request {
  private:
   [[nodiscard]] Self& self() noexcept { return static_cast<Self&>(*this); }
 
-  template <destination_kind Kind, class There>
+  /// Calls `store` with the C struct, and with the fields of remote memory.
+  template <class T, access_rights Rights, class Store>
+  void with_remote(const remote_buffer<T, Rights>& there, const Store& store) noexcept {
+    constexpr bool present = has_remote_memory<operation>;
+    static_assert(
+        present,
+        "the request has no remote memory: only writes, reads and atomic operations have it");
+    if constexpr (present) {
+      operation::template check_remote<T, Rights>();
+      store(fields_of<typename operation::remote_type>(there), native_);
+    }
+  }
+
+  /// Lowers a payload, and calls `store` with the element of a single piece and its new value.
+  template <std::size_t Index, class Piece, class Store>
+  Self& set_payload(const Piece& piece, const Store& store) noexcept {
+    const auto lowered = [&] {
+      if constexpr (gets_data<operation>)
+        return scatter(piece);
+      else
+        return gather(piece);
+    }();
+    using lowered_type = std::remove_const_t<decltype(lowered)>;
+    constexpr std::size_t count = held_pieces<payload_type>;
+    constexpr bool whole_list = is_list<payload_type> && Index == 0;
+    static_assert(Index < count || whole_list,
+                  "the request was prepared with fewer pieces of payload");
+    if constexpr (whole_list) {
+      constexpr bool same = std::same_as<lowered_type, payload_type>;
+      constexpr bool is_inline = payload_type::send_flags != 0;
+      static_assert(same || is_inline,
+                    "the request was prepared with a list of buffers: pass another std::span of "
+                    "buffers of this type, or change the elements of the prepared one");
+      static_assert(same || !is_inline,
+                    "the request was prepared with a list of inline data: pass another std::span "
+                    "of inline_data, or change the elements of the prepared one");
+      if constexpr (same) {
+        native_.sg_list = lowered.lower(elements_);
+        native_.num_sge = lowered.count();
+      }
+    } else if constexpr (Index < count) {
+      constexpr bool same =
+          payload_type::send_flags == lowered_type::send_flags && held_pieces<lowered_type> == 1;
+      static_assert(same,
+                    "the payload must be of the same kind as in the prepared request: a buffer, or "
+                    "inline_data");
+      if constexpr (same) {
+        store(elements_[Index], lowered.elements[0]);
+      }
+    }
+    return self();
+  }
+
+  static void require_same_key(std::string_view call, std::uint32_t before,
+                               std::uint32_t now) noexcept {
+    if constexpr (hardened(ADVERB_HARDENING_DEBUG))
+      if (before != now) [[unlikely]]
+        end_program(call, [](failure_description& description) {
+          description.explain(
+              "the buffer has another key than the request: set it by remote() or "
+              "payload()");
+        });
+  }
+
+  template <class Fields, class There>
   Self& redirect(const There& there) noexcept {
     constexpr bool present = [] {
-      if constexpr (sends) return Request::destination == Kind;
+      if constexpr (sends) return Request::destination == Fields::kind;
       return false;
     }();
     static_assert(present,
                   "the request was prepared without a destination of this kind: add "
                   ".to(destination) before preparing it");
-    if constexpr (present) destination_fields(there).fill(native_);
+    if constexpr (present) Fields{there}.fill(native_);
     return self();
   }
 

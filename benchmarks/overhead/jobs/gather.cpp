@@ -30,8 +30,8 @@ const std::vector<piece>& message(std::uint64_t index) {
 }
 
 template <bool Zeroed, bool Checked>
-[[gnu::noinline]] int send_in_c(const overhead::c_objects& c, std::uint64_t size,
-                                const std::vector<piece>& pieces, std::uint64_t index) {
+[[gnu::noinline]] int send_in_c(const overhead::c_objects& c, const std::vector<piece>& pieces,
+                                std::uint64_t index) {
   ibv_sge list[most];
   ibv_send_wr request;
   if (Zeroed) {
@@ -40,7 +40,8 @@ template <bool Zeroed, bool Checked>
   }
   int count = 0;
   for (const piece& each : pieces) {
-    if (Checked && (each.offset > size || each.length > size - each.offset)) return ERANGE;
+    if (Checked && (each.offset > c.memory_size || each.length > c.memory_size - each.offset))
+      return ERANGE;
     list[count].addr = c.memory + each.offset;
     list[count].length = each.length;
     list[count].lkey = c.local_key;
@@ -58,10 +59,9 @@ template <bool Zeroed, bool Checked>
 
 template <bool Zeroed, bool Checked>
 std::uint64_t in_c(overhead::c_objects c, std::uint64_t count) {
-  constexpr std::uint64_t size = overhead::block_count * overhead::block_size;
   std::uint64_t index = 0;
   for (; index < count; ++index)
-    if (send_in_c<Zeroed, Checked>(c, size, message(index), index) != 0) break;
+    if (send_in_c<Zeroed, Checked>(c, message(index), index) != 0) break;
   return index;
 }
 
