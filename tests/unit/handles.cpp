@@ -32,9 +32,8 @@ struct domain_traits {
     if (after_destroying != nullptr) after_destroying(domain);
     return destroy_result;
   }
-  template <class Function>
-  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
-    function(domain->context);
+  static void list_parents(const ibv_pd* domain, adverb::detail::parent_visitor& parents) noexcept {
+    parents.add(domain->context);
   }
   static void describe(const ibv_pd* domain, text_writer& out) noexcept {
     out.put("domain ").decimal(domain->handle);
@@ -47,9 +46,8 @@ struct region_traits {
     destroyed.push_back("region " + std::to_string(region->handle));
     return 0;
   }
-  template <class Function>
-  static void for_each_parent(const ibv_mr* region, const Function& function) noexcept {
-    function(region->pd);
+  static void list_parents(const ibv_mr* region, adverb::detail::parent_visitor& parents) noexcept {
+    parents.add(region->pd);
     errno = ENOMEM;  // As allocating may leave it.
   }
   static void describe(const ibv_mr* region, text_writer& out) noexcept {
@@ -59,12 +57,9 @@ struct region_traits {
 
 // A domain that also has a parent which its C struct does not tell.
 struct extending_traits : domain_traits {
-  template <class Function>
-  static void for_each_parent(const ibv_pd* domain, const Function& function) noexcept {
-    function(domain->context);
-    for (const void* parent :
-         adverb::detail::lifetime_registry::instance().noted_parents_of(domain))
-      function(parent);
+  static void list_parents(const ibv_pd* domain, adverb::detail::parent_visitor& parents) noexcept {
+    parents.add(domain->context);
+    parents.add_noted_of(domain);
   }
 };
 

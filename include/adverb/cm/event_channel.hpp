@@ -23,7 +23,7 @@ struct event_channel_traits {
     rdma_destroy_event_channel(channel);
     return 0;
   }
-  static void for_each_parent(const rdma_event_channel*, callable_ref<const void*>) noexcept {}
+  static void list_parents(const rdma_event_channel*, parent_visitor&) noexcept {}
   static void describe(const rdma_event_channel* channel, text_writer& writer) noexcept {
     writer.put("rdma_cm event channel ").decimal(static_cast<unsigned>(channel->fd));
   }

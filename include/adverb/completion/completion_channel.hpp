@@ -61,9 +61,8 @@ struct completion_channel_traits {
   static int destroy(ibv_comp_channel* channel) noexcept {
     return ibv_destroy_comp_channel(channel);
   }
-  static void for_each_parent(const ibv_comp_channel* channel,
-                              callable_ref<const void*> function) noexcept {
-    function(channel->context);
+  static void list_parents(const ibv_comp_channel* channel, parent_visitor& parents) noexcept {
+    parents.add(channel->context);
   }
   static void describe(const ibv_comp_channel* channel, text_writer& writer) noexcept {
     put_device(writer, channel->context).put(" completion channel");

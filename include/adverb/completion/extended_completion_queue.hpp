@@ -110,8 +110,8 @@ struct extended_completion_queue_traits {
   using plain = completion_queue_traits;
   static constexpr std::string_view destroy_verb = plain::destroy_verb;
   static int destroy(ibv_cq_ex* queue) noexcept { return plain::destroy(plain_queue(queue)); }
-  static void for_each_parent(const ibv_cq_ex* queue, callable_ref<const void*> function) noexcept {
-    plain::for_each_parent(plain_queue(queue), function);
+  static void list_parents(const ibv_cq_ex* queue, parent_visitor& parents) noexcept {
+    plain::list_parents(plain_queue(queue), parents);
   }
   static void describe(const ibv_cq_ex* queue, text_writer& writer) noexcept {
     plain::describe(plain_queue(queue), writer);

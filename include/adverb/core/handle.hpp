@@ -20,26 +20,22 @@ struct adopt_t {
 };
 inline constexpr adopt_t adopt{};
 
-namespace detail {
-/// Stands for the function that receives the parents of an object.
-inline constexpr auto take_parent = [](const void*) {};
-}  // namespace detail
-
 /// The traits that an owner needs for its C object.
 ///   native_type                  the type of the C object
 ///   destroy_verb                 the name of the C function that destroys it
 ///   destroy(object)              calls it; returns 0 or an errno
-///   for_each_parent(object, f)   calls f with each object that must outlive this one
+///   list_parents(object, list)   passes each object that must outlive this one to a parent_visitor
 ///   describe(object, writer)     names it, as in "rxe0 qp 0x11"
 /// Optional, if the errno of a failed destroy needs an explanation:
 ///   explain_destroy(description) adds the reason
 /// Optional, if destroying it also destroys parts that can have children:
 ///   for_each_part(object, f)     calls f with each part and its operations
 template <class Traits>
-concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer) {
+concept handle_traits = requires(typename Traits::native_type* object, text_writer& writer,
+                                 detail::parent_visitor& parents) {
   { Traits::destroy_verb } -> std::convertible_to<std::string_view>;
   { Traits::destroy(object) } noexcept -> std::same_as<int>;
-  Traits::for_each_parent(object, detail::take_parent);
+  Traits::list_parents(object, parents);
   { Traits::describe(object, writer) } noexcept;
 };
 
@@ -60,7 +56,7 @@ struct object_operations {
   std::string_view destroy_verb;
   object_kind kind;
   int (*destroy)(void* object) noexcept;
-  void (*for_each_parent)(const void* object, callable_ref<const void*> function) noexcept;
+  list_parents_function list_parents;
   void (*describe)(const void* object, text_writer& writer) noexcept;
   /// Null if the traits have none.
   void (*explain_destroy)(failure_description& description) noexcept;
@@ -75,8 +71,8 @@ struct traits_as_operations {
   static int destroy(void* object) noexcept {
     return Traits::destroy(static_cast<native_type*>(object));
   }
-  static void for_each_parent(const void* object, callable_ref<const void*> function) noexcept {
-    Traits::for_each_parent(static_cast<const native_type*>(object), function);
+  static void list_parents(const void* object, parent_visitor& parents) noexcept {
+    Traits::list_parents(static_cast<const native_type*>(object), parents);
   }
   static void describe(const void* object, text_writer& writer) noexcept {
     Traits::describe(static_cast<const native_type*>(object), writer);
@@ -101,7 +97,7 @@ template <handle_traits Traits>
 inline constexpr object_operations operations_for{Traits::destroy_verb,
                                                   kind_of<typename Traits::native_type>,
                                                   &traits_as_operations<Traits>::destroy,
-                                                  &traits_as_operations<Traits>::for_each_parent,
+                                                  &traits_as_operations<Traits>::list_parents,
                                                   &traits_as_operations<Traits>::describe,
                                                   traits_as_operations<Traits>::explain_destroy(),
                                                   traits_as_operations<Traits>::for_each_part()};
@@ -169,7 +165,8 @@ bool destroy_object(void* object, const object_operations& operations, on_failur
 void forget_object(const void* object, const object_operations& operations) noexcept;
 
 /// Returns the parents with which an object is registered.
-[[nodiscard]] noted_parents parents_of(const void* object, const object_operations& operations);
+[[nodiscard]] noted_parents parents_of(const void* object,
+                                       const object_operations& operations) noexcept;
 
 /// Registers an object with its present parents, and removes it from those of before.
 void replace_parents(const void* object, const object_operations& operations,

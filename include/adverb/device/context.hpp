@@ -25,7 +25,7 @@ struct context_traits {
   using native_type = ibv_context;
   static constexpr std::string_view destroy_verb = "ibv_close_device";
   static int destroy(ibv_context* context) noexcept { return ibv_close_device(context); }
-  static void for_each_parent(const ibv_context*, callable_ref<const void*>) noexcept {}
+  static void list_parents(const ibv_context*, parent_visitor&) noexcept {}
   static void describe(const ibv_context* context, text_writer& writer) noexcept {
     put_device(writer, context);
   }

@@ -119,8 +119,8 @@ struct device_memory_traits {
   using native_type = ibv_dm;
   static constexpr std::string_view destroy_verb = "ibv_free_dm";
   static int destroy(ibv_dm* memory) noexcept { return ibv_free_dm(memory); }
-  static void for_each_parent(const ibv_dm* memory, callable_ref<const void*> function) noexcept {
-    function(memory->context);
+  static void list_parents(const ibv_dm* memory, parent_visitor& parents) noexcept {
+    parents.add(memory->context);
   }
   static void describe(const ibv_dm* memory, text_writer& writer) noexcept {
     put_device_memory(writer, memory);

@@ -96,8 +96,8 @@ struct memory_region_traits {
     if (result != 0) known_regions::instance().note(region);
     return result;
   }
-  static void for_each_parent(const ibv_mr* region, callable_ref<const void*> function) noexcept {
-    function(region->pd);
+  static void list_parents(const ibv_mr* region, parent_visitor& parents) noexcept {
+    parents.add(region->pd);
   }
   static void describe(const ibv_mr* region, text_writer& writer) noexcept {
     put_region(writer, region);
@@ -278,18 +278,20 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
                                           std::string_view verb, const Create& create,
                                           on_failure policy) {
-    const static_string<128> writes_const{[&](text_writer& writer) {
-      detail::explain_constant(writer, attempt.constant, attempt.rights);
-    }};
+    const auto writes_const = [&] {
+      return static_string<128>{[&](text_writer& writer) {
+        detail::explain_constant(writer, attempt.constant, attempt.rights);
+      }};
+    };
     const auto describe = [&](failure_description& description) {
       detail::on_device(attempt.domain.context().native_handle())(description);
       description.explain([&](text_writer& writer) {
         detail::problem_list problems{writer};
-        problems.add(writes_const);
+        problems.add(writes_const());
         if (problems.empty()) detail::explain_registration(problems, description.code(), attempt);
       });
     };
-    if (attempt.domain && !writes_const.view().empty()) {
+    if (attempt.constant && attempt.domain && !writes_const().view().empty()) {
       policy.report(EINVAL, verb, describe);
       return {};
     }

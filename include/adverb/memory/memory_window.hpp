@@ -17,8 +17,8 @@ struct memory_window_traits {
   using native_type = ibv_mw;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_mw";
   static int destroy(ibv_mw* window) noexcept { return ibv_dealloc_mw(window); }
-  static void for_each_parent(const ibv_mw* window, callable_ref<const void*> function) noexcept {
-    function(window->pd);
+  static void list_parents(const ibv_mw* window, parent_visitor& parents) noexcept {
+    parents.add(window->pd);
   }
   static void describe(const ibv_mw* window, text_writer& writer) noexcept;
 };

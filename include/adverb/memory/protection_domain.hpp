@@ -43,8 +43,8 @@ struct protection_domain_traits {
   using native_type = ibv_pd;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_pd";
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
-  static void for_each_parent(const ibv_pd* domain, callable_ref<const void*> function) noexcept {
-    function(domain->context);
+  static void list_parents(const ibv_pd* domain, parent_visitor& parents) noexcept {
+    parents.add(domain->context);
   }
   static void describe(const ibv_pd* domain, text_writer& writer) noexcept {
     put_domain(writer, domain);
@@ -89,8 +89,8 @@ struct thread_domain_traits {
   using native_type = ibv_td;
   static constexpr std::string_view destroy_verb = "ibv_dealloc_td";
   static int destroy(ibv_td* domain) noexcept { return ibv_dealloc_td(domain); }
-  static void for_each_parent(const ibv_td* domain, callable_ref<const void*> function) noexcept {
-    function(domain->context);
+  static void list_parents(const ibv_td* domain, parent_visitor& parents) noexcept {
+    parents.add(domain->context);
   }
   static void describe(const ibv_td* domain, text_writer& writer) noexcept {
     put_device(writer, domain->context).put(" td");
@@ -125,10 +125,9 @@ namespace detail {
 /// parent domains).
 struct parent_domain_traits : protection_domain_traits {
   static int destroy(ibv_pd* domain) noexcept { return ibv_dealloc_pd(domain); }
-  static void for_each_parent(const ibv_pd* domain, callable_ref<const void*> function) noexcept {
-    function(domain->context);
-    for (const void* parent : lifetime_registry::instance().noted_parents_of(domain))
-      function(parent);
+  static void list_parents(const ibv_pd* domain, parent_visitor& parents) noexcept {
+    parents.add(domain->context);
+    parents.add_noted_of(domain);
   }
 };
 

@@ -38,8 +38,8 @@ struct address_handle_traits {
   using native_type = ibv_ah;
   static constexpr std::string_view destroy_verb = "ibv_destroy_ah";
   static int destroy(ibv_ah* handle) noexcept { return ibv_destroy_ah(handle); }
-  static void for_each_parent(const ibv_ah* handle, callable_ref<const void*> function) noexcept {
-    function(handle->pd);
+  static void list_parents(const ibv_ah* handle, parent_visitor& parents) noexcept {
+    parents.add(handle->pd);
   }
   static void describe(const ibv_ah* handle, text_writer& writer) noexcept {
     put_device(writer, handle->context).put(" ah ").decimal(handle->handle);

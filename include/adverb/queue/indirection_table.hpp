@@ -41,11 +41,9 @@ struct indirection_table_traits {
   using native_type = ibv_rwq_ind_table;
   static constexpr std::string_view destroy_verb = "ibv_destroy_rwq_ind_table";
   static int destroy(ibv_rwq_ind_table* table) noexcept { return ibv_destroy_rwq_ind_table(table); }
-  static void for_each_parent(const ibv_rwq_ind_table* table,
-                              callable_ref<const void*> function) noexcept {
-    function(table->context);
-    for (const void* parent : lifetime_registry::instance().noted_parents_of(table))
-      function(parent);
+  static void list_parents(const ibv_rwq_ind_table* table, parent_visitor& parents) noexcept {
+    parents.add(table->context);
+    parents.add_noted_of(table);
   }
   static void describe(const ibv_rwq_ind_table* table, text_writer& writer) noexcept;
 };

@@ -52,8 +52,8 @@ struct xrc_domain_traits {
   using native_type = ibv_xrcd;
   static constexpr std::string_view destroy_verb = "ibv_close_xrcd";
   static int destroy(ibv_xrcd* domain) noexcept { return ibv_close_xrcd(domain); }
-  static void for_each_parent(const ibv_xrcd* domain, callable_ref<const void*> function) noexcept {
-    function(domain->context);
+  static void list_parents(const ibv_xrcd* domain, parent_visitor& parents) noexcept {
+    parents.add(domain->context);
   }
   static void describe(const ibv_xrcd* domain, text_writer& writer) noexcept {
     put_device(writer, domain->context).put(" xrcd");

@@ -33,9 +33,8 @@ struct counters_traits {
   using native_type = ibv_counters;
   static constexpr std::string_view destroy_verb = "ibv_destroy_counters";
   static int destroy(ibv_counters* counters) noexcept { return ibv_destroy_counters(counters); }
-  static void for_each_parent(const ibv_counters* counters,
-                              callable_ref<const void*> function) noexcept {
-    function(counters->context);
+  static void list_parents(const ibv_counters* counters, parent_visitor& parents) noexcept {
+    parents.add(counters->context);
   }
   static void describe(const ibv_counters* counters, text_writer& writer) noexcept {
     put_device(writer, counters->context).put(" counters");

@@ -40,10 +40,9 @@ struct flow_traits {
   using native_type = ibv_flow;
   static constexpr std::string_view destroy_verb = "ibv_destroy_flow";
   static int destroy(ibv_flow* flow) noexcept { return ibv_destroy_flow(flow); }
-  static void for_each_parent(const ibv_flow* flow, callable_ref<const void*> function) noexcept {
-    function(flow->context);
-    for (const void* parent : lifetime_registry::instance().noted_parents_of(flow))
-      function(parent);
+  static void list_parents(const ibv_flow* flow, parent_visitor& parents) noexcept {
+    parents.add(flow->context);
+    parents.add_noted_of(flow);
   }
   static void describe(const ibv_flow* flow, text_writer& writer) noexcept {
     put_device(writer, flow->context).put(" flow ").decimal(flow->handle);

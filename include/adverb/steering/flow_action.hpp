@@ -19,9 +19,8 @@ struct flow_action_traits {
   using native_type = ibv_flow_action;
   static constexpr std::string_view destroy_verb = "ibv_destroy_flow_action";
   static int destroy(ibv_flow_action* action) noexcept { return ibv_destroy_flow_action(action); }
-  static void for_each_parent(const ibv_flow_action* action,
-                              callable_ref<const void*> function) noexcept {
-    function(action->context);
+  static void list_parents(const ibv_flow_action* action, parent_visitor& parents) noexcept {
+    parents.add(action->context);
   }
   static void describe(const ibv_flow_action* action, text_writer& writer) noexcept {
     put_device(writer, action->context).put(" flow action");

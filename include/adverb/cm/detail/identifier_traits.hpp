@@ -26,10 +26,10 @@ struct identifier_traits {
   static int destroy(rdma_cm_id* id) noexcept;
   /// The parents of its queue pair and its shared receive queue are parents of the identifier,
   /// because these are destroyed with it.
-  static void for_each_parent(const rdma_cm_id* id, callable_ref<const void*> function) noexcept {
-    function(id->channel);
-    if (id->qp != nullptr) queue_pair_traits::for_each_parent(id->qp, function);
-    if (id->srq != nullptr) srq_with_cq_traits::for_each_parent(id->srq, function);
+  static void list_parents(const rdma_cm_id* id, parent_visitor& parents) noexcept {
+    parents.add(id->channel);
+    if (id->qp != nullptr) queue_pair_traits::list_parents(id->qp, parents);
+    if (id->srq != nullptr) srq_with_cq_traits::list_parents(id->srq, parents);
   }
   /// The objects that librdmacm created for the identifier. librdmacm does not report if it cannot
   /// destroy one.

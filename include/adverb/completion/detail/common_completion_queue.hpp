@@ -83,9 +83,9 @@ struct completion_queue_traits {
   using native_type = ibv_cq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_cq";
   static int destroy(ibv_cq* queue) noexcept { return ibv_destroy_cq(queue); }
-  static void for_each_parent(const ibv_cq* queue, callable_ref<const void*> function) noexcept {
-    function(queue->context);
-    function(queue->channel);
+  static void list_parents(const ibv_cq* queue, parent_visitor& parents) noexcept {
+    parents.add(queue->context);
+    parents.add(queue->channel);
   }
   static void describe(const ibv_cq* queue, text_writer& writer) noexcept {
     put_device(writer, queue->context).put(" cq ").decimal(queue->handle);

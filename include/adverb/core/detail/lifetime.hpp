@@ -26,7 +26,7 @@ template <class Table>
 class [[gnu::visibility("default")]] side_table {
  public:
   /// Returns the table of this program. Never destroyed, so that static objects may outlive main.
-  [[nodiscard]] static Table& instance() noexcept {
+  [[nodiscard, gnu::noinline]] static Table& instance() noexcept {
     alignas(Table) static std::byte storage[sizeof(Table)];
     static Table* const table = new (storage) Table;
     return *table;
@@ -108,7 +108,7 @@ class noted_parents {
   }
   ~noted_parents() { delete[] parents_; }
 
-  void push_back(const void* parent);
+  [[gnu::cold]] void push_back(const void* parent);
 
   [[nodiscard]] const void* const* data() const noexcept { return parents_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -125,29 +125,48 @@ class noted_parents {
 };
 
 /// The record of one object. A completion queue with reserved entries has reservations as children.
+/// Without children it stays until the object is destroyed: the next child is likely to come soon.
 struct live_object {
-  const void* address;
-  live_object* next_in_bucket;
+  const void* address = nullptr;
+  live_object* next_in_bucket = nullptr;
   child_counts children{};
+  /// The sum of `children`.
+  std::uint32_t all_children = 0;
   noted_parents parents{};
   /// The reserved entries of a completion queue.
   std::size_t reserved = 0;
 
-  [[nodiscard]] bool empty() const noexcept { return children.none() && parents.empty(); }
+  void add_child(object_kind kind) noexcept {
+    ++children.of[static_cast<std::size_t>(kind)];
+    ++all_children;
+  }
+  void remove_child(object_kind kind) noexcept {
+    std::uint32_t& count = children.of[static_cast<std::size_t>(kind)];
+    // Zero if C code has changed the object's parent since it was counted.
+    if (count == 0) return;
+    --count;
+    --all_children;
+  }
 };
 
 /// A hash table of records, without <unordered_map>, which would be a tenth of the library's
-/// include cost. Lives as long as the program.
+/// include cost. Lives as long as the program. Keeps removed records, which are empty, for the next
+/// objects.
 class live_objects {
  public:
   /// Returns the record of an object, or null.
   [[nodiscard]] live_object* find(const void* address) const noexcept;
 
-  [[nodiscard]] live_object& find_or_add(const void* address);
+  [[nodiscard]] live_object& find_or_add(const void* address) {
+    live_object* const found = find(address);
+    return found != nullptr ? *found : add(address);
+  }
 
   void remove(live_object* object) noexcept;
 
  private:
+  [[nodiscard, gnu::cold]] live_object& add(const void* address);
+
   [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
 
   [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept;
@@ -157,7 +176,35 @@ class live_objects {
   unsigned bits_ = 6;
   std::size_t size_ = 0;
   live_object** buckets_ = new live_object* [bucket_count()] {};
+  live_object* spare_ = nullptr;
 };
+
+/// Receives the parents of an object from its traits. Runs under the lock of the table.
+class parent_visitor {
+ public:
+  /// Adds a parent, unless it is null.
+  void add(const void* parent) noexcept;
+  /// Adds the parents that are stored for an object, because its C struct does not name them.
+  void add_noted_of(const void* child) noexcept;
+
+ private:
+  friend class lifetime_registry;
+
+  enum class task { count, discount, list };
+
+  live_objects& objects_;
+  task task_;
+  object_kind kind_{};
+  noted_parents* list_ = nullptr;
+
+  parent_visitor(live_objects& objects, task what, object_kind kind) noexcept
+      : objects_{objects}, task_{what}, kind_{kind} {}
+  parent_visitor(live_objects& objects, noted_parents& list) noexcept
+      : objects_{objects}, task_{task::list}, list_{&list} {}
+};
+
+/// Passes the parents of an object to a visitor.
+using list_parents_function = void (*)(const void* object, parent_visitor& parents) noexcept;
 
 /// The table of the lifetime checker. Thread safe. Aborts the program if memory for an entry runs
 /// out.
@@ -166,6 +213,15 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   void add_child(const void* parent, object_kind kind) noexcept;
 
   void remove_child(const void* parent, object_kind kind) noexcept;
+
+  /// Adds an object to the child counts of its parents, or removes it from them.
+  void add(const void* object, object_kind kind, list_parents_function list) noexcept;
+  void remove(const void* object, object_kind kind, list_parents_function list) noexcept;
+  /// Removes an object that is to be destroyed, with its stored parents, which move to `stored`.
+  /// Returns false, and changes nothing, if it has live children.
+  [[nodiscard]] bool remove_unused(const void* object, object_kind kind, list_parents_function list,
+                                   noted_parents& stored) noexcept;
+  [[nodiscard]] noted_parents parents_of(const void* object, list_parents_function list) noexcept;
 
   [[nodiscard]] child_counts children_of(const void* parent) noexcept;
 
@@ -188,8 +244,6 @@ class [[gnu::visibility("default")]] lifetime_registry : public side_table<lifet
   noted_parents take_noted_parents(const void* child) noexcept;
 
  private:
-  void remove_child(live_object& parent, object_kind kind) noexcept;
-
   live_objects objects_;
 };
 

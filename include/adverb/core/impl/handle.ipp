@@ -35,24 +35,17 @@ ADVERB_FUNC void report_part_in_use(on_failure policy, std::string_view verb,
 
 ADVERB_FUNC void register_with_parents(const void* object,
                                        const object_operations& operations) noexcept {
-  operations.for_each_parent(object, [&](const void* parent) {
-    if (parent != nullptr) lifetime_registry::instance().add_child(parent, operations.kind);
-  });
+  lifetime_registry::instance().add(object, operations.kind, operations.list_parents);
 }
 
 ADVERB_FUNC void unregister_from_parents(const void* object,
                                          const object_operations& operations) noexcept {
-  operations.for_each_parent(object, [&](const void* parent) {
-    if (parent != nullptr) lifetime_registry::instance().remove_child(parent, operations.kind);
-  });
+  lifetime_registry::instance().remove(object, operations.kind, operations.list_parents);
 }
 
-ADVERB_FUNC noted_parents parents_of(const void* object, const object_operations& operations) {
-  noted_parents found;
-  operations.for_each_parent(object, [&](const void* parent) {
-    if (parent != nullptr) found.push_back(parent);
-  });
-  return found;
+ADVERB_FUNC noted_parents parents_of(const void* object,
+                                     const object_operations& operations) noexcept {
+  return lifetime_registry::instance().parents_of(object, operations.list_parents);
 }
 
 ADVERB_FUNC void replace_parents(const void* object, const object_operations& operations,
@@ -66,27 +59,30 @@ ADVERB_FUNC bool destroy_object(void* object, const object_operations& operation
                                 on_failure policy) {
   lifetime_registry& registry = lifetime_registry::instance();
   const object_name name{object, operations.describe};
-  const child_counts children = registry.children_of(object);
-  if (!children.none()) {
+  // Taken before the destroy: afterwards another thread's object may have the same address.
+  noted_parents stored;
+  while (!registry.remove_unused(object, operations.kind, operations.list_parents, stored)) {
+    const child_counts children = registry.children_of(object);
+    // Another thread may have destroyed the last child meanwhile.
+    if (children.none()) continue;
     report_children(policy, operations.destroy_verb, children, name);
     return false;
   }
-  unregister_from_parents(object, operations);
+  const auto put_back = [&] { registry.note_parents(object, stored.data(), stored.size()); };
   if (operations.for_each_part != nullptr) {
     // Only after unregistering, because an object may be a child of its own parts.
     const part_in_use found =
         find_part_in_use([&](part_visitor visitor) { operations.for_each_part(object, visitor); });
     if (found) {
+      put_back();
       register_with_parents(object, operations);
       report_part_in_use(policy, operations.destroy_verb, found);
       return false;
     }
   }
-  // Taken before the destroy: afterwards another thread's object may have the same address.
-  const noted_parents noted = registry.take_noted_parents(object);
   const int result = operations.destroy(object);
   if (result == 0) return true;
-  registry.note_parents(object, noted.data(), noted.size());
+  put_back();
   register_with_parents(object, operations);
   return check_returned(policy, operations.destroy_verb, result,
                         [&](failure_description& description) {

@@ -13,7 +13,7 @@ ADVERB_FUNC noted_parents::noted_parents(const void* const* parents, std::size_t
   for (std::size_t index = 0; index < count; ++index) parents_[index] = parents[index];
 }
 
-ADVERB_FUNC void noted_parents::push_back(const void* parent) {
+[[gnu::noinline]] ADVERB_FUNC void noted_parents::push_back(const void* parent) {
   if (size_ == capacity_) {
     noted_parents larger;
     larger.capacity_ = 2 * capacity_ + 4;
@@ -36,20 +36,25 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   return object;
 }
 
-ADVERB_FUNC live_object& live_objects::find_or_add(const void* address) {
-  if (live_object* const found = find(address)) return *found;
+[[gnu::noinline]] ADVERB_FUNC live_object& live_objects::add(const void* address) {
   if (size_ == bucket_count()) grow();
+  live_object* const made = spare_ == nullptr ? new live_object : spare_;
+  spare_ = made->next_in_bucket;
   live_object*& bucket = bucket_of(address);
-  bucket = new live_object{address, bucket};
+  made->address = address;
+  made->next_in_bucket = bucket;
+  bucket = made;
   ++size_;
-  return *bucket;
+  return *made;
 }
 
 ADVERB_FUNC void live_objects::remove(live_object* object) noexcept {
   live_object** link = &bucket_of(object->address);
   while (*link != object) link = &(*link)->next_in_bucket;
   *link = object->next_in_bucket;
-  delete object;
+  object->next_in_bucket = spare_;
+  object->reserved = 0;
+  spare_ = object;
   --size_;
 }
 
@@ -78,25 +83,72 @@ ADVERB_FUNC void live_objects::grow() {
   delete[] smaller;
 }
 
+ADVERB_FUNC void parent_visitor::add(const void* parent) noexcept {
+  if (parent == nullptr) return;
+  switch (task_) {
+    case task::count: objects_.find_or_add(parent).add_child(kind_); break;
+    case task::discount:
+      if (live_object* const found = objects_.find(parent)) found->remove_child(kind_);
+      break;
+    case task::list: list_->push_back(parent); break;
+  }
+}
+
+ADVERB_FUNC void parent_visitor::add_noted_of(const void* child) noexcept {
+  const live_object* const found = objects_.find(child);
+  if (found == nullptr) return;
+  for (const void* const parent : found->parents) add(parent);
+}
+
 ADVERB_FUNC void lifetime_registry::add_child(const void* parent, object_kind kind) noexcept {
   const lock guard{*this};
-  ++objects_.find_or_add(parent).children.of[static_cast<std::size_t>(kind)];
+  objects_.find_or_add(parent).add_child(kind);
 }
 
 ADVERB_FUNC void lifetime_registry::remove_child(const void* parent, object_kind kind) noexcept {
   const lock guard{*this};
-  if (live_object* const found = objects_.find(parent)) remove_child(*found, kind);
+  if (live_object* const found = objects_.find(parent)) found->remove_child(kind);
 }
 
-ADVERB_FUNC void lifetime_registry::remove_child(live_object& parent, object_kind kind) noexcept {
-  std::uint32_t& count = parent.children.of[static_cast<std::size_t>(kind)];
-  // Zero if C code has changed the object's parent since it was counted.
-  if (count == 0) return;
-  --count;
-  if (parent.empty()) objects_.remove(&parent);
+ADVERB_FUNC void lifetime_registry::add(const void* object, object_kind kind,
+                                        list_parents_function list) noexcept {
+  parent_visitor visitor{objects_, parent_visitor::task::count, kind};
+  const lock guard{*this};
+  list(object, visitor);
 }
 
-ADVERB_FUNC lifetime_registry::reservation lifetime_registry::reserve(
+ADVERB_FUNC void lifetime_registry::remove(const void* object, object_kind kind,
+                                           list_parents_function list) noexcept {
+  parent_visitor visitor{objects_, parent_visitor::task::discount, kind};
+  const lock guard{*this};
+  list(object, visitor);
+}
+
+ADVERB_FUNC bool lifetime_registry::remove_unused(const void* object, object_kind kind,
+                                                  list_parents_function list,
+                                                  noted_parents& stored) noexcept {
+  parent_visitor visitor{objects_, parent_visitor::task::discount, kind};
+  const lock guard{*this};
+  live_object* const found = objects_.find(object);
+  if (found != nullptr && found->all_children != 0) return false;
+  list(object, visitor);
+  if (found != nullptr) {
+    stored = std::move(found->parents);
+    objects_.remove(found);
+  }
+  return true;
+}
+
+ADVERB_FUNC noted_parents lifetime_registry::parents_of(const void* object,
+                                                        list_parents_function list) noexcept {
+  noted_parents found;
+  parent_visitor visitor{objects_, found};
+  const lock guard{*this};
+  list(object, visitor);
+  return found;
+}
+
+[[gnu::noinline]] ADVERB_FUNC lifetime_registry::reservation lifetime_registry::reserve(
     const void* queue, std::size_t entries, std::size_t capacity) noexcept {
   const lock guard{*this};
   live_object* const found = objects_.find(queue);
@@ -104,16 +156,17 @@ ADVERB_FUNC lifetime_registry::reservation lifetime_registry::reserve(
   if (before > capacity || entries > capacity - before) return {false, before};
   live_object& record = found == nullptr ? objects_.find_or_add(queue) : *found;
   record.reserved += entries;
-  ++record.children.of[static_cast<std::size_t>(object_kind::completion_reservation)];
+  record.add_child(object_kind::completion_reservation);
   return {true, before};
 }
 
-ADVERB_FUNC void lifetime_registry::give_back(const void* queue, std::size_t entries) noexcept {
+[[gnu::noinline]] ADVERB_FUNC void lifetime_registry::give_back(const void* queue,
+                                                                std::size_t entries) noexcept {
   const lock guard{*this};
   live_object* const found = objects_.find(queue);
   if (found == nullptr) return;
   found->reserved -= entries < found->reserved ? entries : found->reserved;
-  remove_child(*found, object_kind::completion_reservation);
+  found->remove_child(object_kind::completion_reservation);
 }
 
 ADVERB_FUNC std::size_t lifetime_registry::reserved(const void* queue) noexcept {
@@ -145,8 +198,8 @@ ADVERB_FUNC noted_parents lifetime_registry::take_noted_parents(const void* chil
   const lock guard{*this};
   live_object* const found = objects_.find(child);
   if (found == nullptr) return {};
-  noted_parents taken = std::exchange(found->parents, {});
-  if (found->empty()) objects_.remove(found);
+  noted_parents taken = std::move(found->parents);
+  if (found->all_children == 0) objects_.remove(found);
   return taken;
 }
 

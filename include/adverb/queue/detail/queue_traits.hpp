@@ -14,16 +14,16 @@ struct queue_pair_traits {
   using native_type = ibv_qp;
   static constexpr std::string_view destroy_verb = "ibv_destroy_qp";
   static int destroy(ibv_qp* pair) noexcept { return ibv_destroy_qp(pair); }
-  static void for_each_parent(const ibv_qp* pair, callable_ref<const void*> function) noexcept {
+  static void list_parents(const ibv_qp* pair, parent_visitor& parents) noexcept {
     // An XRC target has no other parents.
-    if (is_xrc_target(pair)) function(pair->context);
-    function(pair->pd);
-    function(pair->send_cq);
-    if (pair->recv_cq != pair->send_cq) function(pair->recv_cq);
-    function(pair->srq);
-    // The parents that its C struct does not name: an XRC domain, or an indirection table.
-    for (const void* parent : lifetime_registry::instance().noted_parents_of(pair))
-      function(parent);
+    if (is_xrc_target(pair)) parents.add(pair->context);
+    parents.add(pair->pd);
+    parents.add(pair->send_cq);
+    if (pair->recv_cq != pair->send_cq) parents.add(pair->recv_cq);
+    parents.add(pair->srq);
+    // Only a pair that cannot send has a parent that its C struct does not name: an XRC domain, or
+    // an indirection table.
+    if (pair->send_cq == nullptr) parents.add_noted_of(pair);
   }
   static void describe(const ibv_qp* pair, text_writer& writer) noexcept {
     put_device(writer, pair->context).put(" qp ").put(static_cast<qp_number>(pair->qp_num));
@@ -42,8 +42,8 @@ struct shared_receive_queue_traits {
   using native_type = ibv_srq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_srq";
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
-  static void for_each_parent(const ibv_srq* queue, callable_ref<const void*> function) noexcept {
-    function(queue->pd);
+  static void list_parents(const ibv_srq* queue, parent_visitor& parents) noexcept {
+    parents.add(queue->pd);
   }
   static void describe(const ibv_srq* queue, text_writer& writer) noexcept {
     put_device(writer, queue->context).put(" srq ").decimal(queue->handle);
@@ -54,10 +54,9 @@ struct shared_receive_queue_traits {
 /// the completion queue nor the XRC domain, so creation records both.
 struct srq_with_cq_traits : shared_receive_queue_traits {
   static int destroy(ibv_srq* queue) noexcept { return ibv_destroy_srq(queue); }
-  static void for_each_parent(const ibv_srq* queue, callable_ref<const void*> function) noexcept {
-    function(queue->pd);
-    for (const void* parent : lifetime_registry::instance().noted_parents_of(queue))
-      function(parent);
+  static void list_parents(const ibv_srq* queue, parent_visitor& parents) noexcept {
+    parents.add(queue->pd);
+    parents.add_noted_of(queue);
   }
 
   /// Returns true if adverb created the queue for XRC.
@@ -71,9 +70,9 @@ struct work_queue_traits {
   using native_type = ibv_wq;
   static constexpr std::string_view destroy_verb = "ibv_destroy_wq";
   static int destroy(ibv_wq* queue) noexcept { return ibv_destroy_wq(queue); }
-  static void for_each_parent(const ibv_wq* queue, callable_ref<const void*> function) noexcept {
-    function(queue->pd);
-    function(queue->cq);
+  static void list_parents(const ibv_wq* queue, parent_visitor& parents) noexcept {
+    parents.add(queue->pd);
+    parents.add(queue->cq);
   }
   static void describe(const ibv_wq* queue, text_writer& writer) noexcept {
     put_device(writer, queue->context)
