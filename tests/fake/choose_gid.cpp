@@ -35,6 +35,12 @@ ibv_gid_entry entry(const ibv_gid& gid, std::uint32_t type) {
   return made;
 }
 
+/// Adds more entries than are read without asking the port for their number.
+void add_many(fake::port& port) {
+  port.gids.resize(port.gids.size() + 64, port.gids[0]);
+  port.attributes.gid_tbl_len = 128;
+}
+
 /// The index of the entry that is chosen from a table, which is numbered here.
 std::optional<int> chosen(std::vector<ibv_gid_entry> table) {
   for (std::uint32_t index = 0; index < table.size(); ++index) table[index].gid_index = index;
@@ -108,6 +114,7 @@ TEST_CASE("a port that does not answer does not hide the GIDs of the others") {
   device.ports.push_back(device.ports[0]);
   device.attributes.phys_port_cnt = 2;
   for (ibv_gid_entry& each : device.ports[1].gids) each.port_num = 2;
+  add_many(device.ports[1]);
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_port>(EIO);
   CHECK(adverb::choose_gid(context, port_number{2})->port() == port_number{2});
@@ -115,6 +122,7 @@ TEST_CASE("a port that does not answer does not hide the GIDs of the others") {
 
 TEST_CASE("a device of which no port answers is reported") {
   fake::machine machine;
+  add_many(machine.devices[0].ports[0]);
   const adverb::context context = adverb::open_device();
   const adverb::failure why = reported(
       [&] { machine.fail<called::query_port>(EIO); },

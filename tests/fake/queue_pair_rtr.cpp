@@ -112,6 +112,7 @@ TEST_CASE("The reads that are taken are what the device can and the peer may use
 
   // The attribute has 8 bits, the limit of the device 32.
   bench.limits().max_qp_rd_atom = 0x101;
+  adverb::detail::forget_limits_of(bench.context.native_handle());
   peer.max_initiator_read_atomic = 255;
   CHECK(field(call_for(bench, peer), "max_dest_rd_atomic") == "255");
 }

@@ -91,5 +91,6 @@ TEST_CASE("The own reads are what the device may use and the peer can take") {
   CHECK(used(7) == "7");
   CHECK(used(200) == "16");
   bench.limits().max_qp_init_rd_atom = 3;
+  adverb::detail::forget_limits_of(bench.context.native_handle());
   CHECK(used(7) == "3");
 }

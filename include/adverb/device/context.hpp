@@ -13,6 +13,7 @@
 #include <adverb/core/detail/check.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/atomic_limits.hpp>
 #include <adverb/device/detail/explain.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/fwd.hpp>
@@ -24,7 +25,10 @@ namespace detail {
 struct context_traits {
   using native_type = ibv_context;
   static constexpr std::string_view destroy_verb = "ibv_close_device";
-  static int destroy(ibv_context* context) noexcept { return ibv_close_device(context); }
+  static int destroy(ibv_context* context) noexcept {
+    forget_limits_of(context);
+    return ibv_close_device(context);
+  }
   static void list_parents(const ibv_context*, parent_visitor&) noexcept {}
   static void describe(const ibv_context* context, text_writer& writer) noexcept {
     put_device(writer, context);

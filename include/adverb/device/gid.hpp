@@ -62,9 +62,11 @@ class gid {
   }
   /// Returns true for ::ffff:a.b.c.d.
   [[nodiscard]] constexpr bool is_ipv4_mapped() const noexcept {
-    for (std::size_t index = 0; index < 10; ++index)
-      if (bytes_[index] != 0) return false;
-    return bytes_[10] == 0xff && bytes_[11] == 0xff;
+    // Compared at once: a loop would look at each byte.
+    std::array<std::uint8_t, 16> prefix = bytes_;
+    prefix[12] = prefix[13] = prefix[14] = prefix[15] = 0;
+    return prefix ==
+           std::array<std::uint8_t, 16>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0};
   }
   /// Returns true for a multicast address: ff00::/8, or IPv4 from 224.0.0.0 to 239.255.255.255.
   [[nodiscard]] constexpr bool is_multicast() const noexcept {

@@ -17,6 +17,7 @@
 #include <adverb/core/impl/hardening.ipp>
 #include <adverb/core/impl/lifetime.ipp>
 #include <adverb/device/impl/async_event.ipp>
+#include <adverb/device/impl/atomic_limits.ipp>
 #include <adverb/device/impl/context.ipp>
 #include <adverb/device/impl/context_ref.ipp>
 #include <adverb/device/impl/device.ipp>

@@ -94,8 +94,27 @@ template <transport Transport>
 /// Moves a queue pair from RTR back to INIT with its previous attributes. If that fails, calls the
 /// failure hook.
 // See docs/decisions.md, "connect() starts from INIT".
-void return_to_init(ibv_qp* queue_pair, transport service,
-                    const announced_attributes& announced) noexcept;
+[[gnu::cold]] void return_to_init(ibv_qp* queue_pair, transport service,
+                                  const announced_attributes& announced) noexcept;
+
+/// Returns a queue pair to INIT when destroyed, unless dismissed.
+class in_rtr {
+ public:
+  in_rtr(ibv_qp* queue_pair, transport service, const announced_attributes& announced) noexcept
+      : queue_pair_{queue_pair}, service_{service}, announced_{announced} {}
+  in_rtr(const in_rtr&) = delete;
+  in_rtr& operator=(const in_rtr&) = delete;
+  ~in_rtr() {
+    if (queue_pair_ != nullptr) return_to_init(queue_pair_, service_, announced_);
+  }
+
+  void dismiss() noexcept { queue_pair_ = nullptr; }
+
+ private:
+  ibv_qp* queue_pair_;
+  transport service_;
+  const announced_attributes& announced_;
+};
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

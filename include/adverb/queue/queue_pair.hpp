@@ -10,6 +10,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/device/detail/atomic_limits.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/connect.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
@@ -183,7 +184,7 @@ class [[nodiscard]] queue_pair
     if (policy.failed()) return {};
     const announced_attributes& announced = storage::announced;
     const context_ref context = this->context();
-    const device_attributes device = context.query_device(policy);
+    const detail::atomic_limits limits = detail::limits_of(context.native_handle(), policy);
     if (policy.failed()) return {};
     const adverb::gid gid = context.gid(announced.port, announced.source_gid, policy);
     if (policy.failed()) return {};
@@ -201,15 +202,14 @@ class [[nodiscard]] queue_pair
       key = this->query(policy).queue_key();
       if (policy.failed()) return {};
     }
-    return {
-        .number = this->number(),
-        .psn = announced.psn,
-        .lid = port.lid(),
-        .gid = gid,
-        .mtu = port.active_mtu(),
-        .max_destination_read_atomic = detail::limit_to_byte(device.max_destination_read_atomic()),
-        .max_initiator_read_atomic = detail::limit_to_byte(device.max_initiator_read_atomic()),
-        .queue_key = key};
+    return {.number = this->number(),
+            .psn = announced.psn,
+            .lid = port.lid(),
+            .gid = gid,
+            .mtu = port.active_mtu(),
+            .max_destination_read_atomic = limits.destination,
+            .max_initiator_read_atomic = limits.initiator,
+            .queue_key = key};
   }
 
   /// Returns the address of a peer, from the port and GID that this side announced. Use it for the
@@ -311,18 +311,13 @@ queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
                 "rts().apply()");
   static constexpr detail::transition_step to_rtr{Transport, qp_state::init, qp_state::rtr};
   static constexpr detail::transition_step to_rts{Transport, qp_state::rtr, qp_state::rts};
-  failure why;
   detail::transition_plan receiving = detail::plan_rtr(storage::announced, peer, options);
-  if (detail::carry_out(receiving, this->native_handle(), to_rtr, why)) {
-    detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
-    if (detail::carry_out(sending, this->native_handle(), to_rts, why)) {
-      policy.clear();
-      return become<qp_state::rts>(announced_attributes{});
-    }
-    detail::return_to_init(this->native_handle(), Transport, storage::announced);
-  }
-  policy.report(why);
-  return {};
+  if (!detail::carry_out(receiving, this->native_handle(), to_rtr, policy)) return {};
+  detail::in_rtr undo{this->native_handle(), Transport, storage::announced};
+  detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
+  if (!detail::carry_out(sending, this->native_handle(), to_rts, policy)) return {};
+  undo.dismiss();
+  return become<qp_state::rts>(announced_attributes{});
 }
 
 }  // namespace adverb::inline ADVERB_ABI

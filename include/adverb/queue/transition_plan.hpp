@@ -178,10 +178,6 @@ struct transition_defaults {
 
 [[nodiscard]] psn random_psn() noexcept;
 
-[[nodiscard]] inline std::uint8_t limit_to_byte(std::uint32_t number) noexcept {
-  return static_cast<std::uint8_t>(number < 255 ? number : 255);
-}
-
 template <class T>
 [[nodiscard]] constexpr T lower_of(T left, T right) noexcept {
   return left < right ? left : right;

@@ -12,13 +12,12 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC read_atomic_limits granted_limits(const cm::connection_parameters& options,
                                               const cm::peer_parameters& asked, context_ref context,
                                               on_failure policy) {
-  const device_attributes device = context.query_device(policy);
+  const atomic_limits device = limits_of(context.native_handle(), policy);
   if (policy.failed()) return {};
-  return {
-      .as_destination = options.max_destination_read_atomic.value_or(lower_of(
-          asked.max_destination_read_atomic, limit_to_byte(device.max_destination_read_atomic()))),
-      .as_initiator = options.max_initiator_read_atomic.value_or(lower_of(
-          asked.max_initiator_read_atomic, limit_to_byte(device.max_initiator_read_atomic())))};
+  return {.as_destination = options.max_destination_read_atomic.value_or(
+              lower_of(asked.max_destination_read_atomic, device.destination)),
+          .as_initiator = options.max_initiator_read_atomic.value_or(
+              lower_of(asked.max_initiator_read_atomic, device.initiator))};
 }
 
 ADVERB_FUNC cm::queue_pair_settings settings_of_own_pair(cm::identifier_ref id, const ibv_qp* pair,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <iterator>
 
 #include <endian.h>
 
@@ -196,6 +197,23 @@ ADVERB_FUNC void context_base::explain_port(failure_description& description,
   });
 }
 
+/// Returns the entry of a port that is preferred to the others, or nothing if none is usable.
+template <class Entries>
+[[nodiscard]] std::optional<gid_entry> best_gid(const Entries& entries, port_number port) noexcept {
+  decltype(entries.data()) best = nullptr;
+  int preference = 0;
+  for (const auto& each : entries) {
+    const gid_entry entry{each};
+    if (entry.native().port_num != static_cast<std::uint32_t>(port)) continue;
+    const int preferred = gid_preference(entry);
+    if (preferred <= preference) continue;
+    best = &each;
+    preference = preferred;
+  }
+  if (best == nullptr) return std::nullopt;
+  return gid_entry{*best};
+}
+
 ADVERB_FUNC int gid_preference(const gid_entry& entry) noexcept {
   const gid address = entry.gid();
   if (address.is_empty()) return 0;
@@ -212,12 +230,17 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC std::optional<gid_entry> choose_gid(context_ref context, port_number port,
                                                 on_failure policy) {
-  std::optional<gid_entry> best;
-  for (const gid_entry& entry : context.gid_table(policy)) {
-    if (entry.port() != port || detail::gid_preference(entry) == 0) continue;
-    if (!best || detail::gid_preference(entry) > detail::gid_preference(*best)) best = entry;
-  }
-  return best;
+  constexpr std::string_view verb = "ibv_query_gid_table";
+  if (!detail::check_present(policy, verb, context.native_handle())) return std::nullopt;
+  // Most tables have few entries. The others are read with the room that their ports need.
+  ibv_gid_entry few[64];
+  const ssize_t count = ibv_query_gid_table(context.native_handle(), few, std::size(few), 0);
+  if (count == -EINVAL) return detail::best_gid(context.gid_table(policy), port);
+  return detail::best_gid(
+      std::span<const ibv_gid_entry>{
+          few,
+          detail::check_count(policy, verb, count, detail::on_device(context.native_handle()))},
+      port);
 }
 
 }  // namespace adverb::inline ADVERB_ABI

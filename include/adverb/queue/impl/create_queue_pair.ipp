@@ -76,7 +76,8 @@ ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
                                                         const queue_pair_options& options,
                                                         on_failure policy) {
   const bool extended = options.needs_extended_creation();
-  const std::string_view verb = extended ? "ibv_create_qp_ex" : "ibv_create_qp";
+  const auto verb =
+      extended ? std::string_view{"ibv_create_qp_ex"} : std::string_view{"ibv_create_qp"};
   if (!check_queue(policy, verb, "send_cq", options.send_cq) ||
       (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
     return {};

@@ -7,6 +7,7 @@
 
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
+#include <adverb/device/detail/atomic_limits.hpp>
 #include <adverb/queue/detail/explain.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
@@ -114,9 +115,8 @@ ADVERB_FUNC bool complete_rtr(transition_plan& plan, qp_attributes needed, conte
   }
   if (needed.contains(qp_attribute::max_destination_read_atomic) &&
       !plan.has(qp_attribute::max_destination_read_atomic)) {
-    const device_attributes device = context.query_device(policy);
+    const std::uint8_t limit = limits_of(context.native_handle(), policy).destination;
     if (policy.failed()) return false;
-    const std::uint8_t limit = limit_to_byte(device.max_destination_read_atomic());
     plan.values.max_dest_rd_atomic =
         plan.has_peer ? lower_of(limit, plan.peer.max_initiator_read_atomic) : limit;
   }
@@ -136,10 +136,9 @@ ADVERB_FUNC bool complete_rts(transition_plan& plan, qp_attributes needed, conte
     plan.values.rnr_retry = transition_defaults::rnr_retry_count;
   if (needed.contains(qp_attribute::max_initiator_read_atomic) &&
       !plan.has(qp_attribute::max_initiator_read_atomic)) {
-    const device_attributes device = context.query_device(policy);
+    const std::uint8_t limit = limits_of(context.native_handle(), policy).initiator;
     if (policy.failed()) return false;
-    plan.values.max_rd_atomic = lower_of(limit_to_byte(device.max_initiator_read_atomic()),
-                                         plan.announced.peer_read_atomic);
+    plan.values.max_rd_atomic = lower_of(limit, plan.announced.peer_read_atomic);
   }
   return true;
 }
@@ -155,6 +154,9 @@ ADVERB_FUNC bool carry_out(transition_plan& plan, ibv_qp* queue_pair, const tran
   const int result = has_retries_of_wire(plan.values)
                          ? ibv_modify_qp(queue_pair, &plan.values, static_cast<int>(mask.bits()))
                          : EINVAL;
+  // The limits may have changed: the next attempt asks for them again.
+  if (result != 0) [[unlikely]]
+    forget_limits_of(queue_pair->context);
   return check_returned(policy, "ibv_modify_qp", result, [&](failure_description& description) {
     explain_transition(description, queue_pair, step.service, step.from, step.to, plan.values, mask,
                        port_to_explain(queue_pair, mask, plan.announced.port));
