@@ -291,11 +291,12 @@ class [[nodiscard]] memory_region
         if (problems.empty()) detail::explain_registration(problems, description.code(), attempt);
       });
     };
-    if (attempt.constant && attempt.domain && !writes_const().view().empty()) {
+    if (!detail::check_present(policy, verb, attempt.domain.native_handle())) return {};
+    if (attempt.constant && !writes_const().view().empty()) {
       policy.report(EINVAL, verb, describe);
       return {};
     }
-    ibv_mr* const region = detail::make_object(policy, verb, create, describe, attempt.domain);
+    ibv_mr* const region = detail::check_pointer(policy, verb, create, describe);
     if (region == nullptr) return {};
     return {region, attempt.device_address, attempt.rights, attempt.constant};
   }
