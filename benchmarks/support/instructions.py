@@ -90,8 +90,9 @@ class Counted:
     def each(self, figure):
         return (figure(self.more) - figure(self.fewer)) / (self.more.count - self.fewer.count)
 
-    def calls_of(self, *functions):
-        return self.each(lambda part: sum(part.calls.get(name, 0) for name in functions))
+    def calls_of(self, functions):
+        """Calls of the functions whose symbols match."""
+        return self.each(lambda part: sum(calls for name, calls in part.calls.items() if re.match(functions, name)))
 
     def own_of(self, function):
         return self.each(lambda part: part.own.get(function, 0))
