@@ -73,3 +73,34 @@ TEST_CASE("an enumerator without a name shows its number") {
   CHECK(std::string_view{adverb::detail::name_or_number("active", 4)} == "active");
   CHECK(std::string_view{adverb::detail::name_or_number("", 4)} == "unknown (4)");
 }
+
+TEST_CASE("a sentence has its arguments in place of the braces") {
+  CHECK(long_text([](adverb::text_writer& out) {
+          out.put("{} of {}: {} on port {}",
+                  {3U, std::uint64_t{16}, "none", adverb::port_number{2}});
+        }) == "3 of 16: none on port 2");
+  CHECK(long_text([](adverb::text_writer& out) {
+          out.put("{}{", {std::string_view{"a\0b", 3}});
+        }) == R"(a\0b{)");
+  CHECK(long_text([](adverb::text_writer& out) { out.put("{} and {}", {"one"}); }) == "one and {}");
+  CHECK(long_text([](adverb::text_writer& out) { out.put("all", {"one"}); }) == "all");
+  char room[6] = "_____";
+  adverb::text_writer{room, 5}.put("{}{}", {"abc", 12345U});
+  CHECK(std::string{room} == "ab...");
+}
+
+TEST_CASE("names in a list are found at run time as in constants") {
+  using adverb::detail::listed_name;
+  const auto name = [](std::string_view names, std::size_t index) {
+    return listed_name(names, index);
+  };
+  static_assert(listed_name("a||bc", 2) == "bc" && listed_name("a||bc", 3).empty());
+  CHECK(name("a||bc", 0) == "a");
+  CHECK(name("a||bc", 1).empty());
+  CHECK(name("a||bc", 2) == "bc");
+  CHECK(name("a||bc", 3).empty());
+  CHECK(name("", 0).empty());
+  CHECK(adverb::detail::listed_bit_name("a||bc", 4) == "bc");
+  CHECK(adverb::detail::listed_bit_name("a||bc", 5).empty());
+  CHECK(adverb::detail::listed_bit_name("a||bc", 0).empty());
+}

@@ -72,18 +72,18 @@ struct lookup {
 }
 
 /// "10.1.0.999 is no IP address".
-void explain_no_address(text_writer& writer, const lookup& wanted);
+[[gnu::cold]] void explain_no_address(text_writer& writer, const lookup& wanted);
 
-void explain_host_not_found(text_writer& writer, const lookup& wanted);
+[[gnu::cold]] void explain_host_not_found(text_writer& writer, const lookup& wanted);
 
 /// A malformed address is looked up as a name.
-void explain_no_name_server(text_writer& writer, const lookup& wanted);
+[[gnu::cold]] void explain_no_name_server(text_writer& writer, const lookup& wanted);
 
 /// Explains why a lookup failed.
-void explain_lookup(failure_description& description, const lookup& wanted);
+[[gnu::cold]] void explain_lookup(failure_description& description, const lookup& wanted);
 
 /// Explains a failed lookup, with the host and the service as its object.
-void describe_lookup(failure_description& description, const lookup& wanted);
+[[gnu::cold]] void describe_lookup(failure_description& description, const lookup& wanted);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -247,10 +247,8 @@ class [[nodiscard]] connection_request {
                                queue_key key) {
     policy.report(EINVAL, "rdma_accept", [&](failure_description& description) {
       detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        writer.put("its queue key is ").put(key).put(", but librdmacm announces ");
-        writer.put(datagram_queue_key);
-      });
+      description.explain("its queue key is {}, but librdmacm announces {}",
+                          {key, datagram_queue_key});
     });
   }
 

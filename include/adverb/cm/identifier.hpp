@@ -454,7 +454,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
     return domain ? domain : protection_domain();
   }
   /// Explains a domain that belongs to another device or context than the identifier's.
-  bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const;
+  [[gnu::cold]] bool explain_other_domain(text_writer& writer, protection_domain_ref domain) const;
 };
 
 template <transport Transport>

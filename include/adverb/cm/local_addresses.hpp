@@ -39,7 +39,7 @@ void for_each_local_address(const Function& function) {
 void with_device_of(const cm::socket_address& address, callable_ref<const ibv_context*> function);
 
 /// Writes "the RDMA devices here have 10.1.0.1 (rxe0), 10.2.0.1 (rxe1)": the first few of a family.
-void put_rdma_addresses(text_writer& writer, cm::address_family family);
+[[gnu::cold]] void put_rdma_addresses(text_writer& writer, cm::address_family family);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

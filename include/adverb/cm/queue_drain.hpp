@@ -171,9 +171,9 @@ class [[nodiscard]] queue_drain {
     return found.size();
   }
 
-  void report_late(timeout limit, on_failure policy) const;
+  [[gnu::cold]] void report_late(timeout limit, on_failure policy) const;
 
-  void report_woken(on_failure policy) const;
+  [[gnu::cold]] void report_woken(on_failure policy) const;
 
   /// The addresses of these objects are the ids of the markers. No object of the program is there,
   /// so no request of the program has these ids; an address on the stack could be reused.

@@ -57,14 +57,17 @@ namespace detail {
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Explains an invalid number of entries.
-void add_capacity_problems(problem_list& problems, context_ref context, std::size_t capacity);
+[[gnu::cold]] void add_capacity_problems(problem_list& problems, context_ref context,
+                                         std::size_t capacity);
 
 /// Adds the fields that the device reports as unsupported.
-void add_missing_fields(problem_list& problems, context_ref context, completion_fields fields);
+[[gnu::cold]] void add_missing_fields(problem_list& problems, context_ref context,
+                                      completion_fields fields);
 
 /// Explains invalid arguments for creating a queue of either engine.
-void add_creation_problems(problem_list& problems, context_ref context, std::size_t capacity,
-                           const completion_queue_options& options);
+[[gnu::cold]] void add_creation_problems(problem_list& problems, context_ref context,
+                                         std::size_t capacity,
+                                         const completion_queue_options& options);
 
 /// Returns a function that names the device and explains why a queue could not be created.
 [[nodiscard]] inline auto explaining_creation(context_ref context, std::size_t capacity,
@@ -90,25 +93,23 @@ void add_creation_problems(problem_list& problems, context_ref context, std::siz
       if (fields != standard_completion_fields) add_missing_fields(problems, context, fields);
       if (!is_unsupported(description.code())) return;
       if (problems.empty())
-        problems.add([&](text_writer& text) {
-          put_device(text, context.native_handle()).put(" has no ");
-          text.put(feature_of("ibv_create_cq_ex"));
-        });
+        problems.add("{} has no {}",
+                     {context.native_handle()->device->name, feature_of("ibv_create_cq_ex")});
       problems.add("use completion_queue, or let either_completion_queue choose");
     });
   };
 }
 
 /// Explains why a queue of `current` entries cannot be resized.
-void explain_resize(text_writer& writer, context_ref context, std::size_t current,
-                    std::size_t capacity);
+[[gnu::cold]] void explain_resize(text_writer& writer, context_ref context, std::size_t current,
+                                  std::size_t capacity);
 
 /// Explains why a queue cannot become smaller than its reservations.
-void explain_reserved(failure_description& description, std::size_t reserved);
+[[gnu::cold]] void explain_reserved(failure_description& description, std::size_t reserved);
 
 /// Explains invalid moderation values, by the limits of the device.
-void explain_moderation(text_writer& writer, context_ref context, std::uint32_t completions,
-                        std::uint32_t microseconds);
+[[gnu::cold]] void explain_moderation(text_writer& writer, context_ref context,
+                                      std::uint32_t completions, std::uint32_t microseconds);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include <adverb/core/text.hpp>
 #include <adverb/version.hpp>
@@ -23,7 +25,8 @@ class callable_ref {
   // Not std::invocable, which takes longer to compile than the rest of this header.
   template <class Callable>
     requires requires(const Callable& callable, Argument argument) { callable(argument); }
-  callable_ref(const Callable& callable) noexcept : object_{&callable}, call_{&call<Callable>} {}
+  callable_ref(const Callable& callable) noexcept
+      : object_{&callable}, call_{function_of<Callable>()} {}
 
   void operator()(Argument argument) const { call_(object_, argument); }
 
@@ -31,6 +34,18 @@ class callable_ref {
   template <class Callable>
   static void call(const void* object, Argument argument) {
     (*static_cast<const Callable*>(object))(argument);
+  }
+  // Only failures are described.
+  template <class Callable>
+  [[gnu::cold]] static void describe(const void* object, Argument argument) {
+    (*static_cast<const Callable*>(object))(argument);
+  }
+  template <class Callable>
+  static constexpr auto function_of() noexcept {
+    if constexpr (std::is_lvalue_reference_v<Argument>)
+      return &describe<Callable>;
+    else
+      return &call<Callable>;
   }
 
   const void* object_;
@@ -45,15 +60,10 @@ class problem_list {
   [[nodiscard]] bool empty() const noexcept { return empty_; }
 
   /// Adds a problem: calls `write` with the text_writer.
-  void add(callable_ref<text_writer&> write) {
-    writer_.put(empty_ ? "" : "; ");
-    empty_ = false;
-    write(writer_);
-  }
-  void add(std::string_view problem) {
-    if (problem.empty()) return;
-    add([&](text_writer& writer) { writer.put(problem); });
-  }
+  [[gnu::cold]] void add(callable_ref<text_writer&> write);
+  [[gnu::cold]] void add(std::string_view problem);
+  /// Adds a sentence with its arguments; see text_writer.
+  [[gnu::cold]] void add(std::string_view sentence, std::initializer_list<text_argument> arguments);
 
  private:
   text_writer& writer_;
@@ -61,51 +71,7 @@ class problem_list {
 };
 
 /// Returns the name of an errno that the verbs libraries and the kernel use, or an empty text.
-[[nodiscard]] constexpr std::string_view errno_name(int number) noexcept {
-  switch (number) {
-    case EPERM: return "EPERM";
-    case ENOENT: return "ENOENT";
-    case EINTR: return "EINTR";
-    case EIO: return "EIO";
-    case ENXIO: return "ENXIO";
-    case E2BIG: return "E2BIG";
-    case EBADF: return "EBADF";
-    case EAGAIN: return "EAGAIN";
-    case ENOMEM: return "ENOMEM";
-    case EACCES: return "EACCES";
-    case EFAULT: return "EFAULT";
-    case EBUSY: return "EBUSY";
-    case EEXIST: return "EEXIST";
-    case ENODEV: return "ENODEV";
-    case EINVAL: return "EINVAL";
-    case ENFILE: return "ENFILE";
-    case EMFILE: return "EMFILE";
-    case EFBIG: return "EFBIG";
-    case ENOSPC: return "ENOSPC";
-    case EPIPE: return "EPIPE";
-    case ERANGE: return "ERANGE";
-    case ENOSYS: return "ENOSYS";
-    case ENODATA: return "ENODATA";
-    case EOVERFLOW: return "EOVERFLOW";
-    case EBADMSG: return "EBADMSG";
-    case EPROTO: return "EPROTO";
-    case EPROTONOSUPPORT: return "EPROTONOSUPPORT";
-    case EOPNOTSUPP: return "EOPNOTSUPP";
-    case EADDRINUSE: return "EADDRINUSE";
-    case EADDRNOTAVAIL: return "EADDRNOTAVAIL";
-    case ENETDOWN: return "ENETDOWN";
-    case ENETUNREACH: return "ENETUNREACH";
-    case ECONNABORTED: return "ECONNABORTED";
-    case ECONNRESET: return "ECONNRESET";
-    case ENOBUFS: return "ENOBUFS";
-    case ETIMEDOUT: return "ETIMEDOUT";
-    case ECONNREFUSED: return "ECONNREFUSED";
-    case EHOSTUNREACH: return "EHOSTUNREACH";
-    case EALREADY: return "EALREADY";
-    case EMSGSIZE: return "EMSGSIZE";
-    default: return {};
-  }
-}
+[[nodiscard, gnu::cold]] std::string_view errno_name(int number) noexcept;
 
 }  // namespace detail
 
@@ -123,8 +89,8 @@ class failure {
   failure() noexcept = default;
 
   /// Makes a failure of `verb`. Calls `describe` with a failure_description to fill in the rest.
-  failure(std::error_code code, std::string_view verb,
-          detail::callable_ref<failure_description&> describe);
+  [[gnu::cold]] failure(std::error_code code, std::string_view verb,
+                        detail::callable_ref<failure_description&> describe);
 
   /// Returns true if something failed.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code_); }
@@ -160,44 +126,38 @@ class failure {
 /// part is optional.
 class failure_description {
  public:
-  failure_description(failure& target, std::string_view verb) noexcept
-      : failure_{target}, writer_{target.message_, sizeof target.message_ - 1} {
-    failure_.verb_ = put_range(verb);
-  }
+  [[gnu::cold]] failure_description(failure& target, std::string_view verb) noexcept;
 
   [[nodiscard]] const std::error_code& code() const noexcept { return failure_.code_; }
 
   /// Adds a detail of the call, for instance "INIT->RTR".
-  failure_description& detail(std::string_view text) noexcept {
-    writer_.put(" ").put(text);
-    return *this;
-  }
+  [[gnu::cold]] failure_description& detail(std::string_view text) noexcept;
 
   /// Names the object: calls `write` with a text_writer.
-  failure_description& object(detail::callable_ref<text_writer&> write) noexcept;
+  [[gnu::cold]] failure_description& object(detail::callable_ref<text_writer&> write) noexcept;
+  /// The same, with a sentence and its arguments; see text_writer.
+  [[gnu::cold]] failure_description& object(
+      std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept;
 
   /// Adds the reason: calls `write` with a text_writer. Adds nothing if `write` writes nothing.
-  failure_description& explain(detail::callable_ref<text_writer&> write) noexcept;
-  failure_description& explain(std::string_view text) noexcept {
-    return explain([&](text_writer& writer) { writer.put(text); });
-  }
+  [[gnu::cold]] failure_description& explain(detail::callable_ref<text_writer&> write) noexcept;
+  /// The same, with a sentence and its arguments; see text_writer.
+  [[gnu::cold]] failure_description& explain(
+      std::string_view sentence, std::initializer_list<text_argument> arguments = {}) noexcept;
 
   /// Completes the message. If there is no explanation, explains an unsupported verb.
-  void finish() noexcept {
-    put_code();
-    if (failure_.explanation().empty()) explain_missing_feature();
-  }
+  [[gnu::cold]] void finish() noexcept;
 
  private:
   /// Explains a missing feature: "rxe0 has no device memory".
-  void explain_missing_feature() noexcept;
+  [[gnu::cold]] void explain_missing_feature() noexcept;
 
   failure::range put_range(std::string_view text) noexcept;
 
-  void put_code() noexcept;
+  [[gnu::cold]] void put_code() noexcept;
 
   /// Writes an errno: "EINVAL (Invalid argument)".
-  void put_errno(int number) noexcept;
+  [[gnu::cold]] void put_errno(int number) noexcept;
 
   // strerror_r has two forms: GNU's returns the message, POSIX's writes it to the buffer.
   static std::string_view message_in(const char*, const char* message) noexcept { return message; }
@@ -221,14 +181,6 @@ class failure_description {
   text_writer writer_;
   bool code_written_ = false;
 };
-
-inline failure::failure(std::error_code code, std::string_view verb,
-                        detail::callable_ref<failure_description&> describe)
-    : code_{code} {
-  failure_description description{*this, verb};
-  describe(description);
-  description.finish();
-}
 
 /// A function that receives failures that cannot be returned to a caller. These are a failed
 /// destroy in a destructor and a parent destroyed before its children. It also receives a failed

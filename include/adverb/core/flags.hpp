@@ -69,22 +69,40 @@ template <class Enum>
   return flags<Enum>{left} | flags<Enum>{right};
 }
 
+namespace detail {
+/// Returns the name of a bit of some enumeration, or an empty text.
+using name_of_bit = std::string_view (*)(std::uint64_t bit) noexcept;
+
+constexpr void put_bits(text_writer& writer, std::uint64_t rest, name_of_bit name_of) noexcept {
+  if (rest == 0) writer.put("none");
+  for (std::uint64_t bit = 1; bit != 0 && rest != 0; bit <<= 1U) {
+    if ((rest & bit) == 0) continue;
+    const std::string_view name = name_of(bit);
+    if (name.empty()) continue;
+    rest &= ~bit;
+    writer.put(name).put(rest != 0 ? "|" : "");
+  }
+  if (rest != 0) writer.put("0x").hexadecimal(rest);
+}
+
+/// The same for a set that is not constant, out of line.
+[[nodiscard]] static_string<768> text_of_bits(std::uint64_t bits, name_of_bit name_of) noexcept;
+}  // namespace detail
+
 /// Formats a set: "local_write|remote_read"; "none" if empty; unknown bits in base 16.
 template <class Enum>
   requires is_flag<Enum>
 [[nodiscard]] constexpr static_string<768> to_text(flags<Enum> set) noexcept {
-  return static_string<768>{[&](text_writer& writer) {
-    using bits_type = typename flags<Enum>::bits_type;
-    bits_type rest = set.bits();
-    if (rest == 0) writer.put("none");
-    for (bits_type bit = 1; bit != 0 && rest != 0; bit = static_cast<bits_type>(bit << 1)) {
-      const std::string_view name = flag_name(static_cast<Enum>(bit));
-      if ((rest & bit) == 0 || name.empty()) continue;
-      rest = static_cast<bits_type>(rest & static_cast<bits_type>(~bit));
-      writer.put(name).put(rest != 0 ? "|" : "");
-    }
-    if (rest != 0) writer.put("0x").hexadecimal(rest);
-  }};
+  constexpr detail::name_of_bit name_of = [](std::uint64_t bit) noexcept -> std::string_view {
+    return flag_name(static_cast<Enum>(bit));
+  };
+  if (!std::is_constant_evaluated()) return detail::text_of_bits(set.bits(), name_of);
+  return static_string<768>{
+      [&](text_writer& writer) { detail::put_bits(writer, set.bits(), name_of); }};
 }
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/flags.ipp>
+#endif

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <adverb/core/text.hpp>
 #include <adverb/fwd.hpp>
 
 struct ibv_cq_ex;
@@ -45,31 +46,14 @@ inline constexpr std::size_t object_kinds =
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
-  switch (kind) {
-    case object_kind::context: return "context";
-    case object_kind::protection_domain: return "protection domain";
-    case object_kind::thread_domain: return "thread domain";
-    case object_kind::memory_region: return "memory region";
-    case object_kind::memory_window: return "memory window";
-    case object_kind::device_memory: return "device memory";
-    case object_kind::completion_channel: return "completion channel";
-    case object_kind::completion_queue: return "completion queue";
-    case object_kind::completion_reservation: return "completion reservation";
-    case object_kind::address_handle: return "address handle";
-    case object_kind::xrc_domain: return "XRC domain";
-    case object_kind::shared_receive_queue: return "shared receive queue";
-    case object_kind::work_queue: return "work queue";
-    case object_kind::indirection_table: return "indirection table";
-    case object_kind::counters: return "counter set";
-    case object_kind::flow_action: return "flow action";
-    case object_kind::flow: return "flow";
-    case object_kind::queue_pair: return "queue pair";
-    case object_kind::multicast_attachment: return "multicast attachment";
-    case object_kind::event_channel: return "event channel";
-    case object_kind::identifier: return "connection or other rdma_cm identifier";
-    case object_kind::multicast_membership: return "multicast membership";
-  }
-  return "object";
+  constexpr std::string_view names =
+      "context|protection domain|thread domain|memory region|memory window|device memory|"
+      "completion channel|completion queue|completion reservation|address handle|XRC domain|"
+      "shared receive queue|work queue|indirection table|counter set|flow action|flow|queue pair|"
+      "multicast attachment|event channel|connection or other rdma_cm identifier|"
+      "multicast membership";
+  const std::string_view name = detail::listed_name(names, static_cast<std::size_t>(kind));
+  return name.empty() ? "object" : name;
 }
 
 namespace detail {

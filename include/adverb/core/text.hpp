@@ -4,13 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {
+
+class text_argument;
 
 /// Appends text to a fixed buffer. Text that does not fit is cut off, and "..." marks the cut. A
 /// null character becomes a backslash and a 0, so that a C string does not end early.
@@ -22,18 +26,22 @@ class text_writer {
       : text_writer{buffer.data(), buffer.size()} {}
 
   constexpr text_writer& put(std::string_view text) noexcept {
-    for (const char character : text) {
-      const bool fits = character != '\0' ? append(character) : append('\\') && append('0');
-      if (!fits) break;
+    if (std::is_constant_evaluated()) {
+      for (const char character : text) append(character);
+      return *this;
     }
-    return *this;
+    return append_text(text);
   }
 
   /// Appends an unsigned number in base 10.
-  constexpr text_writer& decimal(std::uint64_t number) noexcept { return number_in(10, number, 1); }
+  constexpr text_writer& decimal(std::uint64_t number) noexcept {
+    if (!std::is_constant_evaluated()) return append_decimal(number);
+    return number_in(10, number, 1);
+  }
 
   /// Appends a number in base 16, without a prefix, padded with zeros to `digits`.
   constexpr text_writer& hexadecimal(std::uint64_t number, std::size_t digits = 1) noexcept {
+    if (!std::is_constant_evaluated()) return append_hexadecimal(number, digits);
     return number_in(16, number, digits);
   }
 
@@ -44,16 +52,29 @@ class text_writer {
     return put(std::string_view{to_text(value)});
   }
 
+  /// Appends a sentence, with an argument in place of each "{}": a text, an unsigned number in base
+  /// 10, or a value of any type that has a `to_text`. Out of line, so that a sentence costs one
+  /// call.
+  text_writer& put(std::string_view sentence,
+                   std::initializer_list<text_argument> arguments) noexcept;
+
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
 
  private:
-  constexpr bool append(char character) noexcept {
-    if (size_ == capacity_) {
-      mark_cut();
-      return false;
+  // What is not constant is formatted out of line: a message costs a call for each of its parts.
+  text_writer& append_text(std::string_view text) noexcept;
+  text_writer& append_decimal(std::uint64_t number) noexcept;
+  text_writer& append_hexadecimal(std::uint64_t number, std::size_t digits) noexcept;
+
+  constexpr void append(char character) noexcept {
+    if (character == '\0') {
+      append('\\');
+      character = '0';
     }
-    buffer_[size_++] = character;
-    return true;
+    if (size_ == capacity_)
+      mark_cut();
+    else
+      buffer_[size_++] = character;
   }
 
   constexpr text_writer& number_in(unsigned base, std::uint64_t number,
@@ -113,6 +134,35 @@ void is_text(const static_string<Capacity>&);
 template <class T>
 concept has_text = requires(const T& value) { detail::is_text(to_text(value)); };
 
+/// A reference to a value in a sentence. The value must outlive it.
+class text_argument {
+ public:
+  text_argument(std::string_view text) noexcept
+      : data_{text.data()}, number_{text.size()}, put_{&put_text} {}
+  text_argument(const char* text) noexcept : text_argument{std::string_view{text}} {}
+  template <class T>
+    requires std::is_unsigned_v<T>
+  text_argument(T number) noexcept : number_{number}, put_{&put_number} {}
+  template <has_text T>
+  text_argument(const T& value) noexcept : data_{&value}, put_{&put_value<T>} {}
+
+  void put_to(text_writer& writer) const noexcept { put_(*this, writer); }
+
+ private:
+  using put_function = void (*)(const text_argument& self, text_writer& writer) noexcept;
+
+  static void put_text(const text_argument& self, text_writer& writer) noexcept;
+  static void put_number(const text_argument& self, text_writer& writer) noexcept;
+  template <class T>
+  static void put_value(const text_argument& self, text_writer& writer) noexcept {
+    writer.put(*static_cast<const T*>(self.data_));
+  }
+
+  const void* data_ = nullptr;
+  std::uint64_t number_ = 0;
+  put_function put_;
+};
+
 /// Returns the text of a value as a std::string.
 template <has_text T>
 [[nodiscard]] std::string to_string(const T& value) {
@@ -121,15 +171,65 @@ template <has_text T>
 
 namespace detail {
 
+constexpr void put_name_or_number(text_writer& writer, std::string_view name,
+                                  std::uint64_t number) noexcept {
+  if (name.empty())
+    writer.put("unknown (").decimal(number).put(")");
+  else
+    writer.put(name);
+}
+
+/// The same for values that are not constant, out of line.
+[[nodiscard]] static_string<48> run_time_name_or_number(std::string_view name,
+                                                        std::uint64_t number) noexcept;
+[[nodiscard]] std::string_view run_time_listed_name(std::string_view names,
+                                                    std::size_t index) noexcept;
+
 /// Returns the name of an enumerator; its number if the name is empty (an unknown enumerator).
-constexpr static_string<48> name_or_number(std::string_view name, std::uint64_t number) noexcept {
-  return static_string<48>{[&](text_writer& writer) {
-    if (name.empty())
-      writer.put("unknown (").decimal(number).put(")");
-    else
-      writer.put(name);
-  }};
+[[nodiscard]] constexpr static_string<48> name_or_number(std::string_view name,
+                                                         std::uint64_t number) noexcept {
+  if (!std::is_constant_evaluated()) return run_time_name_or_number(name, number);
+  return static_string<48>{[&](text_writer& writer) { put_name_or_number(writer, name, number); }};
+}
+
+[[nodiscard]] constexpr std::string_view find_listed_name(std::string_view names,
+                                                          std::size_t index) noexcept {
+  std::size_t begin = 0;
+  for (; index != 0; --index) {
+    while (begin < names.size() && names[begin] != '|') ++begin;
+    if (begin == names.size()) return {};
+    ++begin;
+  }
+  std::size_t end = begin;
+  while (end < names.size() && names[end] != '|') ++end;
+  return {names.data() + begin, end - begin};
+}
+
+/// Returns a name of a list, "first|second|third", or an empty text. A list of names is one
+/// constant; a switch or an array of texts would be several times its size.
+[[nodiscard]] constexpr std::string_view listed_name(std::string_view names,
+                                                     std::size_t index) noexcept {
+  return std::is_constant_evaluated() ? find_listed_name(names, index)
+                                      : run_time_listed_name(names, index);
+}
+
+/// Returns the name of an enumerator in a list of the names of 0, 1 and so on; its number if it has
+/// none.
+[[nodiscard]] constexpr static_string<48> listed_name_or_number(std::string_view names,
+                                                                std::uint64_t number) noexcept {
+  return name_or_number(listed_name(names, number), number);
+}
+
+/// Returns the name of a bit in a list of the names of bits 0, 1 and so on, or an empty text.
+[[nodiscard]] constexpr std::string_view listed_bit_name(std::string_view names,
+                                                         std::uint64_t bit) noexcept {
+  if (bit == 0 || (bit & (bit - 1)) != 0) return {};
+  return listed_name(names, static_cast<std::size_t>(__builtin_ctzll(bit)));
 }
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/text.ipp>
+#endif

@@ -31,19 +31,10 @@ enum class transport : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(transport service) noexcept {
-  const auto name = [&]() -> std::string_view {
-    switch (service) {
-      case transport::rc: return "RC";
-      case transport::uc: return "UC";
-      case transport::ud: return "UD";
-      case transport::raw_packet: return "raw packet";
-      case transport::xrc_send: return "XRC initiator";
-      case transport::xrc_recv: return "XRC target";
-      case transport::driver: return "driver";
-    }
-    return {};
-  };
-  return detail::name_or_number(name(), static_cast<std::uint32_t>(service));
+  constexpr std::string_view names = "||RC|UC|UD||||raw packet|XRC initiator|XRC target";
+  const auto number = static_cast<std::uint32_t>(service);
+  if (service == transport::driver) return detail::name_or_number("driver", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// A set of transports, for instance those for which a device has a feature.

@@ -2,7 +2,6 @@
 // Asynchronous events of a device.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -150,16 +149,16 @@ struct async_event_description {
 }
 
 [[nodiscard]] constexpr static_string<48> to_text(async_event_subject subject) noexcept {
-  constexpr std::array<std::string_view, 6> names{
-      "device", "port", "queue pair", "completion queue", "shared receive queue", "work queue"};
+  constexpr std::string_view names =
+      "device|port|queue pair|completion queue|shared receive queue|work queue";
   const auto number = static_cast<std::uint8_t>(subject);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 [[nodiscard]] constexpr static_string<48> to_text(async_event_severity severity) noexcept {
-  constexpr std::array<std::string_view, 3> names{"notice", "error", "fatal"};
+  constexpr std::string_view names = "notice|error|fatal";
   const auto number = static_cast<std::uint8_t>(severity);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// Returns the subject of an event type; the device for a type unknown to this version.

@@ -2,7 +2,6 @@
 // The capabilities of a device.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -21,10 +20,9 @@ enum class atomicity : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(atomicity kind) noexcept {
-  constexpr std::array<std::string_view, 3> names{"none", "within the device",
-                                                  "with the processor too"};
+  constexpr std::string_view names = "none|within the device|with the processor too";
   const auto number = static_cast<std::uint32_t>(kind);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// An operand size of a device's atomic operations on PCI Express.

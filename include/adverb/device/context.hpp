@@ -2,7 +2,6 @@
 // An open device.
 #pragma once
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
@@ -36,7 +35,7 @@ struct context_traits {
 };
 
 /// Writes "available: mlx5_0, rxe0", or advice if there is no device.
-void put_device_names(text_writer& writer, const device_list& devices) noexcept;
+[[gnu::cold]] void put_device_names(text_writer& writer, const device_list& devices) noexcept;
 
 }  // namespace detail
 
@@ -80,9 +79,9 @@ enum class fork_support_status : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(fork_support_status status) noexcept {
-  constexpr std::array<std::string_view, 3> names{"disabled", "enabled", "unneeded"};
+  constexpr std::string_view names = "disabled|enabled|unneeded";
   const auto number = static_cast<std::uint32_t>(status);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// Returns the fork support of the process. Wraps: ibv_is_fork_initialized(3).

@@ -135,7 +135,7 @@ class context_base : public handle_base<ibv_context> {
     return detail::check_present(policy, verb, native_handle());
   }
 
-  void explain_port(failure_description& description, port_number port) const;
+  [[gnu::cold]] void explain_port(failure_description& description, port_number port) const;
 };
 
 }  // namespace detail

@@ -2,7 +2,6 @@
 // The RDMA devices of this machine.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,12 +27,11 @@ enum class transport_type : std::int32_t {
 
 /// Returns the usual name. RoCE devices are "InfiniBand", because they use its transport.
 [[nodiscard]] constexpr static_string<48> to_text(transport_type type) noexcept {
-  constexpr std::array<std::string_view, 5> names{"InfiniBand", "iWARP", "usNIC", "usNIC UDP",
-                                                  "unspecified"};
+  constexpr std::string_view names = "InfiniBand|iWARP|usNIC|usNIC UDP|unspecified";
   const auto number = static_cast<std::int32_t>(type);
   if (type == transport_type::unknown) return detail::name_or_number("unknown", 0);
   const auto index = static_cast<std::uint32_t>(number);
-  return detail::name_or_number(index < names.size() ? names[index] : "", index);
+  return detail::listed_name_or_number(names, index);
 }
 
 /// The role of a device in its network.
@@ -50,17 +48,12 @@ enum class node_type : std::int32_t {
 
 /// Returns the name that `ibv_node_type_str` uses. RoCE devices are InfiniBand channel adapters.
 [[nodiscard]] constexpr static_string<48> to_text(node_type type) noexcept {
-  constexpr std::array<std::string_view, 8> names{"",
-                                                  "InfiniBand channel adapter",
-                                                  "InfiniBand switch",
-                                                  "InfiniBand router",
-                                                  "iWARP NIC",
-                                                  "usNIC",
-                                                  "usNIC UDP",
-                                                  "unspecified"};
+  constexpr std::string_view names =
+      "|InfiniBand channel adapter|InfiniBand switch|InfiniBand router|iWARP NIC|usNIC|usNIC "
+      "UDP|unspecified";
   if (type == node_type::unknown) return detail::name_or_number("unknown", 0);
   const auto index = static_cast<std::uint32_t>(type);
-  return detail::name_or_number(index < names.size() ? names[index] : "", index);
+  return detail::listed_name_or_number(names, index);
 }
 
 /// A device in a list. Valid as long as the list it came from, or a context opened on it.

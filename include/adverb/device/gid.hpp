@@ -127,9 +127,9 @@ enum class gid_type : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(gid_type type) noexcept {
-  constexpr std::array<std::string_view, 3> names{"InfiniBand", "RoCE v1", "RoCE v2"};
+  constexpr std::string_view names = "InfiniBand|RoCE v1|RoCE v2";
   const auto number = static_cast<std::uint32_t>(type);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// One entry of the GID table of a device.

@@ -2,7 +2,6 @@
 // The link of a port: layer, packet size, lanes and speed.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -21,9 +20,9 @@ enum class link_layer : std::uint8_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(link_layer layer) noexcept {
-  constexpr std::array<std::string_view, 3> names{"unspecified", "InfiniBand", "Ethernet"};
+  constexpr std::string_view names = "unspecified|InfiniBand|Ethernet";
   const auto number = static_cast<std::uint8_t>(layer);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// The maximum transmission unit (MTU): the largest payload of a packet, one of five sizes.
@@ -142,11 +141,10 @@ enum class physical_state : std::uint8_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(physical_state state) noexcept {
-  constexpr std::array<std::string_view, 8> names{
-      "no change",           "sleep", "polling", "disabled", "training", "link up",
-      "link error recovery", "test"};
+  constexpr std::string_view names =
+      "no change|sleep|polling|disabled|training|link up|link error recovery|test";
   const auto number = static_cast<std::uint8_t>(state);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 }  // namespace adverb::inline ADVERB_ABI

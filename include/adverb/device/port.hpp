@@ -2,7 +2,6 @@
 // The state and attributes of a port.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -104,10 +103,9 @@ enum class port_state : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(port_state state) noexcept {
-  constexpr std::array<std::string_view, 6> names{"no change", "down",   "initializing",
-                                                  "armed",     "active", "active (deferred)"};
+  constexpr std::string_view names = "no change|down|initializing|armed|active|active (deferred)";
   const auto number = static_cast<std::uint32_t>(state);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// The attributes of a port, from `context.query_port(port)`.

@@ -13,9 +13,11 @@
 #include <adverb/completion/impl/status.ipp>
 #include <adverb/core/impl/deadline.ipp>
 #include <adverb/core/impl/failure.ipp>
+#include <adverb/core/impl/flags.ipp>
 #include <adverb/core/impl/handle.ipp>
 #include <adverb/core/impl/hardening.ipp>
 #include <adverb/core/impl/lifetime.ipp>
+#include <adverb/core/impl/text.ipp>
 #include <adverb/device/impl/async_event.ipp>
 #include <adverb/device/impl/atomic_limits.ipp>
 #include <adverb/device/impl/context.ipp>

@@ -207,9 +207,7 @@ class buffer_list {
 
   [[noreturn, gnu::cold, gnu::noinline]] static void end_of_full_list() noexcept {
     detail::end_program("buffer_list::push_back", [](failure_description& description) {
-      description.explain([](text_writer& writer) {
-        writer.put("the list is full: its capacity is ").decimal(Capacity);
-      });
+      description.explain("the list is full: its capacity is {}", {Capacity});
     });
   }
 
@@ -248,9 +246,7 @@ class buffer_blocks {
   [[noreturn, gnu::cold, gnu::noinline]] static void out_of_range(std::size_t index,
                                                                   std::size_t count) noexcept {
     detail::end_program("buffer_blocks::operator[]", [=](failure_description& description) {
-      description.explain([=](text_writer& writer) {
-        writer.put("block ").decimal(index).put(" is out of range: the count is ").decimal(count);
-      });
+      description.explain("block {} is out of range: the count is {}", {index, count});
     });
   }
 

@@ -23,7 +23,7 @@ namespace adverb::inline ADVERB_ABI {
 namespace detail {
 
 /// Writes "rxe0 dm", and a number if the provider reports one.
-void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept;
+[[gnu::cold]] void put_device_memory(text_writer& writer, const ibv_dm* memory) noexcept;
 
 /// Names device memory in a failure.
 [[nodiscard]] inline auto on_device_memory(const ibv_dm* memory) noexcept {

@@ -42,7 +42,7 @@ struct reregistration_attempt {
   bool zero_based;
 
   /// Explains why the change is not even attempted. Writes nothing if it can be.
-  void explain(text_writer& writer) const noexcept;
+  [[gnu::cold]] void explain(text_writer& writer) const noexcept;
 
   /// Calls ibv_rereg_mr, which needs zero for unchanged arguments.
   [[nodiscard]] int run() const noexcept;
@@ -102,7 +102,7 @@ struct memory_region_traits {
   static void describe(const ibv_mr* region, text_writer& writer) noexcept {
     put_region(writer, region);
   }
-  static void explain_destroy(failure_description& description) noexcept;
+  [[gnu::cold]] static void explain_destroy(failure_description& description) noexcept;
 };
 
 }  // namespace detail

@@ -39,7 +39,7 @@ struct byte_extent {
 };
 
 /// Writes "rxe0 mr 0x1234".
-void put_region(text_writer& writer, const ibv_mr* region) noexcept;
+[[gnu::cold]] void put_region(text_writer& writer, const ibv_mr* region) noexcept;
 
 /// Names a region in a failure.
 [[nodiscard]] inline auto on_region(const ibv_mr* region) noexcept {
@@ -148,10 +148,8 @@ class memory_region_base : public handle_base<ibv_mr> {
     if (!rights_.contains(Rights)) {
       policy.report(EACCES, "memory_region::remote", [&](failure_description& description) {
         detail::on_region(native_handle())(description);
-        description.explain([&](text_writer& writer) {
-          writer.put("the region was registered with ").put(rights_);
-          writer.put(", which does not grant ").put(Rights - rights_);
-        });
+        description.explain("the region was registered with {}, which does not grant {}",
+                            {rights_, Rights - rights_});
       });
       return {};
     }

@@ -20,14 +20,15 @@ struct memory_window_traits {
   static void list_parents(const ibv_mw* window, parent_visitor& parents) noexcept {
     parents.add(window->pd);
   }
-  static void describe(const ibv_mw* window, text_writer& writer) noexcept;
+  [[gnu::cold]] static void describe(const ibv_mw* window, text_writer& writer) noexcept;
 };
 
 /// Reports, through the policy, the reasons why a window cannot be bound. Returns true if it can.
 bool check_window(on_failure policy, std::string_view verb, const window_request& request);
 
 /// Explains why a window could not be allocated.
-void explain_allocation(failure_description& description, context_ref context, window_type type);
+[[gnu::cold]] void explain_allocation(failure_description& description, context_ref context,
+                                      window_type type);
 
 /// Reports EINVAL if a window of the C API is of another type. Returns true if it matches.
 bool check_type(on_failure policy, const ibv_mw* window, window_type type);

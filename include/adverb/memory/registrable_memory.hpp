@@ -36,20 +36,10 @@ inline constexpr bool is_flag<access_right> = true;
 using access_rights = flags<access_right>;
 
 [[nodiscard]] constexpr std::string_view flag_name(access_right right) noexcept {
-  switch (right) {
-    case access_right::local_write: return "local_write";
-    case access_right::remote_write: return "remote_write";
-    case access_right::remote_read: return "remote_read";
-    case access_right::remote_atomic: return "remote_atomic";
-    case access_right::window_bind: return "window_bind";
-    case access_right::zero_based: return "zero_based";
-    case access_right::on_demand: return "on_demand";
-    case access_right::huge_pages: return "huge_pages";
-    case access_right::flush_global: return "flush_global";
-    case access_right::flush_persistent: return "flush_persistent";
-    case access_right::relaxed_ordering: return "relaxed_ordering";
-  }
-  return {};
+  constexpr std::string_view names =
+      "local_write|remote_write|remote_read|remote_atomic|window_bind|zero_based|on_demand|"
+      "huge_pages|flush_global|flush_persistent|||||||||||relaxed_ordering";
+  return detail::listed_bit_name(names, static_cast<std::uint32_t>(right));
 }
 
 namespace detail {

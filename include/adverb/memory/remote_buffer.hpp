@@ -130,10 +130,7 @@ class remote_buffer {
 
     if (!granted.contains(Rights)) {
       policy.report(EACCES, "remote_buffer::decode", [&](failure_description& description) {
-        description.explain([&](text_writer& writer) {
-          writer.put("the peer grants ").put(granted);
-          writer.put(", but ").put(Rights).put(" is needed");
-        });
+        description.explain("the peer grants {}, but {} is needed", {granted, Rights});
       });
       return {};
     }

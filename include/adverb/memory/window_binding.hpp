@@ -141,7 +141,7 @@ struct window_request {
   /// Returns the errno of the first problem, or 0.
   [[nodiscard]] int error() const;
 
-  void put_problems(text_writer& writer) const;
+  [[gnu::cold]] void put_problems(text_writer& writer) const;
 
   [[nodiscard]] std::uint64_t address() const noexcept { return region.device_address() + offset; }
 
@@ -156,7 +156,8 @@ struct window_request {
     return domain->context == other->context && domain->handle == other->handle;
   }
 
-  void put_domains(text_writer& writer, std::string_view name, const ibv_pd* domain) const;
+  [[gnu::cold]] void put_domains(text_writer& writer, std::string_view name,
+                                 const ibv_pd* domain) const;
 };
 
 }  // namespace detail

@@ -85,8 +85,9 @@ namespace detail {
                                        const global_route_header& header);
 
 /// Adds the reason why the sender has no address.
-void explain_sender(failure_description& description, context_ref context, port_number port,
-                    const completion& received, const global_route_header& header);
+[[gnu::cold]] void explain_sender(failure_description& description, context_ref context,
+                                  port_number port, const completion& received,
+                                  const global_route_header& header);
 
 }  // namespace detail
 

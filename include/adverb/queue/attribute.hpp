@@ -2,7 +2,6 @@
 // The attributes of a queue pair.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -34,9 +33,9 @@ enum class path_migration_state : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(path_migration_state state) noexcept {
-  constexpr std::array<std::string_view, 3> names{"migrated", "rearm", "armed"};
+  constexpr std::string_view names = "migrated|rearm|armed";
   const auto number = static_cast<std::uint32_t>(state);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// Attributes that a transition can set, as the bits of ibv_modify_qp.
@@ -70,31 +69,12 @@ inline constexpr bool is_flag<qp_attribute> = true;
 using qp_attributes = flags<qp_attribute>;
 
 [[nodiscard]] constexpr std::string_view flag_name(qp_attribute attribute) noexcept {
-  switch (attribute) {
-    case qp_attribute::state: return "state";
-    case qp_attribute::current_state: return "current_state";
-    case qp_attribute::drain_notification: return "drain_notification";
-    case qp_attribute::access: return "access";
-    case qp_attribute::pkey_index: return "pkey_index";
-    case qp_attribute::port: return "port";
-    case qp_attribute::queue_key: return "queue_key";
-    case qp_attribute::address: return "address";
-    case qp_attribute::path_mtu: return "path_mtu";
-    case qp_attribute::acknowledge_timeout: return "acknowledge_timeout";
-    case qp_attribute::retry_count: return "retry_count";
-    case qp_attribute::rnr_retry_count: return "rnr_retry_count";
-    case qp_attribute::rq_psn: return "rq_psn";
-    case qp_attribute::max_initiator_read_atomic: return "max_initiator_read_atomic";
-    case qp_attribute::alternate_path: return "alternate_path";
-    case qp_attribute::rnr_timer: return "rnr_timer";
-    case qp_attribute::sq_psn: return "sq_psn";
-    case qp_attribute::max_destination_read_atomic: return "max_destination_read_atomic";
-    case qp_attribute::path_migration_state: return "path_migration_state";
-    case qp_attribute::remote_queue_pair: return "remote_queue_pair";
-    case qp_attribute::rate_limit: return "rate_limit";
-    case qp_attribute::source_gid: return "source_gid";
-  }
-  return {};
+  constexpr std::string_view names =
+      "state|current_state|drain_notification|access|pkey_index|port|queue_key|address|path_mtu|"
+      "acknowledge_timeout|retry_count|rnr_retry_count|rq_psn|max_initiator_read_atomic|"
+      "alternate_path|rnr_timer|sq_psn|max_destination_read_atomic|path_migration_state||"
+      "remote_queue_pair|||||rate_limit||||||source_gid";
+  return detail::listed_bit_name(names, static_cast<std::uint32_t>(attribute));
 }
 
 }  // namespace adverb::inline ADVERB_ABI

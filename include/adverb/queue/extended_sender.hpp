@@ -176,11 +176,10 @@ class extended_sender {
     const bool usable =
         detail::check_returned(policy, verb, result, [&](failure_description& description) {
           detail::on_object<detail::queue_pair_traits>(pair)(description);
-          description.explain([&](text_writer& writer) {
-            writer.put("the queue pair was not created with extended calls for ").put(missing);
-            writer.put(": add them to queue_pair_options::send_operations, ");
-            writer.put("or use post(...) of the pair");
-          });
+          description.explain(
+              "the queue pair was not created with extended calls for {}: add them to "
+              "queue_pair_options::send_operations, or use post(...) of the pair",
+              {missing});
         });
     if (usable) sender_ = sender;
   }

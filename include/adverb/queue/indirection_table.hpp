@@ -45,14 +45,15 @@ struct indirection_table_traits {
     parents.add(table->context);
     parents.add_noted_of(table);
   }
-  static void describe(const ibv_rwq_ind_table* table, text_writer& writer) noexcept;
+  [[gnu::cold]] static void describe(const ibv_rwq_ind_table* table, text_writer& writer) noexcept;
 };
 
 /// Returns the problem with the queues of a table on any device, or an empty text.
 [[nodiscard]] std::string_view table_problem(std::span<const reference<ibv_wq>> queues);
 
 /// Explains why an indirection table could not be created.
-void explain_table(failure_description& description, context_ref context, std::size_t entries);
+[[gnu::cold]] void explain_table(failure_description& description, context_ref context,
+                                 std::size_t entries);
 
 }  // namespace detail
 

@@ -33,7 +33,8 @@ namespace detail {
   };
 }
 
-void explain_attachment(failure_description& description, const ibv_qp* pair, const gid& group);
+[[gnu::cold]] void explain_attachment(failure_description& description, const ibv_qp* pair,
+                                      const gid& group);
 
 }  // namespace detail
 

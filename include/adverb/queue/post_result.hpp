@@ -83,7 +83,7 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
   // Takes the result by value, so that it never has to be in memory.
   [[gnu::cold]] static void report(post_result result, on_failure policy);
 
-  void describe(failure_description& description) const noexcept;
+  [[gnu::cold]] void describe(failure_description& description) const noexcept;
 
   const void* object_ = nullptr;
   int error_ = 0;

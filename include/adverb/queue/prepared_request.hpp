@@ -234,16 +234,10 @@ class prepared_list {
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void out_of_range(std::size_t count) const {
-    detail::fail(failure{detail::errno_code(ERANGE), "prepared_list::first",
-                         [&](failure_description& description) {
-                           description.explain([&](text_writer& writer) {
-                             writer.put("the count ")
-                                 .decimal(count)
-                                 .put(" exceeds the size ")
-                                 .decimal(size())
-                                 .put(" of the list");
-                           });
-                         }});
+    detail::fail(failure{
+        detail::errno_code(ERANGE), "prepared_list::first", [&](failure_description& description) {
+          description.explain("the count {} exceeds the size {} of the list", {count, size()});
+        }});
   }
 
   void link() noexcept {

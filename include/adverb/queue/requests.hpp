@@ -254,10 +254,7 @@ template <class T, access_rights Rights, class Payload>
     const std::uint64_t there = remote.size_bytes();
     if (wanted > there) [[unlikely]]
       end_program(call, [length = wanted, room = there](failure_description& description) {
-        description.explain([&](text_writer& writer) {
-          writer.decimal(length).put(" bytes exceed the ").decimal(room);
-          writer.put(" of the remote buffer");
-        });
+        description.explain("{} bytes exceed the {} of the remote buffer", {length, room});
       });
   }
   return payload;

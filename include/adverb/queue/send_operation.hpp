@@ -2,10 +2,12 @@
 // The operations of the send queue and their traits.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -230,14 +232,28 @@ constexpr void for_each_operation(const Function& function) {
   }(std::make_index_sequence<count>{});
 }
 
+/// What functions at run time use of the traits, so that they are loops over a table.
+struct operation_row {
+  send_operation operation;
+  service_class service;
+  bool is_basic;
+  std::string_view name;
+};
+
+inline constexpr auto operation_rows = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array{[]<send_operation Each>(std::integral_constant<send_operation, Each>) {
+    using traits = operation_traits<Each>;
+    return operation_row{Each, traits::service, traits::is_basic, traits::name};
+  }(std::integral_constant<send_operation,
+                           static_cast<send_operation>(std::uint64_t{1} << Index)>{})...};
+}(std::make_index_sequence<std::bit_width(static_cast<std::uint64_t>(last_send_operation))>{});
+
 }  // namespace detail
 
 [[nodiscard]] constexpr std::string_view flag_name(send_operation operation) noexcept {
-  std::string_view name;
-  detail::for_each_operation([&]<send_operation Each>() {
-    if (Each == operation) name = detail::operation_traits<Each>::name;
-  });
-  return name;
+  for (const detail::operation_row& each : detail::operation_rows)
+    if (each.operation == operation) return each.name;
+  return {};
 }
 
 namespace detail {
@@ -245,9 +261,8 @@ namespace detail {
 /// Returns all operations that a transport carries, whether or not a device supports them.
 [[nodiscard]] constexpr send_operations operations_carried_by(transport service) noexcept {
   send_operations carried;
-  for_each_operation([&]<send_operation Each>() {
-    if (carries(service, operation_traits<Each>::service)) carried |= Each;
-  });
+  for (const operation_row& each : operation_rows)
+    if (carries(service, each.service)) carried |= each.operation;
   return carried;
 }
 
@@ -257,10 +272,8 @@ namespace detail {
 [[nodiscard]] constexpr send_operations basic_operations(transport service) noexcept {
   send_operations basic;
   if (service == transport::driver) return basic;
-  detail::for_each_operation([&]<send_operation Each>() {
-    using traits = detail::operation_traits<Each>;
-    if (traits::is_basic && detail::carries(service, traits::service)) basic |= Each;
-  });
+  for (const detail::operation_row& each : detail::operation_rows)
+    if (each.is_basic && detail::carries(service, each.service)) basic |= each.operation;
   return basic;
 }
 

@@ -69,7 +69,7 @@ class [[nodiscard("a post can fail or meet a full window: check the result")]] s
   // Takes the result by value, so that it never has to be in memory.
   [[gnu::cold]] static void report(send_window_result result, on_failure policy);
 
-  void describe_full(failure_description& description) const noexcept;
+  [[gnu::cold]] void describe_full(failure_description& description) const noexcept;
 
   post_result posted_;
 };

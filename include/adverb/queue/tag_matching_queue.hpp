@@ -35,8 +35,8 @@ struct tag_matching_queue_options {
 namespace detail {
 
 /// Explains why a tag matching queue could not be created.
-void explain_creation(problem_list& problems, context_ref context,
-                      const tag_matching_queue_options& options);
+[[gnu::cold]] void explain_creation(problem_list& problems, context_ref context,
+                                    const tag_matching_queue_options& options);
 
 /// The traits for posting operations on the list.
 struct posted_tag_list {

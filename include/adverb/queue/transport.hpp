@@ -2,7 +2,6 @@
 // The transport and the state of a queue pair.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -33,11 +32,10 @@ enum class qp_state : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(qp_state state) noexcept {
-  constexpr std::array<std::string_view, 8> names{"RESET", "INIT", "RTR", "RTS",
-                                                  "SQD",   "SQE",  "ERR", "unknown"};
+  constexpr std::string_view names = "RESET|INIT|RTR|RTS|SQD|SQE|ERR|unknown";
   const auto number = static_cast<std::uint32_t>(state);
   if (state == qp_state::any) return detail::name_or_number("any", number);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 namespace detail {

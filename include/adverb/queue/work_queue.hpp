@@ -68,9 +68,8 @@ class work_queue_base : public handle_base<ibv_wq> {
     if (changes.enable.intersects(changes.disable)) {
       policy.report(EINVAL, "ibv_modify_wq", [&](failure_description& description) {
         if (*this) detail::on_object<detail::work_queue_traits>(native_handle())(description);
-        description.explain([&](text_writer& writer) {
-          writer.put(changes.enable & changes.disable).put(" would be both enabled and disabled");
-        });
+        description.explain("{} would be both enabled and disabled",
+                            {changes.enable & changes.disable});
       });
       return;
     }

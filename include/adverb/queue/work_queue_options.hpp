@@ -2,7 +2,6 @@
 // The options and the states of work queues.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -27,10 +26,10 @@ enum class work_queue_state : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(work_queue_state state) noexcept {
-  constexpr std::array<std::string_view, 4> names{"RESET", "ready", "ERR", "unknown"};
+  constexpr std::string_view names = "RESET|ready|ERR|unknown";
   const auto number = static_cast<std::uint32_t>(state);
   if (state == work_queue_state::any) return detail::name_or_number("any", number);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 /// Flags for the receives of a work queue.
@@ -92,12 +91,12 @@ namespace detail {
 /// Returns the flags that a device reports as supported.
 [[nodiscard]] work_queue_flags supported_work_queue_flags(const device_attributes& device) noexcept;
 
-void add_missing_flags(problem_list& problems, work_queue_flags asked,
-                       const device_attributes& device);
+[[gnu::cold]] void add_missing_flags(problem_list& problems, work_queue_flags asked,
+                                     const device_attributes& device);
 
 /// Explains why a work queue could not be created.
-void explain_work_queue(failure_description& description, context_ref context,
-                        const work_queue_options& options);
+[[gnu::cold]] void explain_work_queue(failure_description& description, context_ref context,
+                                      const work_queue_options& options);
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

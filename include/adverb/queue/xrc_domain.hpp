@@ -61,7 +61,7 @@ struct xrc_domain_traits {
 };
 
 /// Explains why an XRC domain could not be opened: the errors of the kernel for a file.
-void explain_opening(failure_description& description, xrc_domain_opening opening);
+[[gnu::cold]] void explain_opening(failure_description& description, xrc_domain_opening opening);
 
 }  // namespace detail
 

@@ -22,9 +22,9 @@ enum class counted : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(counted what) noexcept {
-  constexpr std::array<std::string_view, 2> names{"packets", "bytes"};
+  constexpr std::string_view names = "packets|bytes";
   const auto number = static_cast<std::uint32_t>(what);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 namespace detail {

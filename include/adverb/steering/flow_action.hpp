@@ -32,7 +32,7 @@ struct flow_action_traits {
 bool check_tunnel_headers(on_failure policy, std::string_view verb, const esp_changes& asked);
 
 /// Explains why an ESP action was refused, if the cause is visible.
-void explain_esp(failure_description& description, const esp_changes& asked);
+[[gnu::cold]] void explain_esp(failure_description& description, const esp_changes& asked);
 
 /// The operations on a flow action, owned or referenced.
 class flow_action_base : public handle_base<ibv_flow_action> {

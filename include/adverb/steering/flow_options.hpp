@@ -2,7 +2,6 @@
 // Options of a flow rule besides its matches.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -47,10 +46,9 @@ enum class flow_type : std::uint32_t {
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(flow_type type) noexcept {
-  constexpr std::array<std::string_view, 4> names{"normal", "all default", "multicast default",
-                                                  "sniffer"};
+  constexpr std::string_view names = "normal|all default|multicast default|sniffer";
   const auto number = static_cast<std::uint32_t>(type);
-  return detail::name_or_number(number < names.size() ? names[number] : "", number);
+  return detail::listed_name_or_number(names, number);
 }
 
 enum class flow_flag : std::uint32_t {

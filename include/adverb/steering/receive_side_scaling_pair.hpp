@@ -99,8 +99,9 @@ class receive_hash {
 namespace detail {
 
 /// Explains why a receive-side scaling queue pair could not be created.
-void explain_scaling(failure_description& description, context_ref context, transport service,
-                     const receive_hash& hash, indirection_table_ref table);
+[[gnu::cold]] void explain_scaling(failure_description& description, context_ref context,
+                                   transport service, const receive_hash& hash,
+                                   indirection_table_ref table);
 
 }  // namespace detail
 

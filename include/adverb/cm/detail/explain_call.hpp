@@ -21,8 +21,8 @@ namespace adverb::inline ADVERB_ABI::detail {
   return (group.ipv4() || group.ipv6()) && !group.is_multicast();
 }
 
-void explain_group(failure_description& description, const rdma_cm_id* id,
-                   const cm::socket_address& group);
+[[gnu::cold]] void explain_group(failure_description& description, const rdma_cm_id* id,
+                                 const cm::socket_address& group);
 
 /// The messages that carry private data.
 enum class cm_message { request, acceptance, rejection };
@@ -37,8 +37,8 @@ struct private_data_limit {
 [[nodiscard]] private_data_limit limit_of(const rdma_cm_id* id, cm_message message) noexcept;
 
 /// "private data of 57 bytes is too long: a request carries at most 56 over InfiniBand and RoCE".
-void explain_private_data(text_writer& writer, std::size_t size, cm_message message,
-                          const private_data_limit& limit);
+[[gnu::cold]] void explain_private_data(text_writer& writer, std::size_t size, cm_message message,
+                                        const private_data_limit& limit);
 
 /// A failed call on an identifier, with its addresses.
 struct failed_call {
@@ -56,31 +56,32 @@ struct failed_call {
   }
 };
 
-void explain_event_channel(text_writer& writer, const std::error_code& code);
+[[gnu::cold]] void explain_event_channel(text_writer& writer, const std::error_code& code);
 
 /// "no RDMA device serves 10.9.0.1 (eth0); the RDMA devices here have 10.1.0.1 (rxe0)".
-void explain_no_device(text_writer& writer, const cm::socket_address& address);
+[[gnu::cold]] void explain_no_device(text_writer& writer, const cm::socket_address& address);
 /// Explains that no RDMA device leads to a remote address.
-void explain_no_device_towards(text_writer& writer, const cm::socket_address& address);
+[[gnu::cold]] void explain_no_device_towards(text_writer& writer,
+                                             const cm::socket_address& address);
 
 /// Returns true for a link-local address without a scope.
 inline bool lacks_scope(const cm::socket_address& address) noexcept {
   return address.is_link_local() && address.scope() == 0;
 }
-void explain_lack_of_scope(text_writer& writer, const cm::socket_address& address);
+[[gnu::cold]] void explain_lack_of_scope(text_writer& writer, const cm::socket_address& address);
 
 /// Explains why an identifier cannot have a local address.
-void explain_local_address(text_writer& writer, const std::error_code& code,
-                           const cm::socket_address& address);
+[[gnu::cold]] void explain_local_address(text_writer& writer, const std::error_code& code,
+                                         const cm::socket_address& address);
 
-void explain_bind(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_bind(text_writer& writer, const failed_call& call);
 
-void explain_listen(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_listen(text_writer& writer, const failed_call& call);
 
-void explain_resolve_address(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_resolve_address(text_writer& writer, const failed_call& call);
 
 /// iWARP makes its TCP connection before the call returns.
-void explain_connect(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_connect(text_writer& writer, const failed_call& call);
 
 inline constexpr std::string_view peer_gave_up = "the peer abandoned the connection";
 
@@ -88,18 +89,18 @@ inline constexpr std::string_view peer_gave_up = "the peer abandoned the connect
 /// pair and fails every call with EINVAL.
 [[nodiscard]] bool is_given_up(const rdma_cm_id* id) noexcept;
 
-void explain_step(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_step(text_writer& writer, const failed_call& call);
 
 /// Explains why a call on an identifier failed; writes nothing if no details are known.
-void explain_call(text_writer& writer, const failed_call& call);
+[[gnu::cold]] void explain_call(text_writer& writer, const failed_call& call);
 
 /// The possible reasons for a silent peer, as far as this side can see.
 inline constexpr std::string_view why_no_answer =
     "it is down, packets are lost, or its program does not respond";
 
 /// Explains an expired time limit.
-void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
-                     timeout limit);
+[[gnu::cold]] void explain_silence(text_writer& writer, std::string_view verb, const rdma_cm_id* id,
+                                   timeout limit);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

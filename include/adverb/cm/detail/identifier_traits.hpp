@@ -47,7 +47,7 @@ struct identifier_traits {
     function(as_part<completion_channel_traits>(id->recv_cq_channel));
   }
   /// Writes "rxe0 10.0.0.1:4711 -> 10.0.0.2:7471", as far as it is known.
-  static void describe(const rdma_cm_id* id, text_writer& writer) noexcept;
+  [[gnu::cold]] static void describe(const rdma_cm_id* id, text_writer& writer) noexcept;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

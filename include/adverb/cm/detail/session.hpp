@@ -22,8 +22,8 @@ namespace adverb::inline ADVERB_ABI::detail {
 }
 
 /// Explains why rdma_create_ep failed for these addresses, in terms of its steps.
-void explain_endpoint(text_writer& writer, const std::error_code& code,
-                      const cm::socket_address& from, const cm::socket_address& to);
+[[gnu::cold]] void explain_endpoint(text_writer& writer, const std::error_code& code,
+                                    const cm::socket_address& from, const cm::socket_address& to);
 
 /// Creates an identifier from addresses: bound for listening, or with its address and route
 /// resolved for connecting. librdmacm waits two seconds for each resolution. The identifier is
@@ -44,13 +44,13 @@ inline constexpr int failed_in_librdmacm = -1;
 // See docs/decisions.md, "ETIMEDOUT is the program's own limit".
 [[nodiscard]] int errno_of(const cm::event& event) noexcept;
 
-void explain_address_error(text_writer& writer, const cm::event& event);
+[[gnu::cold]] void explain_address_error(text_writer& writer, const cm::event& event);
 
 /// Quotes the private data of a rejection if it is printable text.
-void put_words(text_writer& writer, const cm::private_data& said);
+[[gnu::cold]] void put_words(text_writer& writer, const cm::private_data& said);
 
 /// Explains an event to a caller that waited for another one.
-void explain_event(text_writer& writer, const cm::event& event);
+[[gnu::cold]] void explain_event(text_writer& writer, const cm::event& event);
 
 /// A step that an event ends: the call that starts it, and the one or two events that mean success.
 struct cm_step {
@@ -62,8 +62,8 @@ struct cm_step {
 };
 
 /// Reports a failure that concerns an identifier.
-void report_on(cm::identifier_ref id, int code, std::string_view verb, on_failure policy,
-               std::string_view why);
+[[gnu::cold]] void report_on(cm::identifier_ref id, int code, std::string_view verb,
+                             on_failure policy, std::string_view why);
 
 /// Reports an event of another identifier. Returns true if it is about this one.
 [[nodiscard]] bool is_about(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
@@ -73,8 +73,8 @@ void report_on(cm::identifier_ref id, int code, std::string_view verb, on_failur
 [[nodiscard]] bool ends_nothing(const cm::event& happened) noexcept;
 
 /// Reports an event as the failure of `verb`.
-void report_event(cm::identifier_ref id, const cm::event& happened, std::string_view verb,
-                  on_failure policy);
+[[gnu::cold]] void report_event(cm::identifier_ref id, const cm::event& happened,
+                                std::string_view verb, on_failure policy);
 
 /// Takes events from a non-blocking channel until `take` returns a result, fails, or none is left.
 template <class Take>
@@ -195,7 +195,8 @@ struct cm_session {
 
  private:
   /// Reports a wait that ended without an event: ETIMEDOUT, EINTR or ECANCELED.
-  void report_wait(wait_end end, timeout limit, std::string_view verb, on_failure policy) const;
+  [[gnu::cold]] void report_wait(wait_end end, timeout limit, std::string_view verb,
+                                 on_failure policy) const;
 
   [[nodiscard]] bool choose_channel(cm::event_channel_ref& shared, on_failure policy);
 };

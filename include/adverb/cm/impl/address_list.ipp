@@ -90,8 +90,7 @@ ADVERB_FUNC void describe_lookup(failure_description& description, const lookup&
   // Leaves room for the explanation.
   const static_string<128> host{[&](text_writer& writer) { writer.put(wanted.host); }};
   const static_string<64> service{[&](text_writer& writer) { writer.put(wanted.service); }};
-  description.object(
-      [&](text_writer& writer) { writer.put(host.view()).put(":").put(service.view()); });
+  description.object("{}:{}", {host.view(), service.view()});
   explain_lookup(description, {host, service, wanted.family, wanted.numeric_host});
 }
 
@@ -112,7 +111,7 @@ ADVERB_FUNC address_list::address_list(const socket_address& to, const lookup_op
   hints.ai_dst_addr = to.native();
   hints.ai_dst_len = to.length();
   find(nullptr, nullptr, hints, policy, [&](failure_description& description) {
-    description.object([&](text_writer& writer) { writer.put(to); });
+    description.object("{}", {to});
     detail::explain_lookup(description, {});
   });
 }

@@ -76,14 +76,11 @@ ADVERB_FUNC bool check_own_pair(on_failure policy, std::string_view verb, cm::id
     return false;
   const std::string_view device = ibv_get_device_name(pair->context->device);
   const std::string_view wanted = ibv_get_device_name(id.context().native_handle()->device);
-  return check_returned(policy, verb, device == wanted ? 0 : EINVAL,
-                        [&](failure_description& description) {
-                          on_object<queue_pair_traits>(pair)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("the connection uses ").put(wanted);
-                            writer.put(": create the queue pair there");
-                          });
-                        });
+  return check_returned(
+      policy, verb, device == wanted ? 0 : EINVAL, [&](failure_description& description) {
+        on_object<queue_pair_traits>(pair)(description);
+        description.explain("the connection uses {}: create the queue pair there", {wanted});
+      });
 }
 
 ADVERB_FUNC bool begin_own_pair(on_failure policy, cm::identifier_ref id, ibv_qp* pair) {

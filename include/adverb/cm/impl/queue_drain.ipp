@@ -53,10 +53,8 @@ ADVERB_FUNC bool queue_drain::arm(on_failure policy) const {
 ADVERB_FUNC void queue_drain::report_late(timeout limit, on_failure policy) const {
   policy.report(ETIMEDOUT, "connection::drain", [&](failure_description& description) {
     detail::on_object<detail::queue_pair_traits>(pair_)(description);
-    description.explain([&](text_writer& writer) {
-      writer.put("the ").put(send_.is_awaited() ? "send" : "receive");
-      writer.put(" queue was not flushed within ").put(limit);
-    });
+    description.explain("the {} queue was not flushed within {}",
+                        {send_.is_awaited() ? "send" : "receive", limit});
   });
 }
 

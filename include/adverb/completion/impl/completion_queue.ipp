@@ -66,11 +66,8 @@ ADVERB_FUNC completion_reservation::completion_reservation(completion_queue_ref 
       detail::lifetime_registry::instance().reserve(queue.native_handle(), entries, capacity);
   const auto explain = [&, before = reserved](failure_description& description) {
     detail::on_object<detail::completion_queue_traits>(queue.native_handle())(description);
-    description.explain([&](text_writer& writer) {
-      writer.decimal(entries).put(entries == 1 ? " entry does" : " entries do");
-      writer.put(" not fit: ").decimal(before).put(" of ").decimal(capacity);
-      writer.put(" are reserved");
-    });
+    description.explain("{}{} not fit: {} of {} are reserved",
+                        {entries, entries == 1 ? " entry does" : " entries do", before, capacity});
   };
   if (!detail::check_returned(policy, verb, fits ? 0 : ENOBUFS, explain)) return;
   queue_ = queue.native_handle();

@@ -35,9 +35,7 @@ ADVERB_FUNC void add_capacity_problems(problem_list& problems, context_ref conte
   std::error_code unknown;
   const std::size_t limit = context.query_device(unknown).max_completion_queue_entries();
   if (unknown || capacity <= limit) return;
-  problems.add([&](text_writer& writer) {
-    writer.decimal(capacity).put(" entries were requested, the device allows ").decimal(limit);
-  });
+  problems.add("{} entries were requested, the device allows {}", {capacity, limit});
 }
 
 ADVERB_FUNC void add_missing_fields(problem_list& problems, context_ref context,
@@ -65,12 +63,8 @@ ADVERB_FUNC void add_creation_problems(problem_list& problems, context_ref conte
                                        const completion_queue_options& options) {
   add_capacity_problems(problems, context, capacity);
   if (options.vector >= context.completion_vectors())
-    problems.add([&](text_writer& text) {
-      text.put("completion vector ")
-          .decimal(options.vector)
-          .put(" is out of range: the device has ");
-      text.decimal(context.completion_vectors()).put(", numbered from 0");
-    });
+    problems.add("completion vector {} is out of range: the device has {}, numbered from 0",
+                 {options.vector, context.completion_vectors()});
   if (options.parent_domain &&
       options.parent_domain.context().native_handle() != context.native_handle())
     problems.add("the parent domain belongs to another context");
@@ -81,16 +75,11 @@ ADVERB_FUNC void explain_resize(text_writer& writer, context_ref context, std::s
   problem_list problems{writer};
   add_capacity_problems(problems, context, capacity);
   if (problems.empty() && capacity < current)
-    problems.add([&](text_writer& text) {
-      text.put("the queue may hold more than ").decimal(capacity);
-      text.put(" completions: poll them first");
-    });
+    problems.add("the queue may hold more than {} completions: poll them first", {capacity});
 }
 
 ADVERB_FUNC void explain_reserved(failure_description& description, std::size_t reserved) {
-  description.explain([&](text_writer& writer) {
-    writer.decimal(reserved).put(reserved == 1 ? " entry is" : " entries are").put(" reserved");
-  });
+  description.explain("{}{} reserved", {reserved, reserved == 1 ? " entry is" : " entries are"});
 }
 
 ADVERB_FUNC void explain_moderation(text_writer& writer, context_ref context,

@@ -23,10 +23,7 @@ struct empty_object {
   object_kind kind;
 
   void operator()(failure_description& description) const noexcept {
-    description.explain([this](text_writer& writer) {
-      writer.put("the ").put(name_of(kind));
-      writer.put(" is empty: moved from, closed, or never created");
-    });
+    description.explain("the {} is empty: moved from, closed, or never created", {name_of(kind)});
   }
 };
 

@@ -1,18 +1,88 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/core/failure.hpp>
 
+namespace adverb::inline ADVERB_ABI::detail {
+
+[[gnu::noinline]] ADVERB_FUNC std::string_view errno_name(int number) noexcept {
+  static constexpr unsigned char numbers[] = {
+      EPERM,        ENOENT,       EINTR,           EIO,        ENXIO,      E2BIG,
+      EBADF,        EAGAIN,       ENOMEM,          EACCES,     EFAULT,     EBUSY,
+      EEXIST,       ENODEV,       EINVAL,          ENFILE,     EMFILE,     EFBIG,
+      ENOSPC,       EPIPE,        ERANGE,          ENOSYS,     ENODATA,    EOVERFLOW,
+      EBADMSG,      EPROTO,       EPROTONOSUPPORT, EOPNOTSUPP, EADDRINUSE, EADDRNOTAVAIL,
+      ENETDOWN,     ENETUNREACH,  ECONNABORTED,    ECONNRESET, ENOBUFS,    ETIMEDOUT,
+      ECONNREFUSED, EHOSTUNREACH, EALREADY,        EMSGSIZE};
+  constexpr std::string_view names =
+      "EPERM|ENOENT|EINTR|EIO|ENXIO|E2BIG|EBADF|EAGAIN|ENOMEM|EACCES|EFAULT|EBUSY|EEXIST|ENODEV|"
+      "EINVAL|ENFILE|EMFILE|EFBIG|ENOSPC|EPIPE|ERANGE|ENOSYS|ENODATA|EOVERFLOW|EBADMSG|EPROTO|"
+      "EPROTONOSUPPORT|EOPNOTSUPP|EADDRINUSE|EADDRNOTAVAIL|ENETDOWN|ENETUNREACH|ECONNABORTED|"
+      "ECONNRESET|ENOBUFS|ETIMEDOUT|ECONNREFUSED|EHOSTUNREACH|EALREADY|EMSGSIZE";
+  for (std::size_t index = 0; index < sizeof numbers; ++index)
+    if (numbers[index] == number) return listed_name(names, index);
+  return {};
+}
+
+[[gnu::noinline]] ADVERB_FUNC void problem_list::add(callable_ref<text_writer&> write) {
+  writer_.put(empty_ ? "" : "; ");
+  empty_ = false;
+  write(writer_);
+}
+
+[[gnu::noinline]] ADVERB_FUNC void problem_list::add(
+    std::string_view sentence, std::initializer_list<text_argument> arguments) {
+  add([&](text_writer& writer) { writer.put(sentence, arguments); });
+}
+
+[[gnu::noinline]] ADVERB_FUNC void problem_list::add(std::string_view problem) {
+  if (!problem.empty()) add(problem, {});
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
 namespace adverb::inline ADVERB_ABI {
+
+[[gnu::noinline]] ADVERB_FUNC failure::failure(std::error_code code, std::string_view verb,
+                                               detail::callable_ref<failure_description&> describe)
+    : code_{code} {
+  failure_description description{*this, verb};
+  describe(description);
+  description.finish();
+}
+
+ADVERB_FUNC failure_description::failure_description(failure& target,
+                                                     std::string_view verb) noexcept
+    : failure_{target}, writer_{target.message_, sizeof target.message_ - 1} {
+  failure_.verb_ = put_range(verb);
+}
+
+ADVERB_FUNC void failure_description::finish() noexcept {
+  put_code();
+  if (failure_.explanation().empty()) explain_missing_feature();
+}
 
 ADVERB_FUNC std::string_view failure::part(range where) const noexcept {
   return std::string_view{message_}.substr(where.begin, where.end - where.begin);
 }
 
-ADVERB_FUNC failure_description& failure_description::object(
+[[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::detail(
+    std::string_view text) noexcept {
+  writer_.put(" ").put(text);
+  return *this;
+}
+
+[[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::object(
+    std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept {
+  return object([&](text_writer& writer) { writer.put(sentence, arguments); });
+}
+
+[[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::object(
     detail::callable_ref<text_writer&> write) noexcept {
   writer_.put(" on ");
   const std::size_t begin = writer_.size();
@@ -21,7 +91,12 @@ ADVERB_FUNC failure_description& failure_description::object(
   return *this;
 }
 
-ADVERB_FUNC failure_description& failure_description::explain(
+[[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::explain(
+    std::string_view sentence, std::initializer_list<text_argument> arguments) noexcept {
+  return explain([&](text_writer& writer) { writer.put(sentence, arguments); });
+}
+
+[[gnu::noinline]] ADVERB_FUNC failure_description& failure_description::explain(
     detail::callable_ref<text_writer&> write) noexcept {
   put_code();
   const adverb::static_string<640> why{

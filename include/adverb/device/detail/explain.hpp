@@ -22,13 +22,12 @@ inline text_writer& put_device(text_writer& writer, const ibv_context* context) 
 /// Names the device in a failure, "rxe0", or the port, "rxe0:1".
 [[nodiscard]] inline auto on_device(const ibv_context* context) noexcept {
   return [context](failure_description& description) {
-    description.object([&](text_writer& writer) { put_device(writer, context); });
+    description.object("{}", {context->device->name});
   };
 }
 [[nodiscard]] inline auto on_port(const ibv_context* context, port_number port) noexcept {
   return [context, port](failure_description& description) {
-    description.object(
-        [&](text_writer& writer) { put_device(writer, context).put(":").put(port); });
+    description.object("{}:{}", {context->device->name, port});
   };
 }
 
@@ -64,10 +63,7 @@ void add_exceeded(problem_list& problems, const device_attributes& device,
   for (const device_limit& each : limits) {
     const std::uint64_t allowed = each.allowed(device);
     if (each.asked <= allowed) continue;
-    problems.add([&](text_writer& writer) {
-      writer.put(each.name).put(" is ").decimal(each.asked);
-      writer.put(", the device allows ").decimal(allowed);
-    });
+    problems.add("{} is {}, the device allows {}", {each.name, each.asked, allowed});
   }
 }
 

@@ -80,7 +80,7 @@ ADVERB_FUNC ibv_context* context::open(device_ref device, on_failure policy) {
       description.explain("the device is empty: it was not found");
       return;
     }
-    description.object([&](text_writer& writer) { writer.put(device.name()); });
+    description.object("{}", {device.name()});
     if (description.code() == std::errc::permission_denied)
       description.explain("no access to its device file in /dev/infiniband");
   };
@@ -98,7 +98,7 @@ ADVERB_FUNC context open_device(std::string_view name, on_failure policy) {
   const device_ref found = name.empty() && !devices.empty() ? devices[0] : devices.find(name);
   if (!found) {
     policy.report(ENODEV, "ibv_open_device", [&](failure_description& description) {
-      if (!name.empty()) description.object([&](text_writer& writer) { writer.put(name); });
+      if (!name.empty()) description.object("{}", {name});
       description.explain([&](text_writer& writer) { detail::put_device_names(writer, devices); });
     });
     return {};

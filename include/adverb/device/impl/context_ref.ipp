@@ -172,9 +172,7 @@ ADVERB_FUNC std::size_t context_base::read_gid_table(adverb::gid_entry* entries,
       [&](failure_description& description) {
         detail::on_device(native_handle())(description);
         if (description.code() != std::errc::invalid_argument) return;
-        description.explain([&](text_writer& writer) {
-          writer.put("the table has more entries than fit: there is room for ").decimal(room);
-        });
+        description.explain("the table has more entries than fit: there is room for {}", {room});
       });
   std::size_t kept = 0;
   for (std::size_t i = 0; i < count; ++i)

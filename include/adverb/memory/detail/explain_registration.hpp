@@ -71,22 +71,23 @@ inline constexpr std::array rights_and_features{
 }
 
 /// Adds the problems that do not depend on the device.
-void explain_rights(problem_list& problems, const registration_attempt& attempt);
+[[gnu::cold]] void explain_rights(problem_list& problems, const registration_attempt& attempt);
 
 /// Adds the features that the device lacks, and a length over its limit.
-void explain_device(problem_list& problems, const registration_attempt& attempt,
-                    const device_attributes& device);
+[[gnu::cold]] void explain_device(problem_list& problems, const registration_attempt& attempt,
+                                  const device_attributes& device);
 
 /// Adds the device's limit of regions, if this domain alone has that many.
-void explain_regions(problem_list& problems, const registration_attempt& attempt,
-                     const device_attributes& device);
+[[gnu::cold]] void explain_regions(problem_list& problems, const registration_attempt& attempt,
+                                   const device_attributes& device);
 
 /// Explains the errno, for use if there is no other explanation.
-void explain_code(problem_list& problems, const std::error_code& code, std::size_t length);
+[[gnu::cold]] void explain_code(problem_list& problems, const std::error_code& code,
+                                std::size_t length);
 
 /// Adds all detectable problems of a registration.
-void explain_registration(problem_list& problems, const std::error_code& code,
-                          const registration_attempt& attempt);
+[[gnu::cold]] void explain_registration(problem_list& problems, const std::error_code& code,
+                                        const registration_attempt& attempt);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -9,10 +9,7 @@ namespace adverb::inline ADVERB_ABI::detail {
                                                 std::size_t offset, std::size_t count,
                                                 std::size_t size) {
   policy.report(ERANGE, call.verb, [&](failure_description& description) {
-    description.explain([&](text_writer& writer) {
-      writer.decimal(count).put(" ").put(call.units).put(" from ").decimal(offset);
-      writer.put(" are not inside ").decimal(size);
-    });
+    description.explain("{} {} from {} are not inside {}", {count, call.units, offset, size});
   });
 }
 

@@ -51,9 +51,7 @@ ADVERB_FUNC ibv_dm* device_memory::make(context_ref context, std::size_t size,
             problems, device,
             {detail::limit<&device_attributes::max_device_memory_size>("the size", size)});
       if (problems.empty() && most != 0 && description.code() == std::errc::not_enough_memory)
-        problems.add([&](text_writer& out) {
-          out.put("the device has ").decimal(most).put(" bytes in total, for all its users");
-        });
+        problems.add("the device has {} bytes in total, for all its users", {most});
     });
   };
   if (context && !aligned) {

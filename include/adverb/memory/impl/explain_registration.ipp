@@ -16,25 +16,20 @@ ADVERB_FUNC void explain_rights(problem_list& problems, const registration_attem
       rights & (access_right::remote_write | access_right::remote_atomic);
   if (attempt.length == 0) problems.add("the length is 0");
   if (!writing_peers.empty() && !rights.contains(access_right::local_write))
-    problems.add(
-        [&](text_writer& writer) { writer.put(writing_peers).put(" needs local_write too"); });
+    problems.add("{} needs local_write too", {writing_peers});
   if (rights.contains(access_right::huge_pages) && !rights.contains(access_right::on_demand))
     problems.add("huge_pages requires on_demand");
   const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   if (attempt.address % page != attempt.device_address % page)
-    problems.add([&](text_writer& writer) {
-      writer.put("the offsets within a page differ: ").decimal(attempt.address % page);
-      writer.put(" bytes for the memory, ");
-      writer.decimal(attempt.device_address % page).put(" for its device address");
-    });
+    problems.add(
+        "the offsets within a page differ: {} bytes for the memory, {} for its device address",
+        {attempt.address % page, attempt.device_address % page});
 }
 
 ADVERB_FUNC void explain_device(problem_list& problems, const registration_attempt& attempt,
                                 const device_attributes& device) {
   const auto lacks = [&](std::string_view feature) {
-    problems.add([&](text_writer& writer) {
-      put_device(writer, attempt.domain.context().native_handle()).put(" has no ").put(feature);
-    });
+    problems.add("{} has no {}", {attempt.domain.context().native_handle()->device->name, feature});
   };
   for (const right_and_feature& each : rights_and_features)
     if (attempt.rights.contains(each.right) && !each.has(device)) lacks(each.feature);
@@ -54,10 +49,8 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
   const std::uint32_t regions = children.of[static_cast<std::size_t>(object_kind::memory_region)];
   const std::uint32_t allowed = device.max_memory_regions();
   if (allowed > 0 && regions >= allowed)
-    problems.add([&](text_writer& writer) {
-      writer.put("the domain has ").decimal(regions).put(" memory regions, and ");
-      writer.put("the device allows ").decimal(allowed).put(" in all");
-    });
+    problems.add("the domain has {} memory regions, and the device allows {} in all",
+                 {regions, allowed});
 }
 
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
@@ -67,12 +60,10 @@ ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& cod
   } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
-    problems.add([&](text_writer& writer) {
-      writer.decimal(length).put(" bytes were requested, and this process may lock ");
-      writer.decimal(limit.rlim_cur)
-          .put(" in all: raise the limit with \"ulimit -l unlimited\" or ");
-      writer.put("LimitMEMLOCK=infinity");
-    });
+    problems.add(
+        "{} bytes were requested, and this process may lock {} in all: raise the limit with "
+        "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity",
+        {length, limit.rlim_cur});
   }
 }
 

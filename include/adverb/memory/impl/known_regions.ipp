@@ -69,17 +69,12 @@ ADVERB_FUNC void require_regions(const ibv_pd* domain, std::string_view call,
     const known_regions::flaw found = known_regions::instance().judge(domain, key);
     if (found == known_regions::flaw::none) continue;
     end_program(call, [domain, index, key, found](failure_description& description) {
-      description
-          .object([&](text_writer& writer) {
-            put_device(writer, domain->context).put(" pd ").decimal(domain->handle);
-          })
-          .explain([&](text_writer& writer) {
-            writer.put("the region of buffer ").decimal(index).put(" (lkey ");
-            writer.put(static_cast<lkey>(key)).put(") ");
-            writer.put(found == known_regions::flaw::region_gone
-                           ? "is gone: it was closed or destroyed"
-                           : "belongs to another protection domain than the queue");
-          });
+      description.object("{} pd {}", {domain->context->device->name, domain->handle})
+          .explain("the region of buffer {} (lkey {}) {}",
+                   {index, static_cast<lkey>(key),
+                    found == known_regions::flaw::region_gone
+                        ? "is gone: it was closed or destroyed"
+                        : "belongs to another protection domain than the queue"});
     });
   }
 }

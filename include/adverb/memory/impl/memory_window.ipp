@@ -50,9 +50,7 @@ ADVERB_FUNC bool check_type(on_failure policy, const ibv_mw* window, window_type
   return check_returned(policy, verb, found == type ? 0 : EINVAL,
                         [&](failure_description& description) {
                           on_object<memory_window_traits>(window)(description);
-                          description.explain([&](text_writer& writer) {
-                            writer.put("it is of ").put(found).put(", not of ").put(type);
-                          });
+                          description.explain("it is of {}, not of {}", {found, type});
                         });
 }
 

@@ -13,11 +13,12 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// Adds the options beyond a plain queue pair, which a device may not support.
-void put_beyond_plain(text_writer& writer, const queue_pair_options& options);
+[[gnu::cold]] void put_beyond_plain(text_writer& writer, const queue_pair_options& options);
 
 /// Explains why a queue pair could not be created.
-void explain_creation(text_writer& writer, const std::error_code& code, context_ref context,
-                      transport service, const queue_pair_options& options);
+[[gnu::cold]] void explain_creation(text_writer& writer, const std::error_code& code,
+                                    context_ref context, transport service,
+                                    const queue_pair_options& options);
 
 /// Fails with EINVAL if a completion queue is missing, and names its option.
 bool check_queue(on_failure policy, std::string_view verb, std::string_view name,

@@ -24,55 +24,53 @@ template <class Part>
 void explain_other_device(problem_list& problems, std::string_view name, const Part* part,
                           context_ref context) {
   if (part == nullptr || part->context == context.native_handle()) return;
-  problems.add([&](text_writer& writer) {
-    writer.put(name)
-        .put(" belongs to another context (of ")
-        .put(part->context->device->name)
-        .put(")");
-  });
+  problems.add("{} belongs to another context (of {})", {name, part->context->device->name});
 }
 
 /// Adds the sizes that exceed the limits of the device.
-void add_size_problems(problem_list& problems, const device_attributes& device,
-                       const shared_receive_queue_options& options);
+[[gnu::cold]] void add_size_problems(problem_list& problems, const device_attributes& device,
+                                     const shared_receive_queue_options& options);
 
 /// Explains why a shared receive queue could not be created.
-void explain_creation(problem_list& problems, context_ref context,
-                      const shared_receive_queue_options& options);
+[[gnu::cold]] void explain_creation(problem_list& problems, context_ref context,
+                                    const shared_receive_queue_options& options);
 
 /// Explains why a shared receive queue cannot have this size.
-void add_resize_problems(problem_list& problems, context_ref context, std::uint32_t max_wr,
-                         const ibv_srq_attr* now);
+[[gnu::cold]] void add_resize_problems(problem_list& problems, context_ref context,
+                                       std::uint32_t max_wr, const ibv_srq_attr* now);
 
 /// Explains why a shared receive queue could not be resized, or its limit not set.
-void explain_modification(failure_description& description, ibv_srq* queue,
-                          const ibv_srq_attr& asked, int mask);
+[[gnu::cold]] void explain_modification(failure_description& description, ibv_srq* queue,
+                                        const ibv_srq_attr& asked, int mask);
 
 /// Writes the GIDs of a port: "usable: 0 (RoCE v2, fe80::…), 1 (RoCE v2, ::ffff:10.0.0.1)".
-void put_usable_gids(text_writer& writer, context_ref context, port_number port);
+[[gnu::cold]] void put_usable_gids(text_writer& writer, context_ref context, port_number port);
 
 /// Writes "sgid index 3 is empty; usable: …".
-void put_empty_gid(text_writer& writer, context_ref context, port_number port, gid_index index);
+[[gnu::cold]] void put_empty_gid(text_writer& writer, context_ref context, port_number port,
+                                 gid_index index);
 
 /// Adds that a port does not exist, and then returns false, or that it carries no traffic. Stores
 /// the port's attributes in `attributes`.
-[[nodiscard]] bool explain_port(problem_list& problems, context_ref context, port_number port,
-                                port_attributes& attributes);
+[[nodiscard, gnu::cold]] bool explain_port(problem_list& problems, context_ref context,
+                                           port_number port, port_attributes& attributes);
 
 /// Returns true if an error can mean that the peer has no route.
-[[nodiscard]] bool is_about_routing(const std::error_code& code) noexcept;
+[[nodiscard, gnu::cold]] bool is_about_routing(const std::error_code& code) noexcept;
 
 /// Adds the problems of the global route of an address.
-void explain_route(problem_list& problems, const std::error_code& code, context_ref context,
-                   port_number port, const ibv_global_route& route);
+[[gnu::cold]] void explain_route(problem_list& problems, const std::error_code& code,
+                                 context_ref context, port_number port,
+                                 const ibv_global_route& route);
 
 /// Adds the problems of an address on a port.
-void explain_address(problem_list& problems, const std::error_code& code, context_ref context,
-                     const port_attributes& port, const ibv_ah_attr& address);
+[[gnu::cold]] void explain_address(problem_list& problems, const std::error_code& code,
+                                   context_ref context, const port_attributes& port,
+                                   const ibv_ah_attr& address);
 
 /// Adds the attributes that violate the specification's table.
-void explain_attributes(problem_list& problems, transport service, qp_state from, qp_state to,
-                        qp_attributes mask);
+[[gnu::cold]] void explain_attributes(problem_list& problems, transport service, qp_state from,
+                                      qp_state to, qp_attributes mask);
 
 /// The maximum of a retry count, which has three bits on the wire.
 inline constexpr std::uint8_t max_retries = 7;
@@ -83,22 +81,24 @@ inline constexpr std::uint8_t max_retries = 7;
 }
 
 /// Adds the retry counts that exceed the maximum.
-void explain_retries(problem_list& problems, const ibv_qp_attr& values);
+[[gnu::cold]] void explain_retries(problem_list& problems, const ibv_qp_attr& values);
 
 /// Adds the values that exceed the limits of the device or the port.
-void explain_values(problem_list& problems, context_ref context, const port_attributes& port,
-                    const ibv_qp_attr& values, qp_attributes mask);
+[[gnu::cold]] void explain_values(problem_list& problems, context_ref context,
+                                  const port_attributes& port, const ibv_qp_attr& values,
+                                  qp_attributes mask);
 
 /// Returns the port for an explanation: the announced one, or, if that is unknown and a port or its
 /// device limits the attributes, the port that a query of the queue pair returns.
-[[nodiscard]] port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
-                                          port_number announced) noexcept;
+[[nodiscard, gnu::cold]] port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,
+                                                     port_number announced) noexcept;
 
 /// Describes a failed transition completely (without a port if none is known): "INIT->RTR on rxe0:1
 /// qp 0x11: EINVAL (…); sgid index 3 is empty; usable: …".
-void explain_transition(failure_description& description, const ibv_qp* queue_pair,
-                        transport service, qp_state from, qp_state to, const ibv_qp_attr& values,
-                        qp_attributes mask, port_number port);
+[[gnu::cold]] void explain_transition(failure_description& description, const ibv_qp* queue_pair,
+                                      transport service, qp_state from, qp_state to,
+                                      const ibv_qp_attr& values, qp_attributes mask,
+                                      port_number port);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

@@ -63,7 +63,7 @@ template <class Request>
 }
 
 /// Names the object that has the queue.
-void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept;
+[[gnu::cold]] void put_posted_to(text_writer& writer, posted_to queue, const void* object) noexcept;
 
 /// Explains the reasons for which providers refuse a request with ENOMEM, EINVAL or ENOSPC. They do
 /// not report which reason applies.

@@ -69,10 +69,8 @@ ADVERB_FUNC ethernet_destination resolve_ethernet(context_ref context, const add
           description.explain("the address has no global route (GRH), whose GIDs are needed");
           return;
         }
-        description.explain([&](text_writer& writer) {
-          writer.put("no neighbour was found on the route to ").put(way.route->destination);
-          writer.put(" from GID ").put(way.route->source);
-        });
+        description.explain("no neighbour was found on the route to {} from GID {}",
+                            {way.route->destination, way.route->source});
       });
   if (!resolved) return {};
   if (vlan != untagged) found.vlan = vlan;

@@ -56,18 +56,14 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
   if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
     problems.add("srq is an XRC queue, which no queue pair owns: requests name it");
   if (problems.empty() && options.max_inline_data > 0)
-    problems.add([&](text_writer& out) {
-      out.put("max_inline_data is ").decimal(options.max_inline_data);
-      out.put(", which may be more than the device allows");
-    });
+    problems.add("max_inline_data is {}, which may be more than the device allows",
+                 {options.max_inline_data});
 }
 
 ADVERB_FUNC bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
                              completion_queue_ref queue) {
   return check_returned(policy, verb, queue ? 0 : EINVAL, [&](failure_description& description) {
-    description.explain([&](text_writer& writer) {
-      writer.put(name).put(" is empty: moved from, closed, or never given");
-    });
+    description.explain("{} is empty: moved from, closed, or never given", {name});
   });
 }
 

@@ -28,9 +28,7 @@ ADVERB_FUNC void explain_creation(problem_list& problems, context_ref context,
   const device_attributes device = context.query_device(unknown);
   if (unknown) return;
   if (device.max_shared_receive_queues() == 0)
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" has no shared receive queues");
-    });
+    problems.add("{} has no shared receive queues", {context.native_handle()->device->name});
   else
     add_size_problems(problems, device, options);
 }
@@ -41,15 +39,10 @@ ADVERB_FUNC void add_resize_problems(problem_list& problems, context_ref context
   const device_attributes device = context.query_device(unknown);
   if (unknown) return;
   if (!device.capabilities().contains(device_capability::resize_shared_receive_queue))
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" cannot resize shared receive queues");
-    });
+    problems.add("{} cannot resize shared receive queues", {context.native_handle()->device->name});
   add_size_problems(problems, device, {.max_wr = max_wr, .max_sge = 0});
   if (now != nullptr && max_wr < now->srq_limit)
-    problems.add([&](text_writer& writer) {
-      writer.put("max_wr is ").decimal(max_wr).put(", below the limit of ");
-      writer.decimal(now->srq_limit);
-    });
+    problems.add("max_wr is {}, below the limit of {}", {max_wr, now->srq_limit});
 }
 
 ADVERB_FUNC void explain_modification(failure_description& description, ibv_srq* queue,
@@ -61,10 +54,7 @@ ADVERB_FUNC void explain_modification(failure_description& description, ibv_srq*
     if ((mask & IBV_SRQ_MAX_WR) != 0)
       add_resize_problems(problems, queue->context, asked.max_wr, now);
     if ((mask & IBV_SRQ_LIMIT) != 0 && now != nullptr && asked.srq_limit > now->max_wr)
-      problems.add([&](text_writer& out) {
-        out.put("the limit is ").decimal(asked.srq_limit).put(", the queue holds ");
-        out.decimal(now->max_wr);
-      });
+      problems.add("the limit is {}, the queue holds {}", {asked.srq_limit, now->max_wr});
   });
 }
 
@@ -96,9 +86,7 @@ ADVERB_FUNC bool explain_port(problem_list& problems, context_ref context, port_
     return false;
   }
   if (attributes.state() != port_state::active)
-    problems.add([&](text_writer& writer) {
-      writer.put("port ").put(port).put(" is ").put(attributes.state());
-    });
+    problems.add("port {} is {}", {port, attributes.state()});
   return true;
 }
 
@@ -126,11 +114,10 @@ ADVERB_FUNC void explain_route(problem_list& problems, const std::error_code& co
       put_usable_gids(writer, context, port);
     });
   } else if (problems.empty() && is_about_routing(code)) {
-    problems.add([&](text_writer& writer) {
-      writer.put("no route was found from ").put(entry->gid()).put(" (sgid index ");
-      writer.put(source).put(") to ").put(destination);
-      writer.put(": check the routes, the peer's address, and that its interface is up");
-    });
+    problems.add(
+        "no route was found from {} (sgid index {}) to {}: check the routes, the peer's address, "
+        "and that its interface is up",
+        {entry->gid(), source, destination});
   }
 }
 
@@ -151,18 +138,14 @@ ADVERB_FUNC void explain_attributes(problem_list& problems, transport service, q
   const qp_attributes missing = table.required - mask;
   const qp_attributes forbidden =
       mask - table.required - table.optional - qp_attributes{qp_attribute::state};
-  if (!missing.empty())
-    problems.add([&](text_writer& writer) { writer.put("missing: ").put(missing); });
-  if (!forbidden.empty())
-    problems.add([&](text_writer& writer) { writer.put("not allowed here: ").put(forbidden); });
+  if (!missing.empty()) problems.add("missing: {}", {missing});
+  if (!forbidden.empty()) problems.add("not allowed here: {}", {forbidden});
 }
 
 ADVERB_FUNC void explain_retries(problem_list& problems, const ibv_qp_attr& values) {
   const auto add_if_over = [&](std::string_view name, std::uint8_t count) {
     if (count <= max_retries) return;
-    problems.add([&](text_writer& writer) {
-      writer.put(name).put(" is ").decimal(count).put(", the maximum is ").decimal(max_retries);
-    });
+    problems.add("{} is {}, the maximum is {}", {name, count, max_retries});
   };
   add_if_over("retry_count", values.retry_cnt);
   add_if_over("rnr_retry_count", values.rnr_retry);
@@ -185,16 +168,12 @@ ADVERB_FUNC void explain_values(problem_list& problems, context_ref context,
                       "max_initiator_read_atomic",
                       given(qp_attribute::max_initiator_read_atomic, values.max_rd_atomic))});
   if (mask.contains(qp_attribute::pkey_index) && values.pkey_index >= port.pkey_table_length())
-    problems.add([&](text_writer& writer) {
-      writer.put("P_Key index ").decimal(values.pkey_index).put(" is not in the table of ");
-      writer.decimal(port.pkey_table_length());
-    });
+    problems.add("P_Key index {} is not in the table of {}",
+                 {values.pkey_index, port.pkey_table_length()});
   const mtu path_mtu = static_cast<mtu>(values.path_mtu);
   if (mask.contains(qp_attribute::path_mtu) && path_mtu > port.active_mtu())
-    problems.add([&](text_writer& writer) {
-      writer.put("path MTU ").put(path_mtu).put(" exceeds the active MTU of the port, ");
-      writer.put(port.active_mtu());
-    });
+    problems.add("path MTU {} exceeds the active MTU of the port, {}",
+                 {path_mtu, port.active_mtu()});
 }
 
 ADVERB_FUNC port_number port_to_explain(ibv_qp* queue_pair, qp_attributes mask,

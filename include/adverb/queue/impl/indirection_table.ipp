@@ -61,13 +61,10 @@ ADVERB_FUNC indirection_table indirection_table::make(std::span<const reference<
   if (!std::has_single_bit(queues.size())) {
     policy.report(EINVAL, verb, [&](failure_description& description) {
       detail::on_device(context.native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        writer.put("a table of ").decimal(queues.size());
-        writer.put(" entries was requested, the number must be a power of two: ");
-        writer.decimal(std::bit_floor(queues.size())).put(" or ");
-        writer.decimal(std::bit_ceil(queues.size()));
-        writer.put("; a queue may appear more than once");
-      });
+      description.explain(
+          "a table of {} entries was requested, the number must be a power of two: {} or {}; a "
+          "queue may appear more than once",
+          {queues.size(), std::bit_floor(queues.size()), std::bit_ceil(queues.size())});
     });
     return {};
   }

@@ -23,12 +23,10 @@ ADVERB_FUNC void explain_attachment(failure_description& description, const ibv_
     if (!unknown && limits.max_multicast_groups() == 0)
       problems.add("the device has no multicast");
     else if (!unknown && description.code() == std::errc::not_enough_memory)
-      problems.add([&](text_writer& out) {
-        out.put("the device allows ").decimal(limits.max_multicast_groups()).put(" groups, ");
-        out.decimal(limits.max_queue_pairs_per_multicast_group())
-            .put(" queue pairs per group, and ");
-        out.decimal(limits.max_multicast_attachments()).put(" attachments in all");
-      });
+      problems.add(
+          "the device allows {} groups, {} queue pairs per group, and {} attachments in all",
+          {limits.max_multicast_groups(), limits.max_queue_pairs_per_multicast_group(),
+           limits.max_multicast_attachments()});
     if (problems.empty() && pair->qp_type == IBV_QPT_RAW_PACKET)
       problems.add("Linux attaches datagram (UD) queue pairs only, unless a driver changes that");
   });

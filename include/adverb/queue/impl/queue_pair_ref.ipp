@@ -17,11 +17,9 @@ ADVERB_FUNC bool check_kind(on_failure policy, const ibv_qp* pair, transport ser
   const int result = fits ? 0 : EINVAL;
   return check_returned(policy, verb, result, [&](failure_description& description) {
     on_object<queue_pair_traits>(pair)(description);
-    description.explain([&](text_writer& writer) {
-      writer.put("it is ").put(static_cast<transport>(pair->qp_type));
-      writer.put(" in ").put(static_cast<qp_state>(pair->state));
-      writer.put(", the type requires ").put(service).put(" in ").put(state);
-    });
+    description.explain("it is {} in {}, the type requires {} in {}",
+                        {static_cast<transport>(pair->qp_type), static_cast<qp_state>(pair->state),
+                         service, state});
   });
 }
 

@@ -19,11 +19,10 @@ ADVERB_FUNC void send_window_result::describe_full(
       .object([&](text_writer& writer) {
         detail::put_posted_to(writer, posted_.queue(), posted_.object_);
       })
-      .explain([&](text_writer& writer) {
-        writer.put("the window is full: ").decimal(static_cast<unsigned>(posted_.error_));
-        writer.put(" of ").decimal(posted_.accepted_or_unknown());
-        writer.put(" requests are in progress; pass their completions to completed()");
-      });
+      .explain(
+          "the window is full: {} of {} requests are in progress; pass their completions to "
+          "completed()",
+          {static_cast<unsigned>(posted_.error_), posted_.accepted_or_unknown()});
 }
 
 }  // namespace adverb::inline ADVERB_ABI

@@ -14,9 +14,7 @@ ADVERB_FUNC void explain_creation(problem_list& problems, context_ref context,
   const device_attributes device = context.query_device(unknown);
   if (unknown) return;
   if (device.tag_matching().max_tags == 0) {
-    problems.add([&](text_writer& writer) {
-      put_device(writer, context.native_handle()).put(" has no tag matching");
-    });
+    problems.add("{} has no tag matching", {context.native_handle()->device->name});
     return;
   }
   add_size_problems(problems, device, options.unexpected());

@@ -40,7 +40,7 @@ ADVERB_FUNC void add_missing_flags(problem_list& problems, work_queue_flags aske
                                    const device_attributes& device) {
   const work_queue_flags missing = asked - supported_work_queue_flags(device);
   if (missing.empty()) return;
-  problems.add([&](text_writer& writer) { writer.put("the device has no ").put(missing); });
+  problems.add("the device has no {}", {missing});
 }
 
 ADVERB_FUNC void explain_work_queue(failure_description& description, context_ref context,

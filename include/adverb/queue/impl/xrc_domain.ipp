@@ -86,9 +86,7 @@ ADVERB_FUNC owned_queue_pair open_xrc_target(xrc_domain_ref domain, qp_number nu
       },
       [&](failure_description& description) {
         if (description.code() == std::errc::invalid_argument)
-          description.explain([&](text_writer& writer) {
-            writer.put("this XRC domain has no target with the number ").put(number);
-          });
+          description.explain("this XRC domain has no target with the number {}", {number});
       });
 }
 

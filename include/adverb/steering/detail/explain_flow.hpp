@@ -99,11 +99,12 @@ void for_each_specification(const ibv_flow_attr* rule, const Function& function)
   }
 }
 
-void add_flow_problems(problem_list& problems, const ibv_qp* pair, const ibv_flow_attr* rule);
+[[gnu::cold]] void add_flow_problems(problem_list& problems, const ibv_qp* pair,
+                                     const ibv_flow_attr* rule);
 
 /// Explains why a flow could not be created.
-void explain_flow(failure_description& description, const ibv_qp* pair, const ibv_flow_attr* rule,
-                  const lowering_notes& notes);
+[[gnu::cold]] void explain_flow(failure_description& description, const ibv_qp* pair,
+                                const ibv_flow_attr* rule, const lowering_notes& notes);
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 

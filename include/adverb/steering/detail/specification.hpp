@@ -25,8 +25,8 @@ struct lowering_notes {
   /// True if a field is compared only in some of its bits.
   bool partial = false;
 
-  void add_too_large(std::string_view field, std::uint64_t number, bool of_mask,
-                     unsigned has_bits) noexcept;
+  [[gnu::cold]] void add_too_large(std::string_view field, std::uint64_t number, bool of_mask,
+                                   unsigned has_bits) noexcept;
 };
 
 /// Writes a number into a word in network byte order, starting `shift` bits from its low end.

@@ -45,10 +45,10 @@ ADVERB_FUNC void counters_base::read_with(std::uint32_t flags, std::span<std::ui
   detail::check_returned(policy, read_verb, result, [&](failure_description& description) {
     detail::on_object<detail::counters_traits>(native_handle())(description);
     if (description.code() == std::errc::invalid_argument)
-      description.explain([&](text_writer& writer) {
-        writer.put("there is room for ").decimal(values.size());
-        writer.put(": the highest index in use may be beyond it, or no flow uses the counters yet");
-      });
+      description.explain(
+          "there is room for {}: the highest index in use may be beyond it, or no flow uses the "
+          "counters yet",
+          {values.size()});
   });
 }
 

@@ -16,30 +16,19 @@ namespace adverb::inline ADVERB_ABI::detail {
 ADVERB_FUNC void add_flow_problems(problem_list& problems, const ibv_qp* pair,
                                    const ibv_flow_attr* rule) {
   if (pair->qp_type != IBV_QPT_UD && pair->qp_type != IBV_QPT_RAW_PACKET)
-    problems.add([&](text_writer& writer) {
-      writer.put("flows steer packets to UD and raw packet pairs, this pair is ");
-      writer.put(static_cast<transport>(pair->qp_type));
-    });
+    problems.add("flows steer packets to UD and raw packet pairs, this pair is {}",
+                 {static_cast<transport>(pair->qp_type)});
   std::error_code unknown;
   const device_attributes device = context_ref{pair->context}.query_device(unknown);
   if (!unknown && (rule->port == 0 || rule->port > device.physical_ports()))
-    problems.add([&](text_writer& writer) {
-      writer.put("port ")
-          .decimal(rule->port)
-          .put(" is out of range: the device has ")
-          .decimal(device.physical_ports());
-      writer.put(", numbered from 1");
-    });
+    problems.add("port {} is out of range: the device has {}, numbered from 1",
+                 {rule->port, device.physical_ports()});
   if (rule->num_of_specs > max_flow_specifications)
-    problems.add([&](text_writer& writer) {
-      writer.decimal(rule->num_of_specs).put(" specifications exceed the limit of Linux, ");
-      writer.decimal(max_flow_specifications);
-    });
+    problems.add("{} specifications exceed the limit of Linux, {}",
+                 {rule->num_of_specs, max_flow_specifications});
   if ((rule->flags & IBV_FLOW_ATTR_FLAGS_DONT_TRAP) != 0 && rule->type != IBV_FLOW_ATTR_NORMAL)
-    problems.add([&](text_writer& writer) {
-      writer.put("do_not_trap requires a normal rule, this one is of type ");
-      writer.put(static_cast<flow_type>(rule->type));
-    });
+    problems.add("do_not_trap requires a normal rule, this one is of type {}",
+                 {static_cast<flow_type>(rule->type)});
   std::array<unsigned, std::numeric_limits<decltype(rule->num_of_specs)>::max()> types;
   std::size_t count = 0;
   for_each_specification(rule, [&](unsigned type, const std::byte* bytes) {

@@ -34,9 +34,7 @@ ADVERB_FUNC void explain_esp(failure_description& description, const esp_changes
     problem_list problems{writer};
     const std::uint32_t length = asked.integrity_check_length;
     if (asked.key && length != 8 && length != 12 && length != 16)
-      problems.add([&](text_writer& out) {
-        out.put("integrity_check_length is ").decimal(length).put(": it must be 8, 12 or 16");
-      });
+      problems.add("integrity_check_length is {}: it must be 8, 12 or 16", {length});
     if (!asked.attributes) return;
     const esp_attributes& attributes = *asked.attributes;
     const bool full = attributes.full_offload.has_value();

@@ -22,16 +22,13 @@ ADVERB_FUNC void explain_scaling(failure_description& description, context_ref c
     if (unknown) return;
     problem_list problems{writer};
     if (!limits.transports.contains(service)) {
-      problems.add([&](text_writer& out) {
-        put_device(out, context.native_handle()).put(" has no receive-side scaling for ");
-        out.put(service).put(" pairs");
-      });
+      problems.add("{} has no receive-side scaling for {} pairs",
+                   {context.native_handle()->device->name, service});
     } else {
       if (!limits.functions.contains(hash_function::toeplitz))
         problems.add("the device has no Toeplitz hash");
       const hash_fields missing = hash.fields() - limits.fields;
-      if (!missing.empty())
-        problems.add([&](text_writer& out) { out.put("the device cannot hash ").put(missing); });
+      if (!missing.empty()) problems.add("the device cannot hash {}", {missing});
     }
     if (table.native_handle()->context != context.native_handle())
       problems.add("the table belongs to another context");
