@@ -21,24 +21,15 @@ namespace adverb::inline ADVERB_ABI {
 
 namespace detail {
 
+/// Reports a completion that is no success. `put_pair` names its queue pair if known.
+[[gnu::cold]] void report_status(on_failure policy, completion_status status, std::uint64_t id,
+                                 std::uint32_t vendor_error, callable_ref<text_writer&> put_pair);
+
 template <class Completion, class PutPair>
 [[gnu::cold, gnu::noinline]] void report_completion(on_failure policy, Completion completion,
                                                     PutPair put_pair) {
-  const completion_status status = completion.status();
-  policy.report(make_error_code(status), "work request", [&](failure_description& description) {
-    description
-        .object([&](text_writer& writer) {
-          put_pair(writer, completion);
-          writer.put("id ").decimal(completion.id());
-        })
-        .explain([&](text_writer& writer) {
-          writer.put(hint_for(status));
-          const std::uint32_t vendor_error = completion.vendor_error();
-          if (vendor_error == 0) return;
-          writer.put(hint_for(status).empty() ? "" : "; ");
-          writer.put("vendor error 0x").hexadecimal(vendor_error);
-        });
-  });
+  report_status(policy, completion.status(), completion.id(), completion.vendor_error(),
+                [&](text_writer& writer) { put_pair(writer, completion); });
 }
 
 /// Fails if a completion of either engine is no success. `put_pair` names its queue pair if known.
@@ -255,3 +246,7 @@ static_assert(sizeof(completion) == sizeof(ibv_wc) && alignof(completion) == ali
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/completion/impl/completion.ipp>
+#endif

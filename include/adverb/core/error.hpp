@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <concepts>
-#include <cstdlib>
 #include <string_view>
 #include <system_error>
 
@@ -16,11 +15,11 @@ namespace adverb::inline ADVERB_ABI {
 /// object and the explanation.
 class error : public std::system_error {
  public:
-  explicit error(const adverb::failure& why) : std::system_error{why.code()}, why_{why} {}
+  explicit error(const adverb::failure& why);
 
   /// Returns the complete failure as a value.
   [[nodiscard]] const adverb::failure& failure() const noexcept { return why_; }
-  [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
+  [[nodiscard]] const char* what() const noexcept override;
 
  private:
   adverb::failure why_;
@@ -40,14 +39,8 @@ namespace detail {
 /// The error policy of destructors: passes a failure to the failure hook.
 struct to_failure_hook {};
 
-[[noreturn, gnu::cold]] inline void fail(const failure& why) {
-#if defined(__cpp_exceptions)
-  throw error{why};
-#else
-  tell_failure_hook(why);
-  std::abort();
-#endif
-}
+/// Throws, or ends a program without exceptions.
+[[noreturn, gnu::cold]] void fail(const failure& why);
 
 }  // namespace detail
 
@@ -116,37 +109,16 @@ class on_failure {
   enum class way : unsigned char { raise, tell, code, failure };
 
   // These take a copy: a call through the address would force the policy into memory.
-  [[gnu::cold, gnu::noinline]] static void clear_target(on_failure to) noexcept {
-    if (to.way_ == way::code)
-      to.code_->clear();
-    else
-      *to.why_ = failure{};
-  }
+  [[gnu::cold]] static void clear_target(on_failure to) noexcept;
 
-  [[gnu::cold, gnu::noinline]] static void report_known(on_failure to, const failure& known) {
-    switch (to.way_) {
-      case way::raise: detail::fail(known);
-      case way::tell: detail::tell_failure_hook(known); break;
-      case way::code: *to.code_ = known.code(); break;
-      case way::failure: *to.why_ = known; break;
-    }
-  }
+  [[gnu::cold]] static void report_known(on_failure to, const failure& known);
 
-  [[gnu::cold, gnu::noinline]] static void report_code(
-      on_failure to, std::error_code code, std::string_view verb,
-      detail::callable_ref<failure_description&> describe) {
-    if (to.way_ == way::code)
-      *to.code_ = code;
-    else
-      report_known(to, failure{code, verb, describe});
-  }
+  [[gnu::cold]] static void report_code(on_failure to, std::error_code code, std::string_view verb,
+                                        detail::callable_ref<failure_description&> describe);
 
   // Takes an errno, which needs one register; an error code needs two.
-  [[gnu::cold, gnu::noinline]] static void report_errno(
-      on_failure to, int number, std::string_view verb,
-      detail::callable_ref<failure_description&> describe) {
-    report_code(to, detail::errno_code(number), verb, describe);
-  }
+  [[gnu::cold]] static void report_errno(on_failure to, int number, std::string_view verb,
+                                         detail::callable_ref<failure_description&> describe);
 
   union {
     std::error_code* code_ = nullptr;
@@ -163,3 +135,7 @@ concept takes_failure = std::convertible_to<T&, on_failure>;
 }  // namespace detail
 
 }  // namespace adverb::inline ADVERB_ABI
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/core/impl/error.ipp>
+#endif

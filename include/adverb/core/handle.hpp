@@ -74,7 +74,7 @@ struct traits_as_operations {
   static void list_parents(const void* object, parent_visitor& parents) noexcept {
     Traits::list_parents(static_cast<const native_type*>(object), parents);
   }
-  static void describe(const void* object, text_writer& writer) noexcept {
+  [[gnu::cold]] static void describe(const void* object, text_writer& writer) noexcept {
     Traits::describe(static_cast<const native_type*>(object), writer);
   }
   static constexpr auto explain_destroy() noexcept -> void (*)(failure_description&) noexcept {
@@ -315,13 +315,16 @@ using reference = detail::reference_to<detail::handle_base<Native>>;
 
 namespace detail {
 
+/// Reports EINVAL: a required object is null.
+[[gnu::cold]] void report_empty(on_failure policy, std::string_view verb, object_kind kind);
+
 /// Reports EINVAL if a required object is null, so that no C call gets it. Returns true if it is
 /// present.
 template <class Native>
 bool check_present(on_failure policy, std::string_view verb, const Native* object) {
   if (object != nullptr) [[likely]]
     return true;
-  policy.report(EINVAL, verb, empty_object{kind_of<Native>});
+  report_empty(policy, verb, kind_of<Native>);
   return false;
 }
 

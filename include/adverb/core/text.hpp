@@ -139,7 +139,7 @@ class text_argument {
  public:
   text_argument(std::string_view text) noexcept
       : data_{text.data()}, number_{text.size()}, put_{&put_text} {}
-  text_argument(const char* text) noexcept : text_argument{std::string_view{text}} {}
+  text_argument(const char* text) noexcept : data_{text}, put_{&put_c_string} {}
   template <class T>
     requires std::is_unsigned_v<T>
   text_argument(T number) noexcept : number_{number}, put_{&put_number} {}
@@ -152,6 +152,7 @@ class text_argument {
   using put_function = void (*)(const text_argument& self, text_writer& writer) noexcept;
 
   static void put_text(const text_argument& self, text_writer& writer) noexcept;
+  static void put_c_string(const text_argument& self, text_writer& writer) noexcept;
   static void put_number(const text_argument& self, text_writer& writer) noexcept;
   template <class T>
   static void put_value(const text_argument& self, text_writer& writer) noexcept {
@@ -163,10 +164,14 @@ class text_argument {
   put_function put_;
 };
 
+namespace detail {
+[[nodiscard]] std::string string_of(std::string_view text);
+}  // namespace detail
+
 /// Returns the text of a value as a std::string.
 template <has_text T>
 [[nodiscard]] std::string to_string(const T& value) {
-  return std::string{to_text(value).view()};
+  return detail::string_of(to_text(value));
 }
 
 namespace detail {

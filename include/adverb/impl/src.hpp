@@ -7,11 +7,13 @@
 #error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
 #endif
 
+#include <adverb/completion/impl/completion.ipp>
 #include <adverb/completion/impl/completion_channel.ipp>
 #include <adverb/completion/impl/completion_queue.ipp>
 #include <adverb/completion/impl/completion_queue_options.ipp>
 #include <adverb/completion/impl/status.ipp>
 #include <adverb/core/impl/deadline.ipp>
+#include <adverb/core/impl/error.ipp>
 #include <adverb/core/impl/failure.ipp>
 #include <adverb/core/impl/flags.ipp>
 #include <adverb/core/impl/handle.ipp>

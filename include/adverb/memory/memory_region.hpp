@@ -278,28 +278,18 @@ class [[nodiscard]] memory_region
   [[nodiscard]] static memory_region made(const detail::registration_attempt& attempt,
                                           std::string_view verb, const Create& create,
                                           on_failure policy) {
-    const auto writes_const = [&] {
-      return static_string<128>{[&](text_writer& writer) {
-        detail::explain_constant(writer, attempt.constant, attempt.rights);
-      }};
-    };
-    const auto describe = [&](failure_description& description) {
-      detail::on_device(attempt.domain.context().native_handle())(description);
-      description.explain([&](text_writer& writer) {
-        detail::problem_list problems{writer};
-        problems.add(writes_const());
-        if (problems.empty()) detail::explain_registration(problems, description.code(), attempt);
-      });
-    };
-    if (!detail::check_present(policy, verb, attempt.domain.native_handle())) return {};
-    if (attempt.constant && !writes_const().view().empty()) {
-      policy.report(EINVAL, verb, describe);
-      return {};
-    }
-    ibv_mr* const region = detail::check_pointer(policy, verb, create, describe);
-    if (region == nullptr) return {};
-    return {region, attempt.device_address, attempt.rights, attempt.constant};
+    if (!is_possible(attempt, verb, policy)) return {};
+    errno = 0;
+    return made_or_failed(create(), attempt, verb, policy);
   }
+
+  /// Fails without a domain, and with rights that the memory cannot have.
+  [[nodiscard]] static bool is_possible(const detail::registration_attempt& attempt,
+                                        std::string_view verb, on_failure policy);
+  /// Returns the region, or fails with errno if it is null.
+  [[nodiscard]] static memory_region made_or_failed(ibv_mr* region,
+                                                    const detail::registration_attempt& attempt,
+                                                    std::string_view verb, on_failure policy);
 
   void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy);
 

@@ -103,9 +103,14 @@ template <class Range>
     return access_right::local_write;
 }
 
+/// Returns whether const memory cannot be registered with these rights.
+[[nodiscard]] constexpr bool writes_constant(bool constant, access_rights rights) noexcept {
+  return constant && rights.intersects(writing_rights);
+}
+
 /// Explains why const memory cannot be registered. Writes nothing if it can.
 inline void explain_constant(text_writer& writer, bool constant, access_rights rights) noexcept {
-  if (!constant || !rights.intersects(writing_rights)) return;
+  if (!writes_constant(constant, rights)) return;
   writer.put("the memory is const, and ").put(rights & writing_rights).put(" would change it");
 }
 

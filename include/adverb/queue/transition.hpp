@@ -91,7 +91,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
 
  public:
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
-      : pair_{&pair}, plan_{plan} {}
+      : pair_{&pair}, plan_{detail::copy_of(plan)} {}
 
   /// Sets the port of the device. Required in INIT.
   auto port(port_number number) const noexcept {
@@ -220,7 +220,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     requires(From != To)
   {
     check_complete();
-    detail::transition_plan plan = plan_;
+    detail::transition_plan plan = detail::copy_of(plan_);
     if (!detail::carry_out(plan, pair_->native_handle(), step, policy)) return {};
     return pair_->template become<To>(plan.announced);
   }
@@ -231,7 +231,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     requires(From == To)
   {
     static_assert(!Given.empty(), "the change sets no attribute");
-    detail::transition_plan plan = plan_;
+    detail::transition_plan plan = detail::copy_of(plan_);
     if (detail::carry_out(plan, pair_->native_handle(), step, policy))
       pair_->announce(plan.announced);
   }

@@ -176,6 +176,9 @@ struct transition_defaults {
   static constexpr std::uint8_t rnr_timer_code = 12;
 };
 
+/// Returns a copy, out of line: each setter of a builder makes one.
+[[nodiscard]] transition_plan copy_of(const transition_plan& plan) noexcept;
+
 [[nodiscard]] psn random_psn() noexcept;
 
 template <class T>

@@ -97,4 +97,9 @@ ADVERB_FUNC void forget_object(const void* object, const object_operations& oper
   lifetime_registry::instance().take_noted_parents(object);
 }
 
+[[gnu::noinline]] ADVERB_FUNC void report_empty(on_failure policy, std::string_view verb,
+                                                object_kind kind) {
+  policy.report(EINVAL, verb, empty_object{kind});
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -39,12 +39,21 @@ ADVERB_FUNC void text_argument::put_text(const text_argument& self, text_writer&
   writer.put(std::string_view{static_cast<const char*>(self.data_), self.number_});
 }
 
+ADVERB_FUNC void text_argument::put_c_string(const text_argument& self,
+                                             text_writer& writer) noexcept {
+  writer.put(static_cast<const char*>(self.data_));
+}
+
 ADVERB_FUNC void text_argument::put_number(const text_argument& self,
                                            text_writer& writer) noexcept {
   writer.decimal(self.number_);
 }
 
 namespace detail {
+
+[[gnu::noinline]] ADVERB_FUNC std::string string_of(std::string_view text) {
+  return std::string{text};
+}
 
 [[gnu::noinline]] ADVERB_FUNC static_string<48> run_time_name_or_number(
     std::string_view name, std::uint64_t number) noexcept {

@@ -89,6 +89,10 @@ inline constexpr std::array rights_and_features{
 [[gnu::cold]] void explain_registration(problem_list& problems, const std::error_code& code,
                                         const registration_attempt& attempt);
 
+/// Reports a registration that failed, or that cannot succeed.
+[[gnu::cold]] void report_registration(on_failure policy, int number, std::string_view verb,
+                                       const registration_attempt& attempt);
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)

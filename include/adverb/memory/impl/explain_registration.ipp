@@ -80,4 +80,18 @@ ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_c
   if (problems.empty()) explain_code(problems, code, attempt.length);
 }
 
+[[gnu::noinline]] ADVERB_FUNC void report_registration(on_failure policy, int number,
+                                                       std::string_view verb,
+                                                       const registration_attempt& attempt) {
+  policy.report(number, verb, [&](failure_description& description) {
+    on_device(attempt.domain.context().native_handle())(description);
+    description.explain([&](text_writer& writer) {
+      explain_constant(writer, attempt.constant, attempt.rights);
+      if (writes_constant(attempt.constant, attempt.rights)) return;
+      problem_list problems{writer};
+      explain_registration(problems, description.code(), attempt);
+    });
+  });
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail

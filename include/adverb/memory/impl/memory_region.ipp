@@ -104,6 +104,25 @@ ADVERB_FUNC memory_region memory_region::null(protection_domain_ref domain, on_f
           0, access_right::local_write, false};
 }
 
+ADVERB_FUNC bool memory_region::is_possible(const detail::registration_attempt& attempt,
+                                            std::string_view verb, on_failure policy) {
+  if (!detail::check_present(policy, verb, attempt.domain.native_handle())) return false;
+  if (!detail::writes_constant(attempt.constant, attempt.rights)) return true;
+  detail::report_registration(policy, EINVAL, verb, attempt);
+  return false;
+}
+
+[[gnu::noinline]] ADVERB_FUNC memory_region
+memory_region::made_or_failed(ibv_mr* region, const detail::registration_attempt& attempt,
+                              std::string_view verb, on_failure policy) {
+  if (region == nullptr) {
+    detail::report_registration(policy, errno, verb, attempt);
+    return {};
+  }
+  policy.clear();
+  return {region, attempt.device_address, attempt.rights, attempt.constant};
+}
+
 ADVERB_FUNC memory_region memory_region::registered(protection_domain_ref domain,
                                                     detail::byte_range memory, access_rights rights,
                                                     on_failure policy) {

@@ -29,23 +29,24 @@ class refusal_reasons {
   refusal_reasons(text_writer& writer, request_shape shape, bool known) noexcept
       : writer_{writer}, shape_{shape}, known_{known} {}
 
-  void put(std::string_view reason) noexcept {
+  [[gnu::cold]] void put(std::string_view reason) noexcept {
     writer_.put(is_first_ ? "" : ", or ").put(reason);
     is_first_ = false;
   }
   /// Writes "the queue is full (max_recv_wr is 1)": the exceeded limit and its option.
-  void put(std::string_view reason, std::string_view option, std::uint32_t value) noexcept {
+  [[gnu::cold]] void put(std::string_view reason, std::string_view option,
+                         std::uint32_t value) noexcept {
     put(reason);
     writer_.put(" (").put(option);
     if (known_) writer_.put(" is ").decimal(value);
     writer_.put(")");
   }
-  void put_elements(std::string_view option, std::uint32_t value) noexcept {
+  [[gnu::cold]] void put_elements(std::string_view option, std::uint32_t value) noexcept {
     const bool fits = shape_ == request_shape::one_element && !(known_ && value == 0);
     if (shape_ != request_shape::no_elements && !fits)
       put("the request has too many elements", option, value);
   }
-  void put_no_elements() noexcept {
+  [[gnu::cold]] void put_no_elements() noexcept {
     if (shape_ == request_shape::no_elements)
       put("the receive has no elements, which soft-iWARP refuses");
   }
@@ -62,15 +63,15 @@ struct queue_pair_room {
   bool known;
   ibv_qp_cap cap;
 };
-[[nodiscard]] ADVERB_FUNC queue_pair_room room_of(ibv_qp* pair) noexcept {
+[[nodiscard, gnu::cold]] ADVERB_FUNC queue_pair_room room_of(ibv_qp* pair) noexcept {
   ibv_qp_attr now{};
   ibv_qp_init_attr made_with{};
   const bool known = ibv_query_qp(pair, &now, IBV_QP_CAP, &made_with) == 0;
   return {known, now.cap};
 }
 
-ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair,
-                                         request_shape shape) noexcept {
+[[gnu::cold]] ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair,
+                                                       request_shape shape) noexcept {
   const queue_pair_room room = room_of(pair);
   const ibv_qp_cap& cap = room.cap;
   refusal_reasons reasons{writer, shape, room.known};
@@ -85,8 +86,8 @@ ADVERB_FUNC void explain_full_send_queue(text_writer& writer, ibv_qp* pair,
   writer.put("; unsignaled requests leave the queue when a later signaled one completes");
 }
 
-ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair,
-                                            request_shape shape) noexcept {
+[[gnu::cold]] ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair,
+                                                          request_shape shape) noexcept {
   const auto [known, cap] = room_of(pair);
   refusal_reasons reasons{writer, shape, known};
   reasons.put_no_elements();
@@ -94,8 +95,9 @@ ADVERB_FUNC void explain_full_receive_queue(text_writer& writer, ibv_qp* pair,
   reasons.put_elements("max_recv_sge", cap.max_recv_sge);
 }
 
-ADVERB_FUNC void explain_full_shared_receive_queue(text_writer& writer, ibv_srq* queue,
-                                                   request_shape shape) noexcept {
+[[gnu::cold]] ADVERB_FUNC void explain_full_shared_receive_queue(text_writer& writer,
+                                                                 ibv_srq* queue,
+                                                                 request_shape shape) noexcept {
   ibv_srq_attr now{};
   const bool known = ibv_query_srq(queue, &now) == 0;
   refusal_reasons reasons{writer, shape, known};

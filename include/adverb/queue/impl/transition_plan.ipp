@@ -43,6 +43,10 @@ ADVERB_FUNC void transition_plan::set_alternate_path(const alternate_path& other
   given |= qp_attribute::alternate_path;
 }
 
+[[gnu::noinline]] ADVERB_FUNC transition_plan copy_of(const transition_plan& plan) noexcept {
+  return plan;
+}
+
 ADVERB_FUNC psn random_psn() noexcept {
   std::uint32_t number = 0;
   // Fails only if the system call is missing; then any number serves, even 0.
