@@ -161,6 +161,9 @@ void unregister_from_parents(const void* object, const object_operations& operat
 /// destroyed.
 bool destroy_object(void* object, const object_operations& operations, on_failure policy);
 
+/// The same for destructors, which pass a failure to the failure hook.
+void destroy_or_tell(void* object, const object_operations& operations) noexcept;
+
 /// Removes an object from the child counts without destroying it.
 void forget_object(const void* object, const object_operations& operations) noexcept;
 
@@ -277,7 +280,9 @@ class [[nodiscard]] owner : public Base {
     from.forget();
     return object;
   }
-  void destroy_or_tell() noexcept { close(to_failure_hook{}); }
+  void destroy_or_tell() noexcept {
+    if (object_ != nullptr) adverb::detail::destroy_or_tell(object_, operations_for<Traits>);
+  }
 };
 
 /// A type that owns its C object. A reference to a temporary one is a compile error.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
 #include <string>
 #include <system_error>
 
@@ -15,21 +16,13 @@ class [[gnu::visibility("default")]] completion_category_type final : public std
     return to_string(static_cast<completion_status>(value));
   }
   [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
-    switch (static_cast<completion_status>(value)) {
-      case completion_status::local_length_error: return std::errc::message_size;
-      case completion_status::local_protection_error:
-      case completion_status::local_access_error:
-      case completion_status::remote_access_error: return std::errc::permission_denied;
-      case completion_status::local_queue_pair_operation_error:
-      case completion_status::remote_invalid_request_error: return std::errc::invalid_argument;
-      case completion_status::flushed: return std::errc::operation_canceled;
-      case completion_status::retries_exceeded:
-      case completion_status::response_timeout: return std::errc::timed_out;
-      case completion_status::rnr_retries_exceeded: return std::errc::no_buffer_space;
-      case completion_status::remote_aborted: return std::errc::connection_aborted;
-      case completion_status::fatal_error: return std::errc::io_error;
-      default: return {value, *this};
-    }
+    // The errno of each status; 0 for those without one.
+    static constexpr unsigned char errnos[] = {
+        0, EMSGSIZE,  EINVAL,  0, EACCES, ECANCELED,    0, 0, EACCES, EINVAL,   EACCES,
+        0, ETIMEDOUT, ENOBUFS, 0, 0,      ECONNABORTED, 0, 0, EIO,    ETIMEDOUT};
+    const auto number = static_cast<unsigned>(value);
+    if (number >= sizeof errnos || errnos[number] == 0) return {value, *this};
+    return {errnos[number], std::generic_category()};
   }
 };
 

@@ -33,8 +33,8 @@ ADVERB_FUNC void report_part_in_use(on_failure policy, std::string_view verb,
                   {found.part.object, found.part.operations->describe});
 }
 
-ADVERB_FUNC void register_with_parents(const void* object,
-                                       const object_operations& operations) noexcept {
+[[gnu::noinline]] ADVERB_FUNC void register_with_parents(
+    const void* object, const object_operations& operations) noexcept {
   lifetime_registry::instance().add(object, operations.kind, operations.list_parents);
 }
 
@@ -90,6 +90,11 @@ ADVERB_FUNC bool destroy_object(void* object, const object_operations& operation
                           if (operations.explain_destroy != nullptr)
                             operations.explain_destroy(description);
                         });
+}
+
+[[gnu::noinline]] ADVERB_FUNC void destroy_or_tell(void* object,
+                                                   const object_operations& operations) noexcept {
+  destroy_object(object, operations, to_failure_hook{});
 }
 
 ADVERB_FUNC void forget_object(const void* object, const object_operations& operations) noexcept {

@@ -48,7 +48,7 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   return *made;
 }
 
-ADVERB_FUNC void live_objects::remove(live_object* object) noexcept {
+[[gnu::noinline]] ADVERB_FUNC void live_objects::remove(live_object* object) noexcept {
   live_object** link = &bucket_of(object->address);
   while (*link != object) link = &(*link)->next_in_bucket;
   *link = object->next_in_bucket;
@@ -58,7 +58,8 @@ ADVERB_FUNC void live_objects::remove(live_object* object) noexcept {
   --size_;
 }
 
-ADVERB_FUNC live_object*& live_objects::bucket_of(const void* address) const noexcept {
+[[gnu::noinline]] ADVERB_FUNC live_object*& live_objects::bucket_of(
+    const void* address) const noexcept {
   // The multiplier is 2^64 divided by the golden ratio. It spreads addresses, whose last bits are
   // alike, over the first bits of the product.
   const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
@@ -175,7 +176,8 @@ ADVERB_FUNC std::size_t lifetime_registry::reserved(const void* queue) noexcept 
   return found == nullptr ? 0 : found->reserved;
 }
 
-ADVERB_FUNC child_counts lifetime_registry::children_of(const void* parent) noexcept {
+[[gnu::noinline]] ADVERB_FUNC child_counts
+lifetime_registry::children_of(const void* parent) noexcept {
   const lock guard{*this};
   const live_object* const found = objects_.find(parent);
   return found == nullptr ? child_counts{} : found->children;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <iterator>
 
 #include <endian.h>
@@ -51,8 +52,8 @@ ADVERB_FUNC port_attributes context_base::query_port(port_number port, on_failur
   return port_attributes{attributes};
 }
 
-ADVERB_FUNC adverb::gid context_base::gid(port_number port, gid_index index,
-                                          on_failure policy) const {
+[[gnu::noinline]] ADVERB_FUNC adverb::gid context_base::gid(port_number port, gid_index index,
+                                                            on_failure policy) const {
   if (!present(policy, "ibv_query_gid")) return {};
   ibv_gid native{};
   const bool found = detail::check_minus_one(
@@ -104,7 +105,8 @@ ADVERB_FUNC std::vector<adverb::gid_entry> context_base::gid_table(on_failure po
   }
   const std::size_t capacity = std::size_t{ports} * longest;
   std::vector<adverb::gid_entry> entries(capacity);
-  entries.resize(read_gid_table(entries.data(), capacity, policy));
+  const std::size_t count = read_gid_table(entries.data(), capacity, policy);
+  entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(count), entries.end());
   return entries;
 }
 
@@ -212,7 +214,7 @@ template <class Entries>
   return gid_entry{*best};
 }
 
-ADVERB_FUNC int gid_preference(const gid_entry& entry) noexcept {
+[[gnu::noinline]] ADVERB_FUNC int gid_preference(const gid_entry& entry) noexcept {
   const gid address = entry.gid();
   if (address.is_empty()) return 0;
   if (entry.type() == gid_type::infiniband) return 1;

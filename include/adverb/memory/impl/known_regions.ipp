@@ -7,7 +7,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void known_regions::note(const ibv_mr* region) noexcept {
+[[gnu::noinline]] ADVERB_FUNC void known_regions::note(const ibv_mr* region) noexcept {
   if (region->pd == nullptr) return;
   const lock guard{*this};
   const key of{region->context, region->lkey};
@@ -40,7 +40,8 @@ ADVERB_FUNC known_regions::flaw known_regions::judge(const ibv_pd* domain,
   return find_gone(of) == nullptr ? flaw::none : flaw::region_gone;
 }
 
-ADVERB_FUNC known_regions::record** known_regions::place_of(const key& of) noexcept {
+[[gnu::noinline]] ADVERB_FUNC known_regions::record** known_regions::place_of(
+    const key& of) noexcept {
   // The keys of several providers differ in their upper bits only.
   record** place = &buckets_[(of.local_key ^ of.local_key >> 8) % kept];
   while (*place != nullptr && (*place)->of != of) place = &(*place)->next;

@@ -6,7 +6,8 @@
 
 namespace adverb::inline ADVERB_ABI {
 
-ADVERB_FUNC ibv_qp_init_attr queue_pair_options::native(transport service) const noexcept {
+[[gnu::noinline]] ADVERB_FUNC ibv_qp_init_attr
+queue_pair_options::native(transport service) const noexcept {
   const bool receives = detail::receives(service);
   return {.qp_context = user_context,
           .send_cq = send_cq.native_handle(),
