@@ -137,14 +137,14 @@ concept has_text = requires(const T& value) { detail::is_text(to_text(value)); }
 /// A reference to a value in a sentence. The value must outlive it.
 class text_argument {
  public:
-  text_argument(std::string_view text) noexcept
-      : data_{text.data()}, number_{text.size()}, put_{&put_text} {}
-  text_argument(const char* text) noexcept : data_{text}, put_{&put_c_string} {}
+  // By reference, so that an argument is two words.
+  text_argument(const std::string_view& text) noexcept : value_{&text}, put_{&put_text} {}
+  text_argument(const char* text) noexcept : value_{text}, put_{&put_c_string} {}
   template <class T>
     requires std::is_unsigned_v<T>
   text_argument(T number) noexcept : number_{number}, put_{&put_number} {}
   template <has_text T>
-  text_argument(const T& value) noexcept : data_{&value}, put_{&put_value<T>} {}
+  text_argument(const T& value) noexcept : value_{&value}, put_{&put_value<T>} {}
 
   void put_to(text_writer& writer) const noexcept { put_(*this, writer); }
 
@@ -156,11 +156,13 @@ class text_argument {
   static void put_number(const text_argument& self, text_writer& writer) noexcept;
   template <class T>
   static void put_value(const text_argument& self, text_writer& writer) noexcept {
-    writer.put(*static_cast<const T*>(self.data_));
+    writer.put(*static_cast<const T*>(self.value_));
   }
 
-  const void* data_ = nullptr;
-  std::uint64_t number_ = 0;
+  union {
+    const void* value_;
+    std::uint64_t number_;
+  };
   put_function put_;
 };
 

@@ -36,12 +36,12 @@ namespace adverb::inline ADVERB_ABI {
 }
 
 ADVERB_FUNC void text_argument::put_text(const text_argument& self, text_writer& writer) noexcept {
-  writer.put(std::string_view{static_cast<const char*>(self.data_), self.number_});
+  writer.put(*static_cast<const std::string_view*>(self.value_));
 }
 
 ADVERB_FUNC void text_argument::put_c_string(const text_argument& self,
                                              text_writer& writer) noexcept {
-  writer.put(static_cast<const char*>(self.data_));
+  writer.put(static_cast<const char*>(self.value_));
 }
 
 ADVERB_FUNC void text_argument::put_number(const text_argument& self,
