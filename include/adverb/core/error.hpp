@@ -19,7 +19,8 @@ class error : public std::system_error {
 
   /// Returns the complete failure as a value.
   [[nodiscard]] const adverb::failure& failure() const noexcept { return why_; }
-  [[nodiscard]] const char* what() const noexcept override;
+  // Defined here: if it were not, GCC would emit the class in every program that includes it.
+  [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
 
  private:
   adverb::failure why_;

@@ -9,8 +9,6 @@ namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC error::error(const adverb::failure& why) : std::system_error{why.code()}, why_{why} {}
 
-ADVERB_FUNC const char* error::what() const noexcept { return why_.what(); }
-
 [[gnu::noinline]] ADVERB_FUNC void detail::fail(const failure& why) {
 #if defined(__cpp_exceptions)
   throw error{why};
