@@ -180,7 +180,8 @@ TEST_CASE("moving more than the peer's memory holds ends the program") {
 
 TEST_CASE("moving a prepared request to memory of another key ends the program") {
   constexpr std::string_view other_key =
-      ": EINVAL (Invalid argument); the buffer has another key than the request: set it by remote() "
+      ": EINVAL (Invalid argument); the buffer has another key than the request: set it by "
+      "remote() "
       "or payload()";
   using bytes = remote_buffer<std::byte, access_right::remote_write>;
   const mutable_buffer here{adopt, ibv_sge{0x1000, 8, 1}};

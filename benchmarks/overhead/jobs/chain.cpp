@@ -232,7 +232,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
       return blocks.unchecked_slice(block * overhead::block_size, length);
     };
     const auto there = [&](unsigned block) {
-      return words.unchecked_slice(block * overhead::block_size / 8, length / 8);
+      return words.unchecked_slice(block * overhead::block_size / 8, overhead::block_size / 8);
     };
     const auto sum = blocks.unchecked_slice(5 * overhead::block_size, 8);
     if (!my.pair.post(send(here(0)).id(index), write(there(1), here(1)).id(index + 1),

@@ -67,7 +67,7 @@ std::uint64_t posted_with_adverb(overhead::adverb_objects my, std::uint64_t coun
       return blocks.unchecked_slice(block * overhead::block_size, length);
     };
     const auto there = [&](unsigned block) {
-      return words.unchecked_slice(block * overhead::block_size / 8, length / 8);
+      return words.unchecked_slice(block * overhead::block_size / 8, overhead::block_size / 8);
     };
     if (!my.sender.post(write(there(0), here(0)).id(index), send(here(1)).id(index + 1),
                         write(there(2), here(2)).id(index + 2), send(here(3)).id(index + 3),
@@ -96,7 +96,7 @@ std::uint64_t added_with_adverb(overhead::adverb_objects my, std::uint64_t count
       return blocks.unchecked_slice(block * overhead::block_size, length);
     };
     const auto there = [&](unsigned block) {
-      return words.unchecked_slice(block * overhead::block_size / 8, length / 8);
+      return words.unchecked_slice(block * overhead::block_size / 8, overhead::block_size / 8);
     };
     auto batch = my.sender.start();
     batch.add(write(there(0), here(0)).id(index));

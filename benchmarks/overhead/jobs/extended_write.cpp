@@ -23,7 +23,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
   for (; index < count; ++index) {
     const std::uint64_t offset = overhead::offset_of(index);
     const auto block = my.region.unchecked_slice(offset, overhead::length_of(index));
-    const auto there = my.remote.unchecked_slice(offset / 8, block.size() / 8);
+    const auto there = my.remote.unchecked_slice(offset / 8, overhead::block_size / 8);
     if (!my.sender.post(write(there, block).id(index).signaled())) break;
   }
   return index;

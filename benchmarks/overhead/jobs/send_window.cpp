@@ -100,7 +100,7 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
   while (index < count * writes) {
     const std::uint64_t offset = overhead::offset_of(index);
     const auto block = my.region.unchecked_slice(offset, overhead::length_of(index));
-    const auto there = my.remote.unchecked_slice(offset / 8, block.size() / 8);
+    const auto there = my.remote.unchecked_slice(offset / 8, overhead::block_size / 8);
     const auto posted = window.post(write(there, block).id(index));
     if (posted) {
       ++index;
