@@ -78,9 +78,12 @@ class tcp_connection {
 
  private:
   [[nodiscard]] static std::runtime_error peer_error(int number) {
-    if (number == EAGAIN)
-      return std::runtime_error{"the peer sent nothing for " + std::to_string(patience.count()) +
-                                " seconds; is it the same kind of program?"};
+    if (number == EAGAIN) {
+      std::string words = "the peer sent nothing for ";
+      words.append(std::to_string(patience.count()));
+      words.append(" seconds; is it the same kind of program?");
+      return std::runtime_error{words};
+    }
     return network_error("the peer is gone", number);
   }
 

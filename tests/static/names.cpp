@@ -150,14 +150,22 @@ static_assert(detail::kind_of<ibv_cq_ex> == object_kind::completion_queue);
 static_assert(name_of(static_cast<object_kind>(detail::object_kinds)) == "object");
 static_assert(name_of(static_cast<object_kind>(detail::object_kinds - 1)) != "object");
 
-// Each optional verb stands in the table once, in order.
+// Each optional verb stands in the table once, in order, before its feature. One pass: Clang 14
+// limits the steps of an evaluation.
 constexpr bool verbs_are_in_order() {
-  for (std::size_t index = 0;; index += 2) {
-    const string_view next = detail::listed_name(detail::optional_verbs, index + 2);
-    if (detail::listed_name(detail::optional_verbs, index + 1).empty()) return false;
-    if (next.empty()) return detail::listed_name(detail::optional_verbs, index) == "ibv_set_ece";
-    if (detail::listed_name(detail::optional_verbs, index) >= next) return false;
+  string_view rest = detail::optional_verbs;
+  const auto next = [&rest] {
+    const string_view name = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(name.size() < rest.size() ? name.size() + 1 : rest.size());
+    return name;
+  };
+  string_view before;
+  while (!rest.empty()) {
+    const string_view verb = next();
+    if (verb <= before || next().empty()) return false;
+    before = verb;
   }
+  return before == "ibv_set_ece";
 }
 static_assert(verbs_are_in_order());
 static_assert(detail::feature_of("ibv_alloc_dm") == "device memory");

@@ -280,16 +280,18 @@ class [[nodiscard]] memory_region
                                           on_failure policy) {
     if (!is_possible(attempt, verb, policy)) return {};
     errno = 0;
-    return made_or_failed(create(), attempt, verb, policy);
+    ibv_mr* const region = create();
+    if (region == nullptr) [[unlikely]] {
+      detail::report_registration(policy, errno, verb, attempt);
+      return {};
+    }
+    policy.clear();
+    return {region, attempt.device_address, attempt.rights, attempt.constant};
   }
 
   /// Fails without a domain, and with rights that the memory cannot have.
   [[nodiscard]] static bool is_possible(const detail::registration_attempt& attempt,
                                         std::string_view verb, on_failure policy);
-  /// Returns the region, or fails with errno if it is null.
-  [[nodiscard]] static memory_region made_or_failed(ibv_mr* region,
-                                                    const detail::registration_attempt& attempt,
-                                                    std::string_view verb, on_failure policy);
 
   void change(const detail::byte_range* memory, const reregistration& changes, on_failure policy);
 

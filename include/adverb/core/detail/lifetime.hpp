@@ -169,7 +169,12 @@ class live_objects {
 
   [[nodiscard]] std::size_t bucket_count() const noexcept { return std::size_t{1} << bits_; }
 
-  [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept;
+  [[nodiscard]] live_object*& bucket_of(const void* address) const noexcept {
+    // The multiplier is 2^64 divided by the golden ratio. It spreads addresses, whose last bits are
+    // alike, over the first bits of the product.
+    const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
+    return buckets_[spread >> (64 - bits_)];
+  }
 
   void grow();
 

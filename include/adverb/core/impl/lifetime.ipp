@@ -58,14 +58,6 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   --size_;
 }
 
-[[gnu::noinline]] ADVERB_FUNC live_object*& live_objects::bucket_of(
-    const void* address) const noexcept {
-  // The multiplier is 2^64 divided by the golden ratio. It spreads addresses, whose last bits are
-  // alike, over the first bits of the product.
-  const std::uint64_t spread = reinterpret_cast<std::uintptr_t>(address) * 0x9e3779b97f4a7c15U;
-  return buckets_[spread >> (64 - bits_)];
-}
-
 ADVERB_FUNC void live_objects::grow() {
   live_object** const smaller = buckets_;
   const std::size_t count = bucket_count();

@@ -112,17 +112,6 @@ ADVERB_FUNC bool memory_region::is_possible(const detail::registration_attempt& 
   return false;
 }
 
-[[gnu::noinline]] ADVERB_FUNC memory_region
-memory_region::made_or_failed(ibv_mr* region, const detail::registration_attempt& attempt,
-                              std::string_view verb, on_failure policy) {
-  if (region == nullptr) {
-    detail::report_registration(policy, errno, verb, attempt);
-    return {};
-  }
-  policy.clear();
-  return {region, attempt.device_address, attempt.rights, attempt.constant};
-}
-
 ADVERB_FUNC memory_region memory_region::registered(protection_domain_ref domain,
                                                     detail::byte_range memory, access_rights rights,
                                                     on_failure policy) {
