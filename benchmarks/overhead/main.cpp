@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <pthread.h>
-#include <valgrind/callgrind.h>
 
+#include "../support/count_instructions.hpp"
 #include "counters.hpp"
 #include "job.hpp"
 #include "provider.hpp"
@@ -146,26 +146,10 @@ int audit() {
   return EXIT_SUCCESS;
 }
 
-/// Has callgrind write down what `run` takes. Not inline, so that what is around `run` takes the
-/// same each time.
-template <class Run>
-[[gnu::noinline]] void count_once(const char* label, const Run& run, std::uint64_t times) {
-  CALLGRIND_ZERO_STATS;
-  run(provider::idle(), times);
-  CALLGRIND_DUMP_STATS_AT(label);
-}
-
-/// Counts each side with two numbers of operations: what is around the loop is in both, and falls
-/// out of their difference.
 int count() {
   for_each_job([](const job& each) {
     for_each_side(each, [&](const char* name, std::uintptr_t, const auto& run) {
-      run(provider::idle(), 10);
-      for (const unsigned times : {1024U, 2048U}) {
-        char label[128];
-        std::snprintf(label, sizeof label, "%s\t%s\t%u", each.name, name, times);
-        count_once(label, run, times);
-      }
+      counting::count(each.name, name, [&](std::uint64_t times) { run(provider::idle(), times); });
     });
   });
   return EXIT_SUCCESS;

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "performance.md"
@@ -19,8 +20,10 @@ class Problem(Exception):
         self.status = status
 
 
-def output_of(*command):
-    done = subprocess.run([str(each) for each in command], capture_output=True, text=True, check=False)
+def output_of(*command, environment=None):
+    done = subprocess.run(
+        [str(each) for each in command], env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         raise Problem(f"{' '.join(map(str, command))} failed:\n{done.stdout}{done.stderr}".rstrip())
     return done.stdout
@@ -31,17 +34,63 @@ def check_valgrind():
         raise Problem("valgrind is not installed: scripts/install-packages overhead")
 
 
-def build(benchmark, compiler, targets, options=(), tree_suffix=""):
-    """Builds programs of benchmarks/BENCHMARK, and returns where they are."""
+def build_in(folder, benchmark, compiler, targets, *options):
+    """Builds targets in build/FOLDER, and returns the folder of the built benchmarks."""
     if shutil.which(compiler) is None:
         raise Problem(f"adverb-skip: {benchmark}.{compiler}: {compiler} is not installed", NOT_INSTALLED)
-    tree = ROOT / "build" / "overhead" / (compiler + tree_suffix)
+    tree = ROOT / "build" / folder
     output_of(
         "cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
-        "-DCMAKE_BUILD_TYPE=", "-DADVERB_TESTS=OFF", "-DADVERB_EXAMPLES=OFF", *options,
+        "-DADVERB_TESTS=OFF", "-DADVERB_EXAMPLES=OFF", *options,
     )  # fmt: skip
     output_of("cmake", "--build", tree, "--target", *targets)
-    return [tree / "benchmarks" / benchmark / name for name in targets]
+    return tree / "benchmarks"
+
+
+def build(benchmark, compiler, targets, options=(), tree_suffix=""):
+    """Builds programs of benchmarks/BENCHMARK, and returns where they are."""
+    folder = f"overhead/{compiler}{tree_suffix}"
+    built = build_in(folder, benchmark, compiler, targets, "-DCMAKE_BUILD_TYPE=", *options)
+    return [built / benchmark / name for name in targets]
+
+
+class Function(NamedTuple):
+    object: str  # the file of the program or library
+    name: str
+
+
+class Call(NamedTuple):
+    caller: Function
+    callee: Function
+    count: int
+    instructions: int  # with those of all that the callee calls
+
+
+class ProviderFunctions:
+    """The functions whose symbols match. Except for `idle`, they call nothing."""
+
+    def __init__(self, pattern):
+        self.pattern = pattern
+
+    def includes(self, function):
+        return re.match(self.pattern, function.name) is not None
+
+    def check(self, call):
+        if self.includes(call.caller) and "idle" not in call.caller.name:
+            raise Problem(f"{call.caller.name} of the provider calls something")
+
+
+class ProviderLibrary:
+    """The functions of an object file, and all that they call."""
+
+    def __init__(self, path):
+        self.path = str(path)
+
+    def includes(self, function):
+        return function.object == self.path
+
+    def check(self, call):
+        """Allows every call."""
 
 
 class Part:
@@ -52,30 +101,49 @@ class Part:
         self.count = int(count)
         self.total = int(re.search(r"^totals: (\d+)$", text, re.M)[1])
         self.own = {}  # by function, without what it calls
-        self.calls = {}  # by called function
+        self.calls = []
         self.provider = provider
-        function, called, calls = None, None, False
-        for line in text.splitlines():
-            if line.startswith("fn="):
-                function = line[3:].split("'")[0]  # 'N counts recursions
-            elif line.startswith("cfn="):
-                called = line[4:].split("'")[0].split("@")[0]  # @ is a version
-            elif line.startswith("calls="):
-                if self.is_providers(function) and "idle" not in function:
-                    raise Problem(f"{function} of the provider calls something")
-                self.calls[called] = self.calls.get(called, 0) + int(line[6:].split()[0])
-                calls = True
-            elif line[:1].isdigit():
-                if not calls:  # else it is the cost of the call
-                    self.own[function] = self.own.get(function, 0) + int(line.split()[1])
-                calls = False
+        self._read(text.splitlines())
 
-    def is_providers(self, function):
-        return re.match(self.provider, function) is not None
+    def _read(self, lines):
+        here, function, called_object, callee, count = "", None, None, None, 0
+        for line in lines:
+            key, _, value = line.partition("=")
+            if key == "ob":
+                here = value
+            elif key == "fn":
+                function = Function(here, value.split("'")[0])  # 'N counts recursions
+            elif key == "cob":
+                called_object = value
+            elif key == "cfn":
+                callee = Function(called_object or here, value.split("'")[0])
+                called_object = None
+            elif key == "calls":
+                count = int(value.split()[0])
+            elif line[:1].isdigit():
+                instructions = int(line.split()[1])
+                if callee is None:
+                    self.own[function] = self.own.get(function, 0) + instructions
+                else:  # it is the cost of the call
+                    self.calls.append(Call(function, callee, count, instructions))
+                    self.provider.check(self.calls[-1])
+                callee = None
+
+    def enters_provider(self, call):
+        return self.provider.includes(call.callee) and not self.provider.includes(call.caller)
+
+    def leaves_provider(self, call):
+        return self.provider.includes(call.caller) and not self.provider.includes(call.callee)
 
     @property
     def outside_provider(self):
-        return self.total - sum(own for name, own in self.own.items() if self.is_providers(name))
+        own = sum(own for function, own in self.own.items() if self.provider.includes(function))
+        called = sum(call.instructions for call in self.calls if self.leaves_provider(call))
+        return self.total - own - called
+
+    @property
+    def calls_of_provider(self):
+        return sum(call.count for call in self.calls if self.enters_provider(call))
 
 
 class Counted:
@@ -85,26 +153,32 @@ class Counted:
         self.fewer, self.more = fewer, more
         # What memset takes depends on where the stack is, once in a while.
         self.instructions = round(self.each(lambda part: part.outside_provider))
-        self.functions = [name for name in more.own if not more.is_providers(name)]
+        self.calls_of_provider = round(self.each(lambda part: part.calls_of_provider))
+        outside = [function.name for function in more.own if not more.provider.includes(function)]
+        self.functions = list(dict.fromkeys(outside))
 
     def each(self, figure):
         return (figure(self.more) - figure(self.fewer)) / (self.more.count - self.fewer.count)
 
     def calls_of(self, functions):
-        """Calls of the functions whose symbols match."""
-        return self.each(lambda part: sum(calls for name, calls in part.calls.items() if re.match(functions, name)))
+        """Calls of the functions whose symbols match, without their versions."""
 
-    def own_of(self, function):
-        return self.each(lambda part: part.own.get(function, 0))
+        def calls(part):
+            return sum(each.count for each in part.calls if re.match(functions, each.callee.name.split("@")[0]))
+
+        return self.each(calls)
+
+    def own_of(self, name):
+        return self.each(lambda part: sum(own for function, own in part.own.items() if function.name == name))
 
 
-def count_instructions(program, provider=r"_ZN8provider", options=()):
-    """By job and side: what one operation takes. `provider` matches the symbols of the functions
-    whose own instructions are left out."""
+def count_instructions(*command, provider=ProviderFunctions(r"_ZN8provider"), options=(), environment=None):
+    """By job and side: what one operation takes, without the provider. `options` are callgrind's."""
     with tempfile.TemporaryDirectory() as folder:
         output_of(
             "valgrind", "--tool=callgrind", "--quiet", "--demangle=no", "--compress-strings=no",
-            "--compress-pos=no", f"--callgrind-out-file={folder}/out", *options, program, "count",
+            "--compress-pos=no", f"--callgrind-out-file={folder}/out", *options, *command,
+            environment=environment,
         )  # fmt: skip
         parts = [Part(path.read_text(), provider) for path in pathlib.Path(folder).glob("out.*")]
     runs = {}
