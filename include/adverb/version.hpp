@@ -18,9 +18,9 @@
 //   ADVERB_HARDENING_NONE   none
 //   ADVERB_HARDENING_FAST   reading fields of failed completions, posting to or polling empty
 //                           handles, blocks out of range
-//   ADVERB_HARDENING_DEBUG  also writes and reads that exceed the remote buffer they name, and
-//   posts
-//                           of buffers whose region is gone or of another protection domain
+//   ADVERB_HARDENING_DEBUG  also writes and reads that exceed the remote buffer they name, prepared
+//                           requests moved to memory of another key, and posts of buffers whose
+//                           region is gone or of another protection domain
 //
 // A failed check ends the program with a message. The default is FAST if NDEBUG is defined, else
 // DEBUG.

@@ -217,6 +217,8 @@ TEST_CASE_METHOD(fixture, "an empty region that once had rights fails with a rea
     CHECK(explained([&](auto&&... policy) { (void)region.const_slice(0, 1, policy...); }) == empty);
     CHECK(explained([&](auto&&... policy) { (void)region.buffer(policy...); }) == empty);
     CHECK(explained([&](auto&&... policy) { (void)region.blocks(8, policy...); }) == empty);
+    CHECK(explained([&](auto&&... policy) { (void)region.blocks(0, policy...); }) == empty);
+    CHECK(explained([&](auto&&... policy) { (void)region.const_blocks(0, policy...); }) == empty);
   };
   memory_region region{domain, memory};
   const memory_region other = std::move(region);

@@ -85,7 +85,7 @@ TEST_CASE("A setter of a prepared write changes its own field alone") {
 TEST_CASE("A prepared request moves within the memory of its keys") {
   prepared_bench bench;
   prepared_request request{write(bench.remote, bench.first, bench.second)};
-  const auto there = bench.remote.slice(1, 1);
+  const auto there = bench.remote.slice(1, 8);
   const auto here = bench.region.slice(8, 3);
   bench.check_same(request.move_remote(there), write(there, bench.first, bench.second));
   bench.check_same(request.move_payload<1>(here), write(there, bench.first, here));

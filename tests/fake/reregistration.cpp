@@ -52,6 +52,14 @@ TEST_CASE_METHOD(fixture, "a region is given other memory", "[ibv_rereg_mr]") {
   CHECK(region.rights() == access_right::local_write);
 }
 
+TEST_CASE_METHOD(fixture, "a reference from before slices what the region was") {
+  const adverb::memory_region_ref before = region;
+  region.reregister(larger);
+  CHECK(reported([&](auto&&... policy) { (void)before.slice(memory.size(), 1, policy...); })
+            .explanation()
+            .ends_with("of the region at the time when the reference was made"));
+}
+
 TEST_CASE_METHOD(fixture, "a region is given other rights", "[ibv_rereg_mr]") {
   const access_rights rights = access_right::local_write | access_right::remote_read;
   region.reregister({.rights = rights});

@@ -2,7 +2,6 @@
 // A failure as a value of fixed size: the verb, the object, the errno and the explanation.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <initializer_list>
@@ -35,7 +34,8 @@ class callable_ref {
   static void call(const void* object, Argument argument) {
     (*static_cast<const Callable*>(object))(argument);
   }
-  // Only failures are described.
+  // A reference as the argument means a description of a failure, which is cold; a value means a
+  // visit, which may be hot.
   template <class Callable>
   [[gnu::cold]] static void describe(const void* object, Argument argument) {
     (*static_cast<const Callable*>(object))(argument);

@@ -162,7 +162,7 @@ template <class Buffer>
 ///     for (const auto& piece : message) list.push_back(region.const_slice(piece.at, piece.size));
 ///     queue_pair.post(send(std::span{list})).check();
 ///
-/// Constructing it stores one number, whereas a std::array of buffers is zeroed. It must
+/// Constructing it stores one pointer, whereas a std::array of buffers is zeroed. It must
 /// live until the request is posted.
 template <std::size_t Capacity, class Buffer = const_buffer>
 class buffer_list {

@@ -185,13 +185,13 @@ class memory_region_base : public handle_base<ibv_mr> {
   /// Cuts the region into blocks like `first`. Returns no blocks if making `first` failed.
   template <class Buffer>
   [[nodiscard]] buffer_blocks<Buffer> cut(const Buffer& first, on_failure policy) const {
-    if (policy.failed()) return {};
-    const bool usable =
-        detail::check_returned(policy, "memory_region::blocks", first.size() == 0 ? EINVAL : 0,
-                               [&](failure_description& description) {
-                                 detail::on_region(native_handle())(description);
-                                 description.explain("blocks need at least one byte");
-                               });
+    constexpr std::string_view verb = "memory_region::blocks";
+    if (policy.failed() || !detail::check_present(policy, verb, native_handle())) return {};
+    const bool usable = detail::check_returned(
+        policy, verb, first.size() == 0 ? EINVAL : 0, [&](failure_description& description) {
+          detail::on_region(native_handle())(description);
+          description.explain("blocks need at least one byte");
+        });
     if (!usable) return {};
     return {adopt, first.address(), lkey(), first.native().length, size() / first.size()};
   }
@@ -212,7 +212,8 @@ class memory_region_base : public handle_base<ibv_mr> {
     return Buffer{adopt, element(offset, static_cast<std::uint32_t>(length))};
   }
 
-  // Takes values, so that a slice that fits need not be in memory. `size` is what can be sliced.
+  // Takes values, so that a slice that fits need not be in memory, and no more of them than there
+  // are registers. `size` is 0 for a slice to receive into without local_write.
   [[gnu::cold]] static void report_slice(on_failure policy, const ibv_mr* region,
                                          std::size_t offset, std::size_t length, std::size_t size);
 

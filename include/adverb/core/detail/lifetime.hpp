@@ -125,7 +125,8 @@ class noted_parents {
 };
 
 /// The record of one object. A completion queue with reserved entries has reservations as children.
-/// Without children it stays until the object is destroyed: the next child is likely to come soon.
+/// Without children it stays until adverb destroys or releases the object: the next child is likely
+/// to come soon. If C destroys the object, the record serves the next one at its address.
 struct live_object {
   const void* address = nullptr;
   live_object* next_in_bucket = nullptr;

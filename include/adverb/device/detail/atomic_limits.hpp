@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's limits of reads and atomics in progress, which each transition of a queue pair
-// needs. The device is asked once for a context.
+// The device's limits of reads and atomics in progress, which RTR and RTS need. The device is asked
+// once for a context.
 #pragma once
 
 #include <cstdint>

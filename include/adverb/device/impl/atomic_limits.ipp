@@ -10,8 +10,8 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// A cache without locks: a word of each context, zero for none. A context whose place another one
-/// has taken is asked again. The first 48 bits identify the context and its device, the others are
-/// the limits, so that a word is read and written at once.
+/// has taken is asked again. The first 47 bits and one that is always set identify the context and
+/// its device, the others are the limits, so that a word is read and written at once.
 class limits_cache {
  public:
   explicit limits_cache(const ibv_context* context) noexcept

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <iterator>
 
 #include <endian.h>
 
@@ -233,8 +232,9 @@ ADVERB_FUNC std::optional<gid_entry> choose_gid(context_ref context, port_number
   constexpr std::string_view verb = "ibv_query_gid_table";
   if (!detail::check_present(policy, verb, context.native_handle())) return std::nullopt;
   // Most tables have few entries. The others are read with the room that their ports need.
-  ibv_gid_entry few[64];
-  const ssize_t count = ibv_query_gid_table(context.native_handle(), few, std::size(few), 0);
+  constexpr std::size_t room = 64;
+  ibv_gid_entry few[room];
+  const ssize_t count = ibv_query_gid_table(context.native_handle(), few, room, 0);
   if (count == -EINVAL) return detail::best_gid(context.gid_table(policy), port);
   return detail::best_gid(
       std::span<const ibv_gid_entry>{

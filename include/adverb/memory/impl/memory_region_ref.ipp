@@ -18,7 +18,7 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
                                                                     std::size_t size) {
   constexpr std::string_view verb = "memory_region::slice";
   if (!check_present(policy, verb, region)) return;
-  const bool usable = size == region->length;
+  const bool usable = size != 0 || region->length == 0;
   policy.report(usable ? ERANGE : EACCES, verb, [&](failure_description& description) {
     on_region(region)(description);
     description.explain([&](text_writer& writer) {
@@ -26,8 +26,9 @@ ADVERB_FUNC void put_region(text_writer& writer, const ibv_mr* region) noexcept 
       if (!usable) {
         writer.put("the region was registered without local_write and cannot receive: ");
         writer.put("use const_buffer() or const_slice() to send from it");
-      } else if (!extent.is_inside(region->length)) {
-        extent.put_outside(writer, region->length, "region");
+      } else if (!extent.is_inside(size)) {
+        extent.put_outside(writer, size, "region");
+        if (size != region->length) writer.put(" at the time when the reference was made");
       } else {
         writer.decimal(length).put(" bytes exceed the limit of one buffer (4 GiB - 1)");
       }

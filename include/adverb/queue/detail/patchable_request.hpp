@@ -121,7 +121,8 @@ class patchable_request {
   template <class T, access_rights Rights>
   Self& move_remote(const remote_buffer<T, Rights>& there) & noexcept {
     with_remote(there, [](const auto& fields, native_type& native) {
-      require_same_key("prepared_request::move_remote", fields.key_in(native), fields.key);
+      require_same_key("prepared_request::move_remote", "remote()", fields.key_in(native),
+                       fields.key);
       fields.fill_address(native);
     });
     return self();
@@ -191,7 +192,7 @@ class patchable_request {
     static_assert(is_buffer, "only a buffer has a key: set lists and inline data by payload()");
     if constexpr (is_buffer)
       set_payload<Index>(buffer, [](ibv_sge& element, const ibv_sge& from) {
-        require_same_key("prepared_request::move_payload", element.lkey, from.lkey);
+        require_same_key("prepared_request::move_payload", "payload()", element.lkey, from.lkey);
         element.addr = from.addr;
         element.length = from.length;
       });
@@ -285,14 +286,13 @@ class patchable_request {
     return self();
   }
 
-  static void require_same_key(std::string_view call, std::uint32_t before,
+  static void require_same_key(std::string_view call, std::string_view setter, std::uint32_t before,
                                std::uint32_t now) noexcept {
     if constexpr (hardened(ADVERB_HARDENING_DEBUG))
       if (before != now) [[unlikely]]
-        end_program(call, [](failure_description& description) {
-          description.explain(
-              "the buffer has another key than the request: set it by remote() or "
-              "payload()");
+        end_program(call, [&](failure_description& description) {
+          description.explain("the buffer has another key than the request: set it by {}",
+                              {setter});
         });
   }
 
