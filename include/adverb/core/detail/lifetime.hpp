@@ -125,8 +125,7 @@ class noted_parents {
 };
 
 /// The record of one object. A completion queue with reserved entries has reservations as children.
-/// Without children it stays until adverb destroys or releases the object: the next child is likely
-/// to come soon. If C destroys the object, the record serves the next one at its address.
+/// It exists while it holds something: C can destroy the object without a word.
 struct live_object {
   const void* address = nullptr;
   live_object* next_in_bucket = nullptr;
@@ -151,8 +150,8 @@ struct live_object {
 };
 
 /// A hash table of records, without <unordered_map>, which would be a tenth of the library's
-/// include cost. Lives as long as the program. Keeps removed records, which are empty, for the next
-/// objects.
+/// include cost. Lives as long as the program. Keeps some removed records, which are empty, for the
+/// next objects.
 class live_objects {
  public:
   /// Returns the record of an object, or null.
@@ -164,6 +163,12 @@ class live_objects {
   }
 
   void remove(live_object* object) noexcept;
+
+  /// Takes a child away, and removes the record if it holds nothing more.
+  void remove_child(live_object& object, object_kind kind) noexcept {
+    object.remove_child(kind);
+    if (object.all_children == 0 && object.reserved == 0 && object.parents.empty()) remove(&object);
+  }
 
  private:
   [[nodiscard, gnu::cold]] live_object& add(const void* address);
@@ -182,7 +187,9 @@ class live_objects {
   unsigned bits_ = 6;
   std::size_t size_ = 0;
   live_object** buckets_ = new live_object* [bucket_count()] {};
+  static constexpr std::size_t max_spare = 64;
   live_object* spare_ = nullptr;
+  std::size_t spare_count_ = 0;
 };
 
 /// Receives the parents of an object from its traits. Runs under the lock of the table.

@@ -39,7 +39,10 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
 [[gnu::noinline]] ADVERB_FUNC live_object& live_objects::add(const void* address) {
   if (size_ == bucket_count()) grow();
   live_object* const made = spare_ == nullptr ? new live_object : spare_;
-  spare_ = made->next_in_bucket;
+  if (made == spare_) {
+    spare_ = made->next_in_bucket;
+    --spare_count_;
+  }
   live_object*& bucket = bucket_of(address);
   made->address = address;
   made->next_in_bucket = bucket;
@@ -52,10 +55,15 @@ ADVERB_FUNC live_object* live_objects::find(const void* address) const noexcept 
   live_object** link = &bucket_of(object->address);
   while (*link != object) link = &(*link)->next_in_bucket;
   *link = object->next_in_bucket;
+  --size_;
+  if (spare_count_ == max_spare) {
+    delete object;
+    return;
+  }
   object->next_in_bucket = spare_;
   object->reserved = 0;
   spare_ = object;
-  --size_;
+  ++spare_count_;
 }
 
 ADVERB_FUNC void live_objects::grow() {
@@ -81,7 +89,7 @@ ADVERB_FUNC void parent_visitor::add(const void* parent) noexcept {
   switch (task_) {
     case task::count: objects_.find_or_add(parent).add_child(kind_); break;
     case task::discount:
-      if (live_object* const found = objects_.find(parent)) found->remove_child(kind_);
+      if (live_object* const found = objects_.find(parent)) objects_.remove_child(*found, kind_);
       break;
     case task::list: list_->push_back(parent); break;
   }
@@ -100,7 +108,7 @@ ADVERB_FUNC void lifetime_registry::add_child(const void* parent, object_kind ki
 
 ADVERB_FUNC void lifetime_registry::remove_child(const void* parent, object_kind kind) noexcept {
   const lock guard{*this};
-  if (live_object* const found = objects_.find(parent)) found->remove_child(kind);
+  if (live_object* const found = objects_.find(parent)) objects_.remove_child(*found, kind);
 }
 
 ADVERB_FUNC void lifetime_registry::add(const void* object, object_kind kind,
@@ -159,7 +167,7 @@ ADVERB_FUNC noted_parents lifetime_registry::parents_of(const void* object,
   live_object* const found = objects_.find(queue);
   if (found == nullptr) return;
   found->reserved -= entries < found->reserved ? entries : found->reserved;
-  found->remove_child(object_kind::completion_reservation);
+  objects_.remove_child(*found, object_kind::completion_reservation);
 }
 
 ADVERB_FUNC std::size_t lifetime_registry::reserved(const void* queue) noexcept {
