@@ -33,9 +33,6 @@ struct bench {
   adverb::protection_domain domain{device};
   adverb::completion_queue queue{device, 64};
 
-  /// Asked where Soft-RoCE is known to leave the specification, which the fake follows.
-  [[nodiscard]] bool deviates() const { return is_soft_roce(device); }
-
   template <adverb::transport Transport>
   [[nodiscard]] auto fresh(adverb::queue_pair_options options = {}) const {
     options.send_cq = queue;

@@ -3,6 +3,7 @@
 // are with what they need, without each part of that, and with each thing that they do not take.
 // The fake and the device have tables of their own, and the library's is held against both.
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -71,7 +72,10 @@ class raw_pair {
     values.max_rd_atomic = 1;
     values.max_dest_rd_atomic = 1;
     values.min_rnr_timer = 12;
-    return ibv_modify_qp(native_, &values, static_cast<int>((given | qp_attribute::state).bits()));
+    const int result =
+        ibv_modify_qp(native_, &values, static_cast<int>((given | qp_attribute::state).bits()));
+    if (result == 0 && to == qp_state::sqd) wait_drained();
+    return result;
   }
   /// Brings it there by the one way that there is.
   void bring_to(qp_state wanted) const {
@@ -92,6 +96,18 @@ class raw_pair {
   }
 
  private:
+  /// Until then a device may refuse to change the pair: see drains_in_background.
+  void wait_drained() const {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+    for (bool draining = true; draining;) {
+      ibv_qp_attr found{};
+      ibv_qp_init_attr initial{};
+      REQUIRE(ibv_query_qp(native_, &found, IBV_QP_STATE, &initial) == 0);
+      draining = found.sq_draining != 0;
+      if (std::chrono::steady_clock::now() > deadline) FAIL("not drained within ten seconds");
+    }
+  }
+
   ibv_qp* native_ = nullptr;
   ibv_ah_attr way_{};
 };

@@ -142,7 +142,7 @@ TEST_CASE("A drained send queue raises an event on request",
 
 TEST_CASE("Soft-RoCE raises no event for a queue pair error") {
   loopback<transport::rc> link{{.far_grants = access_right::local_write}};
-  if (!is_soft_roce(link.context)) return;
+  if (!holds(device_facts::no_event_of_queue_pair_error, link.context)) return;
   link.near_pair.post(write(link.far_end.remote(), link.near_end.region.slice(0, 8)).signaled())
       .check();
   CHECK(next_completion(link.near_end.queue).status() ==
@@ -228,10 +228,23 @@ TEST_CASE("A shared receive queue below its limit raises an event",
 
 TEST_CASE("Soft-RoCE raises no event for the first message or the last receive") {
   shared_receiver test;
-  if (!is_soft_roce(test.link.context)) return;
+  if (!holds(device_facts::no_event_of_last_receive, test.link.context)) return;
   test.receives.post(test.link.far_end.region.slice(0, 64));
   test.send_one();
   const auto failed = test.far_pair.error();
   std::this_thread::sleep_for(100ms);
   CHECK(!test.link.context.has_async_event());
+}
+
+TEST_CASE("A pair on a shared receive queue raises an event after its last receive",
+          "[optional][ibv_get_async_event]") {
+  shared_receiver test;
+  if (holds(device_facts::no_event_of_last_receive, test.link.context))
+    return tell_skip("the event of a last receive", "Soft-RoCE before Linux 6.5 raises none");
+  test.receives.post(test.link.far_end.region.slice(0, 64));
+  test.send_one();
+  const auto failed = test.far_pair.error();
+  const async_event event = next_event(test.link.context);
+  CHECK(event.type() == async_event_type::last_work_request_reached);
+  CHECK(event.queue_pair().native_handle() == failed.native_handle());
 }

@@ -11,7 +11,7 @@
 
 inline constexpr std::chrono::seconds long_enough{10};
 
-// Completions are taken one at a time: see loses_its_place of librxe_faults.hpp.
+// Completions are taken one at a time: see loses_place in support/device_facts.hpp.
 
 /// Calls `look` with the next completion of a queue; fails the test when none comes.
 template <adverb::completion_source Queue, class Look>

@@ -128,9 +128,7 @@ TEST_CASE("A receive that is too short fails on both sides") {
   link.near_pair.post(send(link.near_end.region.slice(0, 11)).signaled()).check();
   const completion sent = next_completion(link.near_end.queue);
   const completion received = next_completion(link.far_end.queue);
-  // Soft-RoCE (Linux 6.1) reports operation errors where the specification has an invalid request
-  // and a length error.
-  const bool soft = is_soft_roce(link.context);
+  const bool soft = holds(device_facts::long_message_is_operation_error, link.context);
   CHECK(sent.status() == (soft ? completion_status::remote_operation_error
                                : completion_status::remote_invalid_request_error));
   CHECK(received.status() == (soft ? completion_status::local_queue_pair_operation_error
@@ -145,10 +143,7 @@ TEST_CASE("A buffer with a key that does not exist is a local error") {
                             .length = 8,
                             .lkey = ~link.near_end.region.native_handle()->lkey}};
   link.near_pair.post(send(bogus).signaled()).check();
-  // Soft-RoCE (Linux 6.1) takes it for an operation error.
-  CHECK(next_completion(link.near_end.queue).status() ==
-        (is_soft_roce(link.context) ? completion_status::local_queue_pair_operation_error
-                                    : completion_status::local_protection_error));
+  CHECK(next_completion(link.near_end.queue).status() == refused_key_on(link.context));
 }
 
 TEST_CASE("A queue pair in ERR flushes a posted request") {

@@ -8,7 +8,6 @@
 #include <support/reported.hpp>
 
 #include "either_engine.hpp"
-#include "librxe_faults.hpp"
 
 using namespace adverb;
 
@@ -157,7 +156,7 @@ TEST_CASE("One at a time, more completions than the queue has room for go throug
 TEST_CASE("A loop without a limit takes all, and the queue goes on working",
           "[ibv_start_poll][ibv_next_poll][ibv_end_poll][optional]") {
   const extended_link link;
-  if (loses_its_place(link.context)) {
+  if (holds(device_facts::loses_place, link.context)) {
     tell_skip("A loop without a limit takes all, and the queue goes on working",
               "librxe before rdma-core 55 loses its place in a queue that was emptied");
     return;
@@ -173,7 +172,7 @@ TEST_CASE("A loop without a limit takes all, and the queue goes on working",
 TEST_CASE("librxe before rdma-core 55 returns a bogus completion after an unlimited loop",
           "[optional]") {
   const extended_link link;
-  if (!loses_its_place(link.context)) {
+  if (!holds(device_facts::loses_place, link.context)) {
     tell_skip("librxe before rdma-core 55 returns a bogus completion after an unlimited loop",
               "this is another provider, or a later one");
     return;

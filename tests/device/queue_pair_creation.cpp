@@ -150,6 +150,9 @@ TEST_CASE("A UD pair reports its attributes in each state", "[ibv_modify_qp][ibv
   CHECK(ready.query().queue_key() == queue_key{0x5678});
   auto drained = ready.drain().apply();
   CHECK(drained.query().state() == qp_state::sqd);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (drained.query().is_draining() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
   drained.change().queue_key(queue_key{0x6789}).apply();
   CHECK(drained.query().queue_key() == queue_key{0x6789});
   auto failed = drained.error();

@@ -134,8 +134,7 @@ TEST_CASE("A message that is longer than its receive fails at both ends") {
   const completion sent = next_completion(link.near_end.queue);
   const completion received = next_completion(link.far_end.queue);
   CHECK(received.id() == 7);
-  if (is_soft_roce(link.context)) {
-    // See tests/device/errors.cpp.
+  if (holds(device_facts::long_message_is_operation_error, link.context)) {
     CHECK(sent.status() == completion_status::remote_operation_error);
     CHECK(received.status() == completion_status::local_queue_pair_operation_error);
   } else {

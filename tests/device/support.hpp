@@ -13,18 +13,33 @@
 
 #include <adverb/adverb.hpp>
 #include <support/catch.hpp>
+#include <support/device_facts.hpp>
 #include <support/skip.hpp>
-
-/// Soft-RoCE (rdma_rxe), which differs from the specification here and there. What it really does
-/// was seen with the rxe of Linux 6.1 and the provider of rdma-core 44.
-[[nodiscard]] inline bool is_soft_roce(adverb::context_ref context) {
-  return context.query_device().vendor_id() == 0xffffff;
-}
 
 inline constexpr adverb::port_number first_port{1};
 inline constexpr adverb::access_rights every_right =
     adverb::access_right::local_write | adverb::access_right::remote_write |
     adverb::access_right::remote_read | adverb::access_right::remote_atomic;
+
+/// The status of a send whose buffer the device refuses although its lkey is that of a region.
+[[nodiscard]] inline adverb::completion_status refused_buffer_on(adverb::context_ref context) {
+  return holds(device_facts::local_error_is_flushed, context)
+             ? adverb::completion_status::flushed
+             : adverb::completion_status::local_protection_error;
+}
+
+/// The status of a send whose lkey is of no region.
+[[nodiscard]] inline adverb::completion_status refused_key_on(adverb::context_ref context) {
+  return holds(device_facts::wrong_key_is_operation_error, context)
+             ? adverb::completion_status::local_queue_pair_operation_error
+             : refused_buffer_on(context);
+}
+
+[[nodiscard]] inline adverb::completion_status refused_bind_on(adverb::context_ref context) {
+  return holds(device_facts::local_error_is_flushed, context)
+             ? adverb::completion_status::flushed
+             : adverb::completion_status::memory_window_bind_error;
+}
 
 /// The next completion of a queue; fails the test when none comes within ten seconds.
 [[nodiscard]] inline adverb::completion next_completion(adverb::completion_queue_ref queue) {

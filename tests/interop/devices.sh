@@ -80,8 +80,10 @@ agrees "code of the subnet timeout" subnet_timeout
 agrees "initialization type reply" init_type_reply
 agrees "service level of the subnet manager" sm_sl
 
-# IBV_DEVICE_… of theirs are lines of their own, as many as ours.
-their_flags=$(sed -n '/device_cap_flags:/,/max_sge:/p' "$scratch/theirs.out" | grep -c '^\s*[A-Z_0-9]*$')
+# As many of ours as theirs has bits; it does not name those above the 32nd.
+bits=$(sed -n 's/^[[:space:]]*device_cap_flags_ex:[[:space:]]*//p' "$scratch/theirs.out")
+their_flags=0
+for ((rest = ${bits:?}; rest != 0; rest &= rest - 1)); do ((++their_flags)); done
 our_flags=$(sed -n '/^    device  /,/^    page sizes/p' "$scratch/ours.out" | sed '$d' | wc -l)
 verdict "capabilities of the device" \
   "$([[ $our_flags -eq $their_flags && $our_flags -gt 0 ]] ||

@@ -53,6 +53,12 @@ using route_resolved = cm::connector<transport::rc, cm::step::route_resolved>;
   return open_device().device().transport_type() == transport_type::iwarp;
 }
 
+void check_reset(const fresh_pair& pair) {
+  const context device = open_device();
+  if (holds(device_facts::reports_own_state, device)) return;
+  CHECK(pair.query().state() == qp_state::reset);
+}
+
 /// Sends five bytes one way and five back.
 void talk_first(const queue_pair_ref<transport::rc>& pair, own_side& side) {
   pair.post(send(side.region.slice(0, 5)).signaled()).check();
@@ -204,7 +210,7 @@ TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
     auto unwelcome = listener.next_request(std::chrono::seconds{10});
     auto refused = unwelcome.use_queue_pair(side.make());
     fresh_pair fresh = refused.reject(cm::private_data::of(std::uint32_t{9}));
-    CHECK(fresh.query().state() == qp_state::reset);
+    check_reset(fresh);
     if (is_iwarp()) return;
 
     auto request = listener.next_request(std::chrono::seconds{10});
@@ -224,7 +230,7 @@ TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->private_data.as<std::uint32_t>() == 9);
   fresh_pair fresh = ready.take_queue_pair();
-  CHECK(fresh.query().state() == qp_state::reset);
+  check_reset(fresh);
   CHECK_FALSE(ready);
   if (is_iwarp()) return;
 

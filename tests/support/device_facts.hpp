@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// Where a device leaves the specification, or may choose and chose: one table, which tests ask by a
+// fact's name. scripts/device-facts-page makes docs/device_facts.md of it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <compare>
+#include <cstdio>
+#include <string_view>
+
+#include <sys/utsname.h>
+
+#include <adverb/adverb.hpp>
+
+#include "rdma_core_version.hpp"
+
+/// A release of Linux or of rdma-core, which has no second number.
+struct release {
+  int major = 0;
+  int minor = 0;
+  friend constexpr auto operator<=>(const release&, const release&) = default;
+};
+
+enum class fact_device { soft_roce, soft_iwarp, any };
+
+/// One fact: what the device does, and the releases in which it does. A release of 0 is no bound.
+struct device_fact {
+  std::string_view what;
+  fact_device device = fact_device::soft_roce;
+  /// The first Linux that does, and the first that does not any more.
+  release linux_from{};
+  release linux_before{};
+  release rdma_core_from{};
+  release rdma_core_before{};
+  /// The function, and the commit where it is known.
+  std::string_view where;
+};
+
+namespace device_facts {
+
+// Soft-RoCE: requests and completions.
+inline constexpr device_fact long_message_is_operation_error{
+    .what =
+        "A message longer than its receive ends with operation errors on both sides, not with a "
+        "length error and an invalid request.",
+    .where = "rxe_resp.c, check_length"};
+inline constexpr device_fact wrong_key_is_operation_error{
+    .what =
+        "A send from a buffer with an unknown lkey ends with an operation error, not with a "
+        "protection error.",
+    .linux_before = {6, 4},
+    .where = "rxe_req.c, rxe_requester"};
+inline constexpr device_fact local_error_is_flushed{
+    .what =
+        "A request that fails before its first packet (a buffer that is refused, a bind) is "
+        "reported as flushed: its status is lost, and unacknowledged predecessors are flushed too.",
+    .linux_from = {6, 4},
+    .where = "rxe_comp.c, flush_send_queue; 98e891b5e4d9 and f605f26ea196"};
+inline constexpr device_fact long_datagram_is_operation_error{
+    .what = "A datagram longer than its receive ends with an operation error, and its pair in ERR.",
+    .linux_before = {6, 10},
+    .where = "rxe_resp.c, check_length"};
+inline constexpr device_fact long_datagram_is_dropped{
+    .what =
+        "A datagram longer than its receive is dropped without a completion, as the specification "
+        "allows.",
+    .linux_from = {6, 10},
+    .where = "rxe_resp.c, rxe_resp_check_length; f67ac0061c76"};
+inline constexpr device_fact too_long_datagram_is_not_reported{
+    .what =
+        "A datagram of more than one packet completes with success and is not sent (C10-93.1.1).",
+    .where = "rxe_req.c, rxe_requester"};
+inline constexpr device_fact unaligned_atomic_is_refused_when_posted{
+    .what = "An atomic on an unaligned address is refused by the post, not by the peer.",
+    .where = "librxe, rxe_post_send"};
+inline constexpr device_fact refused_post_stays_queued{
+    .what = "A send that is posted too early is refused, but goes out with the next doorbell.",
+    .where = "librxe, rxe_post_send"};
+inline constexpr device_fact receive_in_error_stays{
+    .what = "A receive posted in ERR is never flushed.",
+    .linux_before = {6, 5},
+    .where = "librxe, rxe_post_recv makes no system call"};
+inline constexpr device_fact receive_in_error_may_stay{
+    .what =
+        "A receive posted just after the change to ERR is flushed, a later one is not: a kernel "
+        "thread flushes once.",
+    .linux_from = {6, 5},
+    .where = "rxe_qp.c, rxe_qp_error; 9b4b7c1f9f54"};
+inline constexpr device_fact flush_does_not_wake_solicited{
+    .what = "A flushed request does not wake a completion queue armed for solicited messages.",
+    .linux_from = {6, 4},
+    .where = "rxe_resp.c, flush_recv_wqe; rxe_comp.c, flush_send_wqe; 49dc9c1f0c7e"};
+
+// Soft-RoCE: queue pairs.
+inline constexpr device_fact responder_resources_are_rounded_up{
+    .what = "The number of reads and atomics as responder is rounded up to a power of two.",
+    .where = "rxe_qp.c, rxe_qp_from_attr"};
+inline constexpr device_fact responder_resources_are_not_checked{
+    .what = "More reads and atomics as responder than the device reports are accepted.",
+    .where = "rxe_qp.c, rxe_qp_chk_attr"};
+inline constexpr device_fact pkey_index_is_not_checked{
+    .what = "Every index of a P_Key is accepted; there is one P_Key.",
+    .where = "rxe_qp.c, rxe_qp_chk_attr"};
+inline constexpr device_fact drains_in_background{
+    .what =
+        "A pair in SQD refuses every change but that to ERR with EINVAL until its send queue is "
+        "drained, which takes a moment even if it is empty.",
+    .linux_from = {6, 4},
+    .where = "rxe_qp.c, __qp_chk_state; 9b4b7c1f9f54"};
+inline constexpr device_fact no_local_invalidation_on_uc{
+    .what = "Local invalidation exists on RC only.", .where = "rxe_opcode.c, rxe_wr_opcode_info"};
+
+// Soft-RoCE: memory.
+inline constexpr device_fact window_bounds_are_those_of_region{
+    .what = "Access through a memory window is checked against the bounds of its region.",
+    .where = "rxe_resp.c, check_rkey"};
+inline constexpr device_fact invalidated_key_has_another_flag{
+    .what =
+        "A completion whose peer invalidated a key has IBV_WC_IP_CSUM_OK in place of "
+        "IBV_WC_WITH_INV.",
+    .where = "rxe_resp.c, do_complete: the kernel's own flag"};
+inline constexpr device_fact zero_based_flag_is_ignored{
+    .what = "IBV_ACCESS_ZERO_BASED alone has no effect on the addresses of a region.",
+    .linux_before = {6, 5},
+    .where = "rxe_verbs.c, rxe_reg_user_mr"};
+inline constexpr device_fact zero_based_is_refused{
+    .what = "A zero-based registration fails with EOPNOTSUPP.",
+    .linux_from = {6, 5},
+    .where = "rxe_verbs.c, rxe_reg_user_mr; 02ed253770fb"};
+
+// Soft-RoCE: events.
+inline constexpr device_fact no_event_of_queue_pair_error{
+    .what = "A queue pair that fails raises no asynchronous event.",
+    .where = "rxe_qp.c, rxe_qp_error"};
+inline constexpr device_fact no_event_of_last_receive{
+    .what = "A pair on a shared receive queue in ERR raises no last-receive event.",
+    .linux_before = {6, 5},
+    .where = "rxe_resp.c, flush_recv_queue; c3e1bf626eb3 added it"};
+
+// Soft-RoCE: its provider.
+inline constexpr device_fact loses_place{
+    .what =
+        "A round of polling that empties an extended completion queue leaves it one completion "
+        "too far: next_poll has let go of the last one when it returns ENOENT, and end_poll lets "
+        "go of it again.",
+    .rdma_core_before = {55},
+    .where = "librxe, cq_end_poll"};
+inline constexpr device_fact loses_lists{
+    .what =
+        "The extended calls count the first length of a list of elements again and again, and "
+        "send nothing of several pieces of inline data.",
+    .rdma_core_before = {64},
+    .where = "librxe, wr_set_sge_list and wr_set_inline_data_list"};
+
+// soft-iWARP.
+inline constexpr device_fact reports_own_state{
+    .what = "A rejected queue pair is reported in INIT or ERR, and does not go back to RESET.",
+    .device = fact_device::soft_iwarp,
+    .linux_from = {6, 8},
+    .where = "siw_verbs.c, siw_query_qp; 0b988c1bee28"};
+
+// libibverbs.
+inline constexpr device_fact late_fork_support_is_refused{
+    .what =
+        "ibv_fork_init fails with EINVAL after a registration even where the kernel makes it "
+        "unnecessary.",
+    .device = fact_device::any,
+    .rdma_core_before = {52},
+    .where = "libibverbs, ibv_fork_init; 5a11b68ca6a9 of rdma-core"};
+
+}  // namespace device_facts
+
+/// Soft-RoCE (rdma_rxe).
+[[nodiscard]] inline bool is_soft_roce(adverb::context_ref context) {
+  return context.query_device().vendor_id() == 0xffffff;
+}
+
+[[nodiscard]] inline release linux_release() {
+  utsname name{};
+  release found;
+  if (::uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &found.major, &found.minor) != 2)
+    return {};
+  return found;
+}
+
+/// True if the device of the context, on this Linux and this rdma-core, does so.
+[[nodiscard]] inline bool holds(const device_fact& fact, adverb::context_ref context) {
+  const auto within = [](release found, release from, release before) {
+    return found >= from && (before == release{} || found < before);
+  };
+  const bool iwarp = context.device().transport_type() == adverb::transport_type::iwarp;
+  if (fact.device == fact_device::soft_roce && (iwarp || !is_soft_roce(context))) return false;
+  if (fact.device == fact_device::soft_iwarp && !iwarp) return false;
+  return within(linux_release(), fact.linux_from, fact.linux_before) &&
+         within({rdma_core_version()}, fact.rdma_core_from, fact.rdma_core_before);
+}
