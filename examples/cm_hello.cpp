@@ -87,9 +87,19 @@ void ask(const char* host) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-    std::fprintf(stderr, "Usage: cm_hello [HOST]\nWithout a host, runs as the server.\n");
-    return argc == 2 && std::string_view{argv[1]} == "--help" ? 0 : 2;
+  const std::string_view host{argc > 1 ? argv[1] : ""};
+  if (host == "--help") {
+    std::puts("Usage: cm_hello [HOST]\nWithout a host, runs as the server.");
+    return 0;
+  }
+  if (host == "--version") {
+    std::printf("cm_hello (adverb) %d.%d.%d\n", ADVERB_VERSION_MAJOR, ADVERB_VERSION_MINOR,
+                ADVERB_VERSION_PATCH);
+    return 0;
+  }
+  if (argc > 2 || host.starts_with('-')) {
+    std::fputs("cm_hello: the only argument is a host; --help shows how it is used\n", stderr);
+    return 2;
   }
   try {
     if (argc == 1)

@@ -12,6 +12,12 @@ die() {
   exit 1
 }
 
+# misused TEXT: the sentence about a command line that cannot be right.
+misused() {
+  printf '%s: %s; --help shows how it is used\n' "$0" "$*" >&2
+  exit 2
+}
+
 # usage: prints the comment at the head of the script, which is its help.
 usage() {
   awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"

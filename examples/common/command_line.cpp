@@ -9,6 +9,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <adverb/version.hpp>
+
 namespace examples {
 
 namespace {
@@ -50,6 +52,15 @@ CLI::Validator one_of(std::vector<std::string> words) {
                         ""};
 }
 
+/// CLI11 reports a missing argument before an unknown option.
+std::string complaint_about(const CLI::App& parser, const CLI::ParseError& mistake) {
+  const std::vector<std::string> unexpected = parser.remaining(true);
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&mistake) != nullptr;
+  const std::string complaint =
+      is_missing && !unexpected.empty() ? CLI::ExtrasError{unexpected}.what() : mistake.what();
+  return complaint + "; --help lists the options";
+}
+
 }  // namespace
 
 option option::required() const { return option{added_->required()}; }
@@ -64,7 +75,12 @@ option option::check(std::function<std::string(const std::string&)> complaint) c
 }
 
 command_line::command_line(const std::string& description, const std::string& program)
-    : parser_{std::make_shared<CLI::App>(description, program)} {}
+    : parser_{std::make_shared<CLI::App>(description, program)} {
+  const auto part = [](int number) { return "." + std::to_string(number); };
+  parser_->set_version_flag("--version",
+                            program + " (adverb) " + std::to_string(ADVERB_VERSION_MAJOR) +
+                                part(ADVERB_VERSION_MINOR) + part(ADVERB_VERSION_PATCH));
+}
 
 option command_line::add_flag(const std::string& names, bool& given,
                               const std::string& description) {
@@ -135,8 +151,7 @@ int run(command_line& arguments, int argc, char** argv, const std::function<void
   } catch (const CLI::Success& help) {
     return arguments.parser_->exit(help);
   } catch (const CLI::ParseError& mistake) {
-    return complain(arguments, std::string{mistake.what()} + "; --help lists the options",
-                    used_wrongly);
+    return complain(arguments, complaint_about(*arguments.parser_, mistake), used_wrongly);
   } catch (const wrong_argument& mistake) {
     return complain(arguments, mistake.what(), used_wrongly);
   } catch (const std::bad_alloc&) {

@@ -9,15 +9,6 @@ rm "$scratch"/*.out
 
 refuses "nobody listens" 1 'nothing listens on that port' cm_hello "$host"
 refuses "no such host" 1 'no host is named|no name server answered' cm_hello nowhere.invalid
-problem=''
-"$programs/cm_hello" --help 2>&1 | grep -q '^Usage: cm_hello \[HOST\]$' || problem="it tells no usage"
-verdict "--help" "$problem"
-status=0
-"$programs/cm_hello" --loud 2>/dev/null || status=$?
-problem=''
-if [[ $status -ne 2 ]]; then problem="the exit status is $status, not 2"; fi
-verdict "no such option" "$problem"
-
 : >"$scratch/server.out"
 "$programs/cm_hello" >"$scratch/server.out" 2>&1 &
 server=$!
