@@ -1,5 +1,10 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: how they speak to whoever runs them, and wait for each other.
+# Sourced by the other scripts: how they speak to whoever runs them, where they build, and how they
+# wait for each other.
+
+script=$(realpath "$0")
+# The folder of the build trees.
+builds=${ADVERB_BUILD:-$(realpath -m "${BASH_SOURCE[0]}/../../build")}
 
 # say TEXT: one step of the work.
 say() {
@@ -20,16 +25,18 @@ misused() {
 
 # usage: prints the comment at the head of the script, which is its help.
 usage() {
-  awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"
+  awk 'NR > 1 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$script"
 }
 
-# lock FILE: blocks until no other script holds the lock. The script and the processes that it starts
+# lock NAME: blocks until no other script holds the lock. The script and the processes that it starts
 # hold it until they end, or until unlock.
 lock() {
-  mkdir -p "$(dirname "$1")"
-  exec {lock}>"$1"
+  [[ $builds == /* ]] || misused "ADVERB_BUILD is not an absolute path: $builds"
+  { mkdir -p "$builds" && [[ -w $builds ]]; } 2>/dev/null ||
+    die "$builds cannot be written; ADVERB_BUILD can name another folder for the build trees"
+  exec {lock}>"$builds/$1.lock"
   flock -n "$lock" && return
-  say "Waiting for another run, which holds $1"
+  say "Waiting for another run, which holds $builds/$1.lock"
   flock "$lock"
 }
 

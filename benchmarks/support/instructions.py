@@ -1,4 +1,5 @@
 """Counts instructions by function with callgrind, for the benchmarks that compare adverb with C."""
+import os
 import pathlib
 import re
 import shutil
@@ -7,6 +8,7 @@ import tempfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILDS = pathlib.Path(os.environ.get("ADVERB_BUILD") or ROOT / "build")
 PAGE = ROOT / "docs" / "performance.md"
 COMPILERS = ["g++-12", "clang++-14", "clang++-19"]
 NOT_INSTALLED = 77
@@ -38,7 +40,7 @@ def build_in(folder, benchmark, compiler, targets, *options):
     """Builds targets in build/FOLDER, and returns the folder of the built benchmarks."""
     if shutil.which(compiler) is None:
         raise Problem(f"adverb-skip: {benchmark}.{compiler}: {compiler} is not installed", NOT_INSTALLED)
-    tree = ROOT / "build" / folder
+    tree = BUILDS / folder
     output_of(
         "cmake", "-S", ROOT, "-B", tree, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}",
         "-DADVERB_TESTS=OFF", "-DADVERB_EXAMPLES=OFF", *options,
