@@ -14,7 +14,7 @@ namespace {
 
 void greet(const examples::cm_options& options) {
   auto route = adverb::cm::resolve(options.server, options.port, {.from = options.from()});
-  examples::greeting greeting{route.context(), "hello, server"};
+  const examples::greeting greeting{route.context(), "hello, server"};
   auto ready = route.create_queue_pair({}, greeting.domain());
   greeting.post_receive(ready.queue_pair());
   auto connection = ready.connect();

@@ -43,7 +43,7 @@ struct group_options {
 void listen_to_group(const group_options& options, const cm::socket_address& group) {
   constexpr std::uint32_t depth = 64;
   auto near = find_device(options, group);
-  examples::completions sent{near.context(), 1, true};
+  const examples::completions sent{near.context(), 1, true};
   examples::completions received{near.context(), depth, true};
   const auto largest = adverb::bytes_of(
       examples::active_port(near.context(), near.identifier().port()).active_mtu());

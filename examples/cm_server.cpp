@@ -15,7 +15,7 @@
 namespace {
 
 void serve(examples::cm_request request) {
-  examples::greeting greeting{request.context(), "hello, client"};
+  const examples::greeting greeting{request.context(), "hello, client"};
   auto ready = request.create_queue_pair({}, greeting.domain());
   greeting.post_receive(ready.queue_pair());
   auto connection = ready.accept();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -78,7 +79,7 @@ class progress {
     const std::size_t columns = known ? window.ws_col : 80;
     const double part = size_ == 0 ? 1 : static_cast<double>(done_) / static_cast<double>(size_);
     const auto left = static_cast<std::uint64_t>(
-        static_cast<double>(size_ - done_) / std::max(rate(), 1.0) + 0.5);
+        std::llround(static_cast<double>(size_ - done_) / std::max(rate(), 1.0)));
     std::array<char, 96> numbers{};
     std::snprintf(numbers.data(), numbers.size(), " %3.0f %%  %s/s  %s left", 100 * part,
                   to_size(rate()).c_str(), to_time(left).c_str());
