@@ -1,7 +1,8 @@
 # The library: INTERFACE targets, and the headers that belong to each.
 #   adverb::verbs   everything over libibverbs
-#   adverb::cm      adds what stands over librdmacm; left out where librdmacm is not installed
+#   adverb::cm      adds what stands over librdmacm
 #   adverb::adverb  both
+# The last two are left out where librdmacm is not installed.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libibverbs REQUIRED IMPORTED_TARGET GLOBAL libibverbs)
 pkg_check_modules(librdmacm IMPORTED_TARGET GLOBAL librdmacm)
@@ -18,23 +19,23 @@ list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
 list(REMOVE_ITEM adverb_verbs_headers "${adverb_include}/adverb/fmt.hpp"
      "${adverb_include}/adverb/format.hpp")
 
-set(adverb_targets "")
 function(adverb_add_library name)
   add_library(adverb_${name} INTERFACE)
-  add_library(adverb::${name} ALIAS adverb_${name})
   set_target_properties(adverb_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(adverb_${name} INTERFACE cxx_std_20)
   target_link_libraries(adverb_${name} INTERFACE ${ARGN})
-  list(APPEND adverb_targets adverb_${name})
-  set(adverb_targets ${adverb_targets} PARENT_SCOPE)
 endfunction()
 
 adverb_add_library(verbs PkgConfig::libibverbs)
 target_include_directories(adverb_verbs INTERFACE "$<BUILD_INTERFACE:${adverb_include}>")
+add_library(adverb::verbs ALIAS adverb_verbs)
+
+# These are installed from every machine, and have their names only where they can be used.
+adverb_add_library(cm adverb_verbs PkgConfig::librdmacm)
+adverb_add_library(adverb adverb_verbs adverb_cm)
 if(librdmacm_FOUND)
-  adverb_add_library(cm adverb_verbs PkgConfig::librdmacm)
-  adverb_add_library(adverb adverb_verbs adverb_cm)
+  add_library(adverb::cm ALIAS adverb_cm)
+  add_library(adverb::adverb ALIAS adverb_adverb)
 else()
   message(STATUS "adverb: adverb::cm is left out, because librdmacm is not installed")
-  adverb_add_library(adverb adverb_verbs)
 endif()

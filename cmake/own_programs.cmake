@@ -5,6 +5,11 @@ if(ADVERB_WERROR)
   add_compile_options(-Werror)
 endif()
 
+# They link what there is.
+if(NOT TARGET adverb::adverb)
+  add_library(adverb::adverb ALIAS adverb_verbs)
+endif()
+
 # Through ccache where it is installed. What is said here lets it take precompiled headers, too.
 find_program(ADVERB_CCACHE ccache)
 mark_as_advanced(ADVERB_CCACHE)

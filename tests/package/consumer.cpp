@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program of somebody who uses adverb. It needs all C libraries that are
-// installed to link.
+// A program of somebody who uses adverb. It links all C libraries
+// that are installed.
 #include <infiniband/verbs.h>
 #if __has_include(<rdma/rdma_cma.h>)
 #include <rdma/rdma_cma.h>
@@ -8,7 +8,7 @@
 
 #include <system_error>
 
-#include <adverb/adverb.hpp>
+#include <adverb/device/context.hpp>
 
 int main() {
   static_assert(ADVERB_VERSION_MAJOR >= 0);

@@ -47,7 +47,7 @@ endfunction()
 # adverb_need_librdmacm(LIST): leaves out of the list of sources what needs librdmacm, where that is not
 # installed.
 function(adverb_need_librdmacm list_of_sources)
-  if(TARGET adverb_cm)
+  if(TARGET adverb::cm)
     return()
   endif()
   set(without "")
