@@ -18,7 +18,8 @@ write_basic_package_version_file(
   adverb-config-version.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
-install(FILES cmake/adverb-config.cmake "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
+install(FILES cmake/adverb-config.cmake cmake/adverb-module.cmake
+              "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
         DESTINATION "${adverb_cmake_folder}")
 
 function(adverb_install_pkg_config name requires description)

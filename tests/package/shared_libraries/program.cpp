@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // program LIBRARY: calls both libraries, and catches their errors by type, code and category.
-#include <adverb/device/context.hpp>
-#include <dlfcn.h>
 #include <cstdio>
 #include <system_error>
+
+#include <dlfcn.h>
+
+#include <adverb/device/context.hpp>
 
 extern "C" void linked();
 
