@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The recipe of adverb for Conan 2: `conan create .`, or an entry of a local recipes index."""
+
+import os
+import re
+
+from conan import ConanFile
+from conan.errors import ConanInvalidConfiguration
+from conan.tools.build import check_min_cppstd
+from conan.tools.files import copy, load
+from conan.tools.system.package_manager import Apt, Dnf, PacMan, Zypper
+
+required_conan_version = ">=2.0"
+
+
+class AdverbConan(ConanFile):
+    name = "adverb"
+    description = "Header-only C++20 library over libibverbs and librdmacm"
+    license = "MIT"
+    topics = ("rdma", "infiniband", "roce", "iwarp", "verbs", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    # With system_rdma_core, libibverbs and librdmacm are those of the distribution, as they are to
+    # be where drivers come with the machine. Without it, Conan's rdma-core provides them.
+    options = {"system_rdma_core": [True, False]}
+    default_options = {"system_rdma_core": False, "rdma-core/*:build_librdmacm": True}
+    exports_sources = "include/*", "LICENSE"
+    no_copy_source = True
+
+    def set_version(self):
+        header = load(self, os.path.join(self.recipe_folder, "include", "adverb", "version.hpp"))
+        self.version = ".".join(re.findall(r"#define ADVERB_VERSION_[MP]\w+ (\d+)", header))
+
+    def requirements(self):
+        if not self.options.system_rdma_core:
+            # rdma-core 39 is the oldest that adverb supports.
+            self.requires("rdma-core/[>=39]", transitive_headers=True, transitive_libs=True)
+
+    def package_id(self):
+        self.info.clear()
+
+    def validate(self):
+        if self.settings.os != "Linux":
+            raise ConanInvalidConfiguration("adverb needs Linux, for libibverbs")
+        check_min_cppstd(self, 20)
+
+    def system_requirements(self):
+        if self.options.system_rdma_core:
+            Apt(self).install(["libibverbs-dev", "librdmacm-dev"])
+            Dnf(self).install(["rdma-core-devel"])
+            PacMan(self).install(["rdma-core"])
+            Zypper(self).install(["rdma-core-devel"])
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+        copy(self, "*", os.path.join(self.source_folder, "include"),
+             os.path.join(self.package_folder, "include"))
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "adverb")
+        self.cpp_info.set_property("cmake_target_name", "adverb::adverb")
+        self.cpp_info.set_property("pkg_config_name", "adverb")
+        self._add_component("verbs", "ibverbs")
+        self._add_component("cm", "rdmacm", requires=["verbs"])
+
+    def _add_component(self, name, library, requires=()):
+        component = self.cpp_info.components[name]
+        component.set_property("cmake_target_name", f"adverb::{name}")
+        component.set_property("pkg_config_name", f"adverb-{name}")
+        component.bindirs = []
+        component.libdirs = []
+        component.requires = list(requires)
+        if self.options.system_rdma_core:
+            component.system_libs = [library]
+        else:
+            component.requires.append(f"rdma-core::lib{library}")

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+class _PackageManager:
+    """Records what the recipe wants to be installed."""
+
+    def __init__(self, conanfile):
+        self._conanfile = conanfile
+
+    def install(self, packages):
+        self._conanfile.system_packages[type(self).__name__] = packages
+
+
+class Apt(_PackageManager):
+    pass
+
+
+class Dnf(_PackageManager):
+    pass
+
+
+class PacMan(_PackageManager):
+    pass
+
+
+class Zypper(_PackageManager):
+    pass
