@@ -93,6 +93,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 class address_info {
  public:
   constexpr address_info() noexcept = default;
+  /// Views an address of the C API.
   constexpr address_info(rdma_addrinfo* native) noexcept : native_{native} {}
 
   /// Returns the address to listen on or connect from; empty if any will do.
@@ -103,6 +104,7 @@ class address_info {
   [[nodiscard]] socket_address destination() const noexcept {
     return socket_address::from_native(native_->ai_dst_addr, native_->ai_dst_len);
   }
+  /// Returns the address family.
   [[nodiscard]] address_family family() const noexcept {
     return static_cast<address_family>(native_->ai_family);
   }
@@ -111,6 +113,7 @@ class address_info {
     if (native_->ai_qp_type == 0) return std::nullopt;
     return static_cast<adverb::transport>(native_->ai_qp_type);
   }
+  /// Returns the port space, or nothing if it is unknown.
   [[nodiscard]] std::optional<cm::port_space> port_space() const noexcept {
     if (native_->ai_port_space == 0) return std::nullopt;
     return static_cast<cm::port_space>(native_->ai_port_space);
@@ -122,6 +125,7 @@ class address_info {
   [[nodiscard]] std::string_view source_name() const noexcept {
     return text_of(native_->ai_src_canonname);
   }
+  /// Returns the full name of the destination host; empty if the lookup does not return it.
   [[nodiscard]] std::string_view destination_name() const noexcept {
     return text_of(native_->ai_dst_canonname);
   }
@@ -135,6 +139,7 @@ class address_info {
     return {static_cast<const std::byte*>(native_->ai_connect), native_->ai_connect_len};
   }
 
+  /// Returns the C object, which the list owns.
   [[nodiscard]] constexpr rdma_addrinfo* native_handle() const noexcept { return native_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return native_ != nullptr; }
   friend constexpr bool operator==(address_info, address_info) noexcept = default;
@@ -161,6 +166,7 @@ struct lookup_options {
   address_family family = address_family::unspecified;
   /// Returns only addresses for this transport and its port space.
   std::optional<adverb::transport> transport{};
+  /// Returns only addresses of this port space.
   std::optional<cm::port_space> port_space{};
   /// The local address to connect from.
   socket_address from{};

@@ -81,6 +81,7 @@ struct connect_options {
   /// address and again to the route; `connect_timeout` applies to the peer's answer. The lookup of
   /// a host name takes as long as the name service needs.
   timeout resolve_timeout = detail::seconds{2};
+  /// The time for the connection after the addresses are known.
   timeout connect_timeout = detail::seconds{10};
 
   /// Returns the address family to try.

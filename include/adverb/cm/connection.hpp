@@ -64,11 +64,15 @@ class [[nodiscard]] connection {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return queue_pair().protection_domain();
   }
+  /// Returns the completion queue for sends.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept { return queue_pair().send_cq(); }
+  /// Returns the completion queue for receives.
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return queue_pair().recv_cq(); }
+  /// Returns the local address.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }
+  /// Returns the address of the peer.
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
 
   /// Returns the private data that the peer sent when the connection was established.

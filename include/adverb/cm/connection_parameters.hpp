@@ -53,10 +53,15 @@ struct peer_parameters {
   /// The outstanding RDMA reads and atomics that the connection permits, with this side as the
   /// responder and as the requester.
   std::uint8_t max_destination_read_atomic = 0;
+  /// Reads and atomics in progress with this side as the requester.
   std::uint8_t max_initiator_read_atomic = 0;
+  /// Number of times that the peer sends a packet again.
   std::uint8_t retry_count = 0;
+  /// Number of the peer's retries after a receiver-not-ready (RNR) response; 7 is unlimited.
   std::uint8_t rnr_retry_count = 0;
+  /// True if the peer requests link-level flow control.
   bool flow_control = false;
+  /// True if the peer's queue pair uses a shared receive queue.
   bool has_shared_receive_queue = false;
   /// The peer's queue pair.
   qp_number queue_pair_number{};
@@ -84,8 +89,11 @@ inline constexpr queue_key datagram_queue_key{RDMA_UDP_QKEY};
 
 /// The route to a peer or multicast group, and its queue pair.
 struct datagram_parameters {
+  /// The route.
   adverb::address address{};
+  /// The queue pair number of the destination.
   qp_number queue_pair_number{};
+  /// The queue key that the destination expects.
   adverb::queue_key queue_key{};
 
   datagram_parameters() noexcept = default;
@@ -108,6 +116,7 @@ struct connection_parameters {
   /// The outstanding RDMA reads and atomics of this side, as the responder and as the requester.
   /// The default is the device's maximum; when accepting, at most what the peer requests.
   std::optional<std::uint8_t> max_destination_read_atomic{};
+  /// Reads and atomics in progress with this side as the requester.
   std::optional<std::uint8_t> max_initiator_read_atomic{};
   /// The number of times a packet is retransmitted before the connection fails, up to 7. The
   /// connecting side's value applies to both.
@@ -119,6 +128,7 @@ struct connection_parameters {
   /// Only for a queue pair that librdmacm did not create: its number, and whether it uses a shared
   /// receive queue.
   qp_number queue_pair_number{};
+  /// True if the queue pair of the program uses a shared receive queue.
   bool has_shared_receive_queue = false;
 
   /// Returns the C API struct, which points into this object.

@@ -55,6 +55,7 @@ class [[nodiscard]] connection_request {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return session_.id.protection_domain();
   }
+  /// Returns the address of the peer.
   [[nodiscard]] socket_address peer_address() const noexcept { return session_.id.peer_address(); }
   /// Returns the private data of the request.
   [[nodiscard]] const cm::private_data& private_data() const noexcept { return private_data_; }

@@ -21,6 +21,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 struct resolve_options {
   /// The local address to connect from. Empty selects any.
   socket_address from{};
+  /// The time for the resolution.
   adverb::timeout timeout = detail::seconds{2};
 };
 

@@ -53,6 +53,7 @@ class [[nodiscard]] context_list {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  /// Returns the context of the device with this index, unchecked.
   [[nodiscard]] context_ref operator[](std::size_t index) const noexcept {
     return contexts_[index];
   }

@@ -50,6 +50,7 @@ class [[nodiscard]] datagram_endpoint {
 
   /// Returns the queue pair, ready to send and receive.
   [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept;
+  /// Returns the bound device.
   [[nodiscard]] context_ref context() const noexcept { return session_.id.context(); }
   /// Returns the port of the device.
   [[nodiscard]] port_number port() const noexcept { return session_.id.port(); }
@@ -57,8 +58,11 @@ class [[nodiscard]] datagram_endpoint {
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return session_.id.native_handle()->qp->pd;
   }
+  /// Returns the completion queue for sends.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept { return session_.id.send_cq(); }
+  /// Returns the completion queue for receives.
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return session_.id.recv_cq(); }
+  /// Returns the local address.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }

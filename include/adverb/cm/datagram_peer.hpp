@@ -31,8 +31,11 @@ class [[nodiscard]] datagram_target {
   /// A temporary cannot be a destination.
   operator datagram_destination() const&& = delete;
 
+  /// Returns the address for an address handle.
   [[nodiscard]] const adverb::address& address() const noexcept { return there_.address; }
+  /// Returns the queue pair number of the destination.
   [[nodiscard]] qp_number queue_pair() const noexcept { return there_.queue_pair_number; }
+  /// Returns the queue key that the destination expects.
   [[nodiscard]] adverb::queue_key queue_key() const noexcept { return there_.queue_key; }
 
  private:

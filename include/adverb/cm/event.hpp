@@ -17,6 +17,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
+/// The type of an event of librdmacm.
 enum class event_type : std::uint32_t {
   address_resolved = RDMA_CM_EVENT_ADDR_RESOLVED,
   address_error = RDMA_CM_EVENT_ADDR_ERROR,
@@ -105,6 +106,7 @@ class [[nodiscard]] event {
     return std::exchange(native_, nullptr);
   }
 
+  /// Returns the type of the event.
   [[nodiscard]] event_type type() const noexcept { return type_; }
   /// Returns 0, or the cause of a failure: a negated errno, or the reason of a rejection.
   [[nodiscard]] int status() const noexcept { return status_; }

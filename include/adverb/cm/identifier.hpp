@@ -43,25 +43,36 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// A path from a local port to a port of the peer. An identifier returns its own once the route is
 /// resolved. A program that got a path elsewhere can set it (`set_path`).
 struct path_record {
+  /// GID of the local port.
   adverb::gid source{};
+  /// GID of the peer's port.
   adverb::gid destination{};
+  /// LID of the local port.
   lid source_lid{};
+  /// LID of the peer's port.
   lid destination_lid{};
   /// 20 bits.
   std::uint32_t flow_label = 0;
+  /// Hop limit of the GRH.
   std::uint8_t hop_limit = 0;
+  /// Traffic class of the GRH.
   std::uint8_t traffic_class = 0;
   /// True if the peer can answer on the same path.
   bool is_reversible = true;
+  /// Partition key.
   adverb::pkey pkey{0xffff};
+  /// Service level.
   adverb::service_level service_level{};
+  /// MTU of the path.
   adverb::mtu mtu = adverb::mtu::bytes_1024;
+  /// Static rate of the path.
   adverb::rate rate = adverb::rate::unlimited;
   /// The maximum time of a packet on the path: 4.096 us * 2^code.
   std::uint8_t packet_life_time_code = 0;
   /// The preference among several paths; lower is better.
   std::uint8_t preference = 0;
 
+  /// Copies the C API struct.
   [[nodiscard]] static path_record from_native(const ibv_sa_path_rec& native) noexcept;
 
   /// Returns the C API struct, as the first path, for both directions.
@@ -104,6 +115,7 @@ template <class Ready, cm::preparation<Ready> Prepare>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
+/// The part that a member has in a multicast group.
 enum class multicast_role : std::uint32_t {
   /// Sends to the group and receives its messages.
   full_member = RDMA_MC_JOIN_FLAG_FULLMEMBER,
@@ -144,6 +156,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Returns the pointer given at creation. The identifier of a request has the pointer of its
   /// listener.
   [[nodiscard]] void* user_context() const noexcept { return native_handle()->context; }
+  /// Returns the event channel; empty for a synchronous identifier.
   [[nodiscard]] event_channel_ref channel() const noexcept { return native_handle()->channel; }
   /// Returns the bound device; empty until an address is resolved or bound. librdmacm owns it, and
   /// all identifiers on the device share it.
@@ -163,6 +176,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   [[nodiscard]] queue_pair_ref<Transport, qp_state::any> queue_pair() const noexcept;
   /// Returns the completion queue for sends; empty without a queue pair.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept;
+  /// Returns the completion queue for receives; empty without a queue pair.
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept;
   /// Returns the local address; empty until it is known. Wraps: rdma_get_local_addr(3).
   [[nodiscard]] socket_address local_address() const noexcept {
@@ -255,6 +269,7 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
                       on_failure policy = throwing{}) const;
   /// Returns the shared receive queue of the identifier, or an empty reference.
   [[nodiscard]] shared_receive_queue_ref srq() const noexcept { return native_handle()->srq; }
+  /// Returns the shared receive queue of an XRC identifier, or an empty reference.
   [[nodiscard]] xrc_shared_receive_queue_ref xrc_srq() const noexcept {
     return native_handle()->srq;
   }

@@ -28,6 +28,7 @@ struct accept_options {
   connection_parameters connection{};
   /// The time limits for the next request and then for its connection.
   timeout request_timeout = timeout::endless();
+  /// The time for the peer to complete the connection.
   timeout accept_timeout = detail::seconds{10};
 };
 
@@ -107,9 +108,11 @@ class [[nodiscard]] listener {
   /// Returns the identifier, for calls that this class lacks. A listener on all addresses has one
   /// identifier per family; this is the IPv6 one if the machine has IPv6.
   [[nodiscard]] identifier_ref identifier() const noexcept { return session_.id; }
+  /// Returns the address on which it listens.
   [[nodiscard]] socket_address local_address() const noexcept {
     return session_.id.local_address();
   }
+  /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept { return local_address().port(); }
 
   /// Returns a descriptor that becomes readable when a request is pending. It is the descriptor of

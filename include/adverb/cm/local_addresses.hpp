@@ -47,6 +47,7 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// A local IP address that an RDMA device serves, with port 0.
 struct local_address {
+  /// The address.
   socket_address address;
   /// The name of the device.
   static_string<IBV_SYSFS_NAME_MAX> device;

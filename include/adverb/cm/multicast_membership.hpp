@@ -18,7 +18,9 @@ namespace adverb::inline ADVERB_ABI::cm {
 
 /// Options for joining a group.
 struct multicast_options {
+  /// Whether the member also receives.
   multicast_role role = multicast_role::full_member;
+  /// The time for joining.
   adverb::timeout timeout = detail::seconds{10};
 };
 
@@ -81,6 +83,7 @@ class [[nodiscard]] multicast_membership : public datagram_target {
   ~multicast_membership() { close(detail::to_failure_hook{}); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(id_); }
+  /// Returns the address of the group.
   [[nodiscard]] const socket_address& group() const noexcept { return group_; }
   /// Returns true if an event that was taken reported that the network has ended the membership.
   /// Always false for a membership created from an event of the program.

@@ -20,10 +20,13 @@ namespace adverb::inline ADVERB_ABI::cm {
 /// The maximum private data, in bytes, of a connection request, an acceptance and a rejection over
 /// InfiniBand and RoCE. iWARP carries 255.
 inline constexpr std::size_t max_request_data = 56;
+/// The maximum private data of an acceptance, in bytes.
 inline constexpr std::size_t max_accept_data = 196;
+/// The maximum private data of a rejection, in bytes.
 inline constexpr std::size_t max_reject_data = 148;
 /// The same limits for datagrams: in a request, and in its acceptance or rejection.
 inline constexpr std::size_t max_datagram_request_data = 180;
+/// The maximum private data of an acceptance or rejection of datagrams, in bytes.
 inline constexpr std::size_t max_datagram_accept_data = 136;
 
 /// Private data, to send or as received. Bytes convert to it. A value is sent with its length in
@@ -49,6 +52,7 @@ class private_data {
   static constexpr std::size_t capacity = 255;
 
   private_data() noexcept = default;
+  /// Copies bytes to send.
   private_data(std::span<const std::byte> bytes) noexcept;
 
   /// Encodes text, without a terminating zero.
@@ -67,6 +71,7 @@ class private_data {
     }
   }
 
+  /// Returns the bytes.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {bytes_.data(), size_ < capacity ? size_ : capacity};
   }

@@ -58,7 +58,9 @@ enum class reject_reason : std::uint16_t {
 
 /// A rejection by the peer: its reason and private data.
 struct rejection {
+  /// The reason.
   reject_reason reason{};
+  /// The private data that the peer sent with it.
   cm::private_data private_data;
 };
 

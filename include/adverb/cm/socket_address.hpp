@@ -20,6 +20,7 @@
 
 namespace adverb::inline ADVERB_ABI::cm {
 
+/// The space in which a port number is unique; it implies the transport.
 enum class port_space : std::uint32_t {
   /// Connections (RC).
   tcp = RDMA_PS_TCP,
@@ -40,6 +41,7 @@ enum class port_space : std::uint32_t {
   }
 }
 
+/// The family of an address.
 enum class address_family : std::uint16_t {
   /// The family of an empty address. As a selection, any family.
   unspecified = AF_UNSPEC,
@@ -104,12 +106,15 @@ class socket_address {
   [[nodiscard]] static std::optional<socket_address> parse(std::string_view address,
                                                            std::uint16_t port) noexcept;
 
+  /// Returns true for an address without a family.
   [[nodiscard]] bool is_empty() const noexcept { return family() == address_family::unspecified; }
   /// Returns true for a multicast group: 224.0.0.0 to 239.255.255.255, ff00::/8.
   [[nodiscard]] bool is_multicast() const noexcept;
+  /// Returns the address family.
   [[nodiscard]] address_family family() const noexcept {
     return static_cast<address_family>(storage_.ss_family);
   }
+  /// Returns the length of the C API struct, in bytes.
   [[nodiscard]] socklen_t length() const noexcept { return length_; }
   /// Returns the port; 0 if there is none or none is chosen yet.
   [[nodiscard]] std::uint16_t port() const noexcept;
@@ -117,7 +122,9 @@ class socket_address {
   /// service.
   [[nodiscard]] socket_address with_port(std::uint16_t port) const noexcept;
 
+  /// Returns the IPv4 address, or nothing for another family.
   [[nodiscard]] std::optional<ipv4_address> ipv4() const noexcept;
+  /// Returns the IPv6 address, or nothing for another family.
   [[nodiscard]] std::optional<ipv6_address> ipv6() const noexcept;
   /// Returns the interface index of a link-local IPv6 address; 0 if it has none.
   [[nodiscard]] std::uint32_t scope() const noexcept {
@@ -125,7 +132,9 @@ class socket_address {
   }
   /// Returns the GID of a native address.
   [[nodiscard]] std::optional<gid> infiniband() const noexcept;
+  /// Returns the service ID of a native address.
   [[nodiscard]] std::optional<service_id> service() const noexcept;
+  /// Returns the partition key of a native address.
   [[nodiscard]] std::optional<pkey> partition() const noexcept;
 
   /// Returns true for a wildcard, which stands for every address of a machine.

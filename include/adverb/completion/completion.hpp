@@ -81,6 +81,7 @@ template <class Completion>
 /// field of an empty view terminates the program (ADVERB_HARDENING_FAST).
 class received_message {
  public:
+  /// Views a work completion of the C API.
   constexpr received_message(const ibv_wc& native, bool there) noexcept
       : native_{&native}, there_{there} {}
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return there_; }
@@ -114,11 +115,15 @@ class received_message {
   }
   /// Returns true if the first 40 bytes of the buffer hold the GRH of the datagram.
   [[nodiscard]] bool has_grh() const noexcept { return has(IBV_WC_GRH); }
+  /// Returns the LID of the sender.
   [[nodiscard]] lid source_lid() const noexcept { return static_cast<lid>(field().slid); }
+  /// Returns the service level of the datagram.
   [[nodiscard]] adverb::service_level service_level() const noexcept {
     return static_cast<adverb::service_level>(field().sl);
   }
+  /// Returns the low bits of the local LID to which the datagram was sent.
   [[nodiscard]] std::uint8_t path_bits() const noexcept { return field().dlid_path_bits; }
+  /// Returns the index of the partition key of the datagram.
   [[nodiscard]] adverb::pkey_index pkey_index() const noexcept {
     return static_cast<adverb::pkey_index>(field().pkey_index);
   }
@@ -151,11 +156,13 @@ class tagged_message : public received_message {
 /// field of an empty view terminates the program (ADVERB_HARDENING_FAST).
 class successful_completion {
  public:
+  /// Views a work completion of the C API.
   constexpr explicit successful_completion(const ibv_wc& native) noexcept : native_{&native} {}
   [[nodiscard]] constexpr explicit operator bool() const noexcept {
     return native_->status == IBV_WC_SUCCESS;
   }
 
+  /// Returns the operation that completed.
   [[nodiscard]] completion_opcode opcode() const noexcept {
     return static_cast<completion_opcode>(field().opcode);
   }
@@ -194,6 +201,7 @@ class successful_completion {
 class completion {
  public:
   completion() noexcept = default;
+  /// Copies a work completion of the C API.
   explicit completion(const ibv_wc& native) noexcept : native_{native} {}
 
   /// Returns the id of the request.
@@ -203,6 +211,7 @@ class completion {
   [[nodiscard]] T* pointer() const noexcept {
     return reinterpret_cast<T*>(static_cast<std::uintptr_t>(native_.wr_id));
   }
+  /// Returns the status.
   [[nodiscard]] completion_status status() const noexcept {
     return static_cast<completion_status>(native_.status);
   }

@@ -20,6 +20,7 @@ class completion_channel_base : public handle_base<ibv_comp_channel> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
   /// Returns a file descriptor that becomes readable when an event arrives, for poll or epoll.

@@ -35,6 +35,7 @@ enum class completion_field : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<completion_field> = true;
+/// A set of optional fields of extended completions.
 using completion_fields = flags<completion_field>;
 
 /// The fields that the classic completion queue also has, except for the P_Key index. Every
@@ -79,6 +80,7 @@ enum class flow_tag : std::uint32_t {};
 
 /// The tag data of a message to a tag matching queue.
 struct matched_tag {
+  /// The tag of the message.
   std::uint64_t tag = 0;
   /// Additional bits set by the sender.
   std::uint32_t user_data = 0;

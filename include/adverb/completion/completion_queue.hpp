@@ -191,6 +191,7 @@ class [[nodiscard]] completion_reservation {
   ~completion_reservation() { give_back(); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return queue_ != nullptr; }
+  /// Returns the number of reserved entries.
   [[nodiscard]] std::size_t entries() const noexcept { return entries_; }
 
  private:

@@ -53,6 +53,7 @@ class [[nodiscard]] either_completion_queue {
 
   /// Returns false if it is empty: moved from, closed, or never created.
   [[nodiscard]] explicit operator bool() const noexcept { return is_extended() || classic_; }
+  /// Returns true if it holds an extended completion queue.
   [[nodiscard]] bool is_extended() const noexcept { return static_cast<bool>(extended_); }
 
   /// Calls the function with an `extended_completion_queue_ref<Fields>` or a

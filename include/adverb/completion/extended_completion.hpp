@@ -21,6 +21,7 @@ namespace adverb::inline ADVERB_ABI {
 template <completion_fields Fields>
 class extended_received_message {
  public:
+  /// Views the current completion of a queue of the C API.
   extended_received_message(ibv_cq_ex* queue, ibv_wc_opcode opcode) noexcept
       : queue_{queue}, opcode_{opcode} {}
   [[nodiscard]] explicit operator bool() const noexcept {
@@ -149,6 +150,7 @@ class extended_tagged_message : public extended_received_message<Fields> {
 template <completion_fields Fields>
 class extended_successful_completion {
  public:
+  /// Views the current completion of a queue of the C API.
   extended_successful_completion(ibv_cq_ex* queue, bool there) noexcept
       : queue_{queue}, there_{there} {}
   [[nodiscard]] explicit operator bool() const noexcept { return there_; }
@@ -208,6 +210,7 @@ class extended_successful_completion {
 template <completion_fields Fields = standard_completion_fields>
 class extended_completion {
  public:
+  /// Views the current completion of a queue of the C API.
   explicit extended_completion(ibv_cq_ex* queue) noexcept : queue_{queue} {}
 
   /// Returns the id of the request.
@@ -217,6 +220,7 @@ class extended_completion {
   [[nodiscard]] T* pointer() const noexcept {
     return reinterpret_cast<T*>(static_cast<std::uintptr_t>(queue_->wr_id));
   }
+  /// Returns the status.
   [[nodiscard]] completion_status status() const noexcept {
     return static_cast<completion_status>(queue_->status);
   }

@@ -51,7 +51,7 @@ class [[nodiscard]] polled_completions {
   struct sentinel {};
 
   /// An input iterator by its operations. It has no tag, and its end is a sentinel of its own,
-  /// because <iterator>, which declares these, includes <streambuf>.
+  /// because `<iterator>`, which declares these, includes `<streambuf>`.
   class iterator {
    public:
     using value_type = extended_completion<Fields>;

@@ -70,6 +70,7 @@ enum class completion_status_class : std::uint8_t {
       "timeout|general error|tag matching error|tag matching rendezvous incomplete";
   return detail::listed_name_or_number(names, static_cast<std::uint32_t>(status));
 }
+/// Returns the class of a status.
 [[nodiscard]] constexpr completion_status_class class_of(completion_status status) noexcept {
   // The initial of the class of each status.
   constexpr std::string_view classes = "sllllfltlrrrtrlrrtttttll";

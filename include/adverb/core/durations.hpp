@@ -89,10 +89,12 @@ constexpr static_string<32> duration_text(std::uint64_t nanoseconds) noexcept {
 /// becomes the last. Code 0 waits forever. No duration converts to it: use `endless()`.
 class acknowledge_timeout {
  public:
+  /// Rounds the duration up to the next time that the device has.
   template <duration_like Duration>
   constexpr acknowledge_timeout(const Duration& duration) noexcept
       : code_{code_for(detail::in_nanoseconds(duration))} {}
 
+  /// Returns the timeout that waits forever.
   [[nodiscard]] static constexpr acknowledge_timeout endless() noexcept {
     return acknowledge_timeout{std::uint8_t{0}};
   }
@@ -101,7 +103,9 @@ class acknowledge_timeout {
     return acknowledge_timeout{static_cast<std::uint8_t>(code & 31U)};
   }
 
+  /// Returns the code of the C API (5 bits).
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
+  /// Returns true if it waits forever.
   [[nodiscard]] constexpr bool is_endless() const noexcept { return code_ == 0; }
 
   /// Returns the time that the hardware really waits, rounded up to a `Duration`; zero if endless.
@@ -137,6 +141,7 @@ class acknowledge_timeout {
 /// to the next such time; one beyond the last becomes the last.
 class rnr_timer {
  public:
+  /// Rounds the duration up to the next time that the device has.
   template <duration_like Duration>
   constexpr rnr_timer(const Duration& duration) noexcept
       : code_{code_for(detail::in_nanoseconds(duration))} {}
@@ -146,6 +151,7 @@ class rnr_timer {
     return rnr_timer{static_cast<std::uint8_t>(code & 31U)};
   }
 
+  /// Returns the code of the C API (5 bits).
   [[nodiscard]] constexpr std::uint8_t code() const noexcept { return code_; }
 
   /// Returns the time that the hardware really asks for, rounded up to a `Duration`.

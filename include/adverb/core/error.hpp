@@ -15,11 +15,13 @@ namespace adverb::inline ADVERB_ABI {
 /// object and the explanation.
 class error : public std::system_error {
  public:
+  /// Makes the exception of a failure.
   explicit error(const adverb::failure& why);
 
   /// Returns the complete failure as a value.
   [[nodiscard]] const adverb::failure& failure() const noexcept { return why_; }
   // Defined here: if it were not, GCC would emit the class in every program that includes it.
+  /// Returns the whole message of the failure.
   [[nodiscard]] const char* what() const noexcept override { return why_.what(); }
 
  private:
@@ -56,6 +58,7 @@ struct to_failure_hook {};
 /// refers to the code or the failure, and is passed by value.
 class on_failure {
  public:
+  /// Throws `adverb::error`, sets the code, or fills in the failure.
   constexpr on_failure(throwing) noexcept {}
   constexpr on_failure(detail::to_failure_hook) noexcept : way_{way::tell} {}
   constexpr on_failure(std::error_code& code) noexcept : code_{&code}, way_{way::code} {}

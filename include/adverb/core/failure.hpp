@@ -95,6 +95,7 @@ class failure {
   /// Returns true if something failed.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(code_); }
 
+  /// Returns the error code; clear if nothing failed.
   [[nodiscard]] const std::error_code& code() const noexcept { return code_; }
   /// Returns the C function that failed, for instance "ibv_modify_qp".
   [[nodiscard]] std::string_view verb() const noexcept { return part(verb_); }
@@ -126,8 +127,10 @@ class failure {
 /// part is optional.
 class failure_description {
  public:
+  /// Starts the message of a failed verb in `target`.
   [[gnu::cold]] failure_description(failure& target, std::string_view verb) noexcept;
 
+  /// Returns the error code of the failure.
   [[nodiscard]] const std::error_code& code() const noexcept { return failure_.code_; }
 
   /// Adds a detail of the call, for instance "INIT->RTR".

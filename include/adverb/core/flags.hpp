@@ -20,11 +20,13 @@ inline constexpr bool is_flag = false;
 /// that a set can be a template argument; its member is public for that reason.
 template <class Enum>
 struct flags {
+  /// The unsigned type of the bits.
   using bits_type = std::make_unsigned_t<std::underlying_type_t<Enum>>;
 
   bits_type bits_ = 0;
 
   constexpr flags() noexcept = default;
+  /// Makes a set of one bit.
   constexpr flags(Enum bit) noexcept : bits_{static_cast<bits_type>(bit)} {}
 
   /// Makes a set from the bits of the C API.
@@ -34,6 +36,7 @@ struct flags {
     return result;
   }
 
+  /// Returns the bits of the C API.
   [[nodiscard]] constexpr bits_type bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
 
@@ -49,6 +52,7 @@ struct flags {
   friend constexpr flags operator|(flags left, flags right) noexcept {
     return from_bits(left.bits_ | right.bits_);
   }
+  /// Returns the bits that are in both sets.
   friend constexpr flags operator&(flags left, flags right) noexcept {
     return from_bits(left.bits_ & right.bits_);
   }
@@ -56,8 +60,11 @@ struct flags {
   friend constexpr flags operator-(flags left, flags right) noexcept {
     return from_bits(left.bits_ & static_cast<bits_type>(~right.bits_));
   }
+  /// Adds the bits of the other set.
   constexpr flags& operator|=(flags other) noexcept { return *this = *this | other; }
+  /// Keeps the bits that are also in the other set.
   constexpr flags& operator&=(flags other) noexcept { return *this = *this & other; }
+  /// Removes the bits of the other set.
   constexpr flags& operator-=(flags other) noexcept { return *this = *this - other; }
 
   friend constexpr bool operator==(flags, flags) noexcept = default;

@@ -18,6 +18,7 @@ namespace adverb::inline ADVERB_ABI {
 struct adopt_t {
   explicit adopt_t() = default;
 };
+/// Passed before a C object that adverb is to take over or to view.
 inline constexpr adopt_t adopt{};
 
 /// The traits that an owner needs for its C object.
@@ -295,9 +296,11 @@ template <class Base>
 class reference_to : public Base {
  public:
   constexpr reference_to() noexcept = default;
+  /// Refers to an object of the C API.
   constexpr reference_to(typename Base::native_type* object) noexcept
     requires std::is_constructible_v<Base, typename Base::native_type*>
       : Base{object} {}
+  /// Refers to the object of an owner or of another reference.
   template <std::derived_from<Base> Handle>
   constexpr reference_to(const Handle& handle) noexcept : Base{handle} {}
   /// Deleted: the reference would outlive a temporary owner.

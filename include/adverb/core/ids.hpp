@@ -39,7 +39,9 @@ enum class service_level : std::uint8_t {};
 /// Handles by which another process imports a protection domain, a memory region or device memory.
 /// Each is valid only together with the command file descriptor of its context.
 enum class protection_domain_handle : std::uint32_t {};
+/// The handle by which another process imports a memory region.
 enum class memory_region_handle : std::uint32_t {};
+/// The handle by which another process imports device memory.
 enum class device_memory_handle : std::uint32_t {};
 
 /// The 32 bits of immediate data of a send or write. Host byte order here, network byte order on
@@ -53,6 +55,7 @@ class psn {
   /// Keeps the low 24 bits of `number`.
   constexpr explicit psn(std::uint32_t number) noexcept : number_{number & mask} {}
 
+  /// Returns the number.
   [[nodiscard]] constexpr std::uint32_t value() const noexcept { return number_; }
 
   /// Returns the number `count` packets later, modulo 2^24.

@@ -45,6 +45,7 @@ inline constexpr std::size_t object_kinds =
     static_cast<std::size_t>(object_kind::multicast_membership) + 1;
 }  // namespace detail
 
+/// Returns the name of a kind, as it stands in failures.
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
   constexpr std::string_view names =
       "context|protection domain|thread domain|memory region|memory window|device memory|"

@@ -20,6 +20,7 @@ class text_argument;
 /// null character becomes a backslash and a 0, so that a C string does not end early.
 class text_writer {
  public:
+  /// Writes to a buffer, which must outlive the writer.
   constexpr text_writer(char* buffer, std::size_t capacity) noexcept
       : buffer_{buffer}, capacity_{capacity} {}
   constexpr explicit text_writer(std::span<char> buffer) noexcept
@@ -113,9 +114,11 @@ class static_string {
     size_ = writer.size();
   }
 
+  /// Returns the text.
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters_, size_}; }
   /// Returns the text, null-terminated.
   [[nodiscard]] constexpr const char* c_str() const noexcept { return characters_; }
+  /// Converts to the text, which is valid as long as this object.
   constexpr operator std::string_view() const noexcept { return view(); }
 
  private:
@@ -138,6 +141,7 @@ concept has_text = requires(const T& value) { detail::is_text(to_text(value)); }
 class text_argument {
  public:
   // By reference, so that an argument is two words.
+  /// Refers to a text, an unsigned number or a value that adverb can print.
   text_argument(const std::string_view& text) noexcept : value_{&text}, put_{&put_text} {}
   text_argument(const char* text) noexcept : value_{text}, put_{&put_c_string} {}
   template <class T>
@@ -146,6 +150,7 @@ class text_argument {
   template <has_text T>
   text_argument(const T& value) noexcept : value_{&value}, put_{&put_value<T>} {}
 
+  /// Appends the value to the writer.
   void put_to(text_writer& writer) const noexcept { put_(*this, writer); }
 
  private:

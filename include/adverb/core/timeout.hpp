@@ -19,9 +19,13 @@ namespace adverb::inline ADVERB_ABI {
 class timeout {
  public:
   // The shape of a duration: a timeout is accepted wherever a duration is.
+  /// The type of the count, as in a duration.
   using rep = std::int64_t;
+  /// The unit of the count, as in a duration: a nanosecond.
   struct period {
+    /// The numerator of the unit.
     static constexpr std::intmax_t num = 1;
+    /// The denominator of the unit.
     static constexpr std::intmax_t den = 1'000'000'000;
   };
 
@@ -35,6 +39,7 @@ class timeout {
     static_cast<void>(detail::check_timeout<Number>());
   }
 
+  /// Returns the timeout that never expires.
   [[nodiscard]] static constexpr timeout endless() noexcept { return timeout{exactly{no_end}}; }
 
   /// Returns the same timeout, except that the wait also ends when the descriptor becomes readable.
@@ -46,6 +51,7 @@ class timeout {
     return result;
   }
 
+  /// Returns true if it never expires.
   [[nodiscard]] constexpr bool is_endless() const noexcept { return nanoseconds_ == no_end; }
   /// Returns the time in nanoseconds.
   [[nodiscard]] constexpr std::int64_t count() const noexcept { return nanoseconds_; }
@@ -90,7 +96,7 @@ class timeout {
 
 namespace detail {
 
-/// A duration in seconds, for the defaults of the library, without <chrono>.
+/// A duration in seconds, for the defaults of the library, without `<chrono>`.
 struct seconds {
   using rep = std::int64_t;
   struct period {

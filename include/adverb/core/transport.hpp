@@ -48,6 +48,7 @@ class transport_set {
     return result;
   }
 
+  /// Returns the bits of the C API.
   [[nodiscard]] constexpr std::uint32_t bits() const noexcept { return bits_; }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_ == 0; }
   /// Returns true if the transport is in the set. Wraps: ibv_is_qpt_supported(3).

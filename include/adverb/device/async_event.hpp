@@ -165,6 +165,7 @@ struct async_event_description {
 [[nodiscard]] constexpr async_event_subject subject_of(async_event_type type) noexcept {
   return detail::describe(type).subject;
 }
+/// Returns the severity of an event type.
 [[nodiscard]] constexpr async_event_severity severity_of(async_event_type type) noexcept {
   return detail::describe(type).severity;
 }
@@ -208,22 +209,31 @@ class [[nodiscard]] async_event {
     return native_;
   }
 
+  /// Returns the type of the event.
   [[nodiscard]] async_event_type type() const noexcept {
     return static_cast<async_event_type>(native_.event_type);
   }
+  /// Returns the kind of object that the event concerns.
   [[nodiscard]] async_event_subject subject() const noexcept { return subject_of(type()); }
+  /// Returns the severity of the event.
   [[nodiscard]] async_event_severity severity() const noexcept { return severity_of(type()); }
 
   // The object of the event; empty for events of another subject, and after the acknowledgement.
+  /// Returns the queue pair of the event; empty for another subject, and after the acknowledgement.
   [[nodiscard]] reference<ibv_qp> queue_pair() const noexcept {
     return names(async_event_subject::queue_pair) ? native_.element.qp : nullptr;
   }
+  /// Returns the completion queue of the event; empty for another subject, and after the
+  /// acknowledgement.
   [[nodiscard]] reference<ibv_cq> completion_queue() const noexcept {
     return names(async_event_subject::completion_queue) ? native_.element.cq : nullptr;
   }
+  /// Returns the shared receive queue of the event; empty for another subject, and after the
+  /// acknowledgement.
   [[nodiscard]] reference<ibv_srq> srq() const noexcept {
     return names(async_event_subject::shared_receive_queue) ? native_.element.srq : nullptr;
   }
+  /// Returns the work queue of the event; empty for another subject, and after the acknowledgement.
   [[nodiscard]] reference<ibv_wq> work_queue() const noexcept {
     return names(async_event_subject::work_queue) ? native_.element.wq : nullptr;
   }

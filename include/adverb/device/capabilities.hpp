@@ -33,6 +33,7 @@ enum class pci_atomic_size : std::uint16_t {
 };
 template <>
 inline constexpr bool is_flag<pci_atomic_size> = true;
+/// A set of operand sizes.
 using pci_atomic_sizes = flags<pci_atomic_size>;
 
 [[nodiscard]] constexpr std::string_view flag_name(pci_atomic_size size) noexcept {
@@ -47,8 +48,11 @@ using pci_atomic_sizes = flags<pci_atomic_size>;
 /// The PCI Express atomic operations of a device on host memory, by operand size. With them, atomic
 /// operations are atomic with respect to the processor too.
 struct pci_atomics {
+  /// Operand sizes of fetch-and-add.
   pci_atomic_sizes fetch_and_add{};
+  /// Operand sizes of swap.
   pci_atomic_sizes swap{};
+  /// Operand sizes of compare-and-swap.
   pci_atomic_sizes compare_and_swap{};
 
   friend constexpr bool operator==(const pci_atomics&, const pci_atomics&) noexcept = default;
@@ -60,6 +64,7 @@ enum class hash_function : std::uint8_t {
 };
 template <>
 inline constexpr bool is_flag<hash_function> = true;
+/// A set of hash functions.
 using hash_functions = flags<hash_function>;
 
 [[nodiscard]] constexpr std::string_view flag_name(hash_function function) noexcept {
@@ -82,6 +87,7 @@ enum class hash_field : std::uint64_t {
 };
 template <>
 inline constexpr bool is_flag<hash_field> = true;
+/// A set of packet fields.
 using hash_fields = flags<hash_field>;
 
 [[nodiscard]] constexpr std::string_view flag_name(hash_field field) noexcept {
@@ -102,11 +108,15 @@ using hash_fields = flags<hash_field>;
 
 /// The support of a device for receive-side scaling.
 struct receive_side_scaling {
+  /// The transports whose queue pairs can be spread.
   transport_set transports{};
+  /// The maximum number of indirection tables.
   std::uint32_t max_indirection_tables = 0;
   /// The maximum number of work queues in one table.
   std::uint32_t max_indirection_table_size = 0;
+  /// The packet fields that can take part in the hash.
   hash_fields fields{};
+  /// The hash functions.
   hash_functions functions{};
 
   friend constexpr bool operator==(const receive_side_scaling&,
@@ -122,6 +132,7 @@ enum class paging_feature : std::uint64_t {
 };
 template <>
 inline constexpr bool is_flag<paging_feature> = true;
+/// A set of kinds of on-demand registration.
 using paging_features = flags<paging_feature>;
 
 [[nodiscard]] constexpr std::string_view flag_name(paging_feature feature) noexcept {
@@ -145,6 +156,7 @@ enum class paged_operation : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<paged_operation> = true;
+/// A set of operations on on-demand memory.
 using paged_operations = flags<paged_operation>;
 
 [[nodiscard]] constexpr std::string_view flag_name(paged_operation operation) noexcept {
@@ -163,10 +175,15 @@ using paged_operations = flags<paged_operation>;
 
 /// The support of a device for on-demand paging.
 struct on_demand_paging {
+  /// The kinds of registration.
   paging_features features{};
+  /// The operations of reliable connections.
   paged_operations rc{};
+  /// The operations of unreliable connections.
   paged_operations uc{};
+  /// The operations of unreliable datagrams.
   paged_operations ud{};
+  /// The operations of extended reliable connections.
   paged_operations xrc{};
 
   /// Returns the operations of a transport; none if it cannot use on-demand memory.
@@ -191,6 +208,7 @@ struct on_demand_paging {
 struct segmentation_offload {
   /// The maximum message size in bytes; 0 if the device has no such offload.
   std::uint32_t max_message_size = 0;
+  /// The transports that have the offload.
   transport_set transports{};
 
   friend constexpr bool operator==(const segmentation_offload&,
@@ -200,8 +218,11 @@ struct segmentation_offload {
 /// The limits of packet pacing, the send rate limit of a queue pair, in kbit/s; all 0 if
 /// unsupported.
 struct packet_pacing {
+  /// The lowest rate, in kbit/s.
   std::uint32_t min_rate = 0;
+  /// The highest rate, in kbit/s.
   std::uint32_t max_rate = 0;
+  /// The transports that have rate limits.
   transport_set transports{};
 
   friend constexpr bool operator==(const packet_pacing&, const packet_pacing&) noexcept = default;
@@ -216,6 +237,7 @@ enum class raw_packet_capability : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<raw_packet_capability> = true;
+/// A set of capabilities for raw packets.
 using raw_packet_capabilities = flags<raw_packet_capability>;
 
 [[nodiscard]] constexpr std::string_view flag_name(raw_packet_capability capability) noexcept {
@@ -234,6 +256,7 @@ enum class tag_matching_capability : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<tag_matching_capability> = true;
+/// A set of capabilities for tag matching.
 using tag_matching_capabilities = flags<tag_matching_capability>;
 
 [[nodiscard]] constexpr std::string_view flag_name(tag_matching_capability capability) noexcept {
@@ -250,6 +273,7 @@ struct tag_matching_limits {
   std::uint32_t max_operations = 0;
   /// The maximum number of scatter/gather elements of a tagged buffer.
   std::uint32_t max_sge = 0;
+  /// The kinds of messages that the device matches.
   tag_matching_capabilities capabilities{};
 
   friend constexpr bool operator==(const tag_matching_limits&,
@@ -302,6 +326,7 @@ enum class device_capability : std::uint64_t {
 };
 template <>
 inline constexpr bool is_flag<device_capability> = true;
+/// A set of capabilities of a device.
 using device_capabilities = flags<device_capability>;
 
 [[nodiscard]] constexpr std::string_view flag_name(device_capability capability) noexcept {

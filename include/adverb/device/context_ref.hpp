@@ -57,6 +57,7 @@ class context_base : public handle_base<ibv_context> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the device of the context.
   [[nodiscard]] device_ref device() const noexcept { return native_handle()->device; }
   /// Returns the file descriptor of the device in this process, for `context::import` in another
   /// one.

@@ -60,6 +60,7 @@ enum class node_type : std::int32_t {
 class device_ref {
  public:
   constexpr device_ref() noexcept = default;
+  /// Views a device of the C API, which its list owns.
   constexpr device_ref(ibv_device* device) noexcept : device_{device} {}
 
   /// Returns the kernel's name of the device, for instance "mlx5_0" or "rxe0".
@@ -67,10 +68,12 @@ class device_ref {
   [[nodiscard]] std::string_view name() const noexcept { return ibv_get_device_name(device_); }
   /// Returns the name of the character device, for instance "uverbs0".
   [[nodiscard]] std::string_view character_device() const noexcept { return device_->dev_name; }
+  /// Returns the transport of the device: InfiniBand (RoCE too) or iWARP.
   [[nodiscard]] adverb::transport_type transport_type() const noexcept {
     return static_cast<adverb::transport_type>(device_->transport_type);
   }
 
+  /// Returns the kind of node that the device makes of this machine.
   [[nodiscard]] adverb::node_type node_type() const noexcept {
     return static_cast<adverb::node_type>(device_->node_type);
   }
@@ -83,6 +86,7 @@ class device_ref {
     return detail::guid_from_network(ibv_get_device_guid(device_));
   }
 
+  /// Returns the C object, which the list owns.
   [[nodiscard]] constexpr ibv_device* native_handle() const noexcept { return device_; }
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return device_ != nullptr; }
   friend constexpr bool operator==(device_ref, device_ref) noexcept = default;
@@ -115,6 +119,7 @@ class [[nodiscard]] device_list {
     ibv_device* const* position_ = nullptr;
   };
 
+  /// Lists the devices of this machine. Wraps: ibv_get_device_list(3).
   explicit device_list(on_failure policy = throwing{});
   device_list(device_list&& other) noexcept
       : devices_{std::exchange(other.devices_, nullptr)}, size_{std::exchange(other.size_, 0)} {}

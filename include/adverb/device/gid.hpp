@@ -56,7 +56,9 @@ class gid {
     return native;
   }
 
+  /// Returns true if all bytes are 0, as in an unused entry of the table.
   [[nodiscard]] constexpr bool is_empty() const noexcept { return *this == gid{}; }
+  /// Returns true for a GID that is valid on its link only (fe80::/64).
   [[nodiscard]] constexpr bool is_link_local() const noexcept {
     return bytes_[0] == 0xfe && (bytes_[1] & 0xc0) == 0x80;
   }
@@ -136,15 +138,20 @@ enum class gid_type : std::uint32_t {
 class gid_entry {
  public:
   gid_entry() noexcept = default;
+  /// Copies the C API struct.
   explicit gid_entry(const ibv_gid_entry& native) noexcept : native_{native} {}
 
+  /// Returns the GID.
   [[nodiscard]] adverb::gid gid() const noexcept { return adverb::gid{native_.gid}; }
+  /// Returns the index of the entry in the table of its port.
   [[nodiscard]] gid_index index() const noexcept {
     return static_cast<gid_index>(native_.gid_index);
   }
+  /// Returns the port of the entry.
   [[nodiscard]] port_number port() const noexcept {
     return static_cast<port_number>(native_.port_num);
   }
+  /// Returns the type of the GID: InfiniBand, RoCE v1 or RoCE v2.
   [[nodiscard]] gid_type type() const noexcept { return static_cast<gid_type>(native_.gid_type); }
   /// Returns the index of the GID's network interface (see if_nametoindex(3)); 0 if there is none.
   [[nodiscard]] std::uint32_t network_interface() const noexcept { return native_.ndev_ifindex; }

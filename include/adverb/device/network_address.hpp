@@ -14,6 +14,7 @@ namespace adverb::inline ADVERB_ABI {
 class mac_address {
  public:
   constexpr mac_address() noexcept = default;
+  /// Makes an address of its bytes, in the order in which they are written.
   constexpr mac_address(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d,
                         std::uint8_t e, std::uint8_t f) noexcept
       : bytes_{a, b, c, d, e, f} {}
@@ -34,6 +35,7 @@ class mac_address {
 class ipv4_address {
  public:
   constexpr ipv4_address() noexcept = default;
+  /// Makes an address of its bytes, in the order in which they are written.
   constexpr ipv4_address(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) noexcept
       : bytes_{a, b, c, d} {}
   constexpr explicit ipv4_address(const std::array<std::uint8_t, 4>& bytes) noexcept

@@ -52,6 +52,7 @@ enum class port_capability : std::uint64_t {
 };
 template <>
 inline constexpr bool is_flag<port_capability> = true;
+/// A set of capabilities of a port.
 using port_capabilities = flags<port_capability>;
 
 [[nodiscard]] constexpr std::string_view flag_name(port_capability capability) noexcept {
@@ -112,9 +113,12 @@ enum class port_state : std::uint32_t {
 class port_attributes {
  public:
   port_attributes() noexcept = default;
+  /// Copies the C API struct.
   explicit port_attributes(const ibv_port_attr& native) noexcept : native_{native} {}
 
+  /// Returns the logical state; only an active port carries traffic.
   [[nodiscard]] port_state state() const noexcept { return static_cast<port_state>(native_.state); }
+  /// Returns the link layer: InfiniBand or Ethernet.
   [[nodiscard]] adverb::link_layer link_layer() const noexcept {
     return static_cast<adverb::link_layer>(native_.link_layer);
   }
@@ -127,27 +131,37 @@ class port_attributes {
   [[nodiscard]] bool needs_global_route() const noexcept {
     return is_ethernet() || (native_.flags & IBV_QPF_GRH_REQUIRED) != 0;
   }
+  /// Returns the state of the physical link.
   [[nodiscard]] adverb::physical_state physical_state() const noexcept {
     return static_cast<adverb::physical_state>(native_.phys_state);
   }
+  /// Returns the MTU in use.
   [[nodiscard]] mtu active_mtu() const noexcept { return static_cast<mtu>(native_.active_mtu); }
+  /// Returns the largest MTU of the port.
   [[nodiscard]] mtu max_mtu() const noexcept { return static_cast<mtu>(native_.max_mtu); }
+  /// Returns the local identifier (LID); 0 on Ethernet.
   [[nodiscard]] adverb::lid lid() const noexcept { return static_cast<adverb::lid>(native_.lid); }
   /// Returns the number of low LID bits that select a path to the same port.
   [[nodiscard]] std::uint8_t lid_mask_control() const noexcept { return native_.lmc; }
+  /// Returns the LID of the subnet manager.
   [[nodiscard]] adverb::lid subnet_manager_lid() const noexcept {
     return static_cast<adverb::lid>(native_.sm_lid);
   }
+  /// Returns the service level for messages to the subnet manager.
   [[nodiscard]] service_level subnet_manager_service_level() const noexcept {
     return static_cast<service_level>(native_.sm_sl);
   }
+  /// Returns the number of entries in the GID table.
   [[nodiscard]] std::uint32_t gid_table_length() const noexcept {
     return static_cast<std::uint32_t>(native_.gid_tbl_len);
   }
+  /// Returns the number of entries in the P_Key table.
   [[nodiscard]] std::uint32_t pkey_table_length() const noexcept { return native_.pkey_tbl_len; }
   /// Returns the maximum message size in bytes.
   [[nodiscard]] std::uint32_t max_message_size() const noexcept { return native_.max_msg_sz; }
+  /// Returns the number of packets that were dropped because of their P_Key.
   [[nodiscard]] std::uint32_t bad_pkey_counter() const noexcept { return native_.bad_pkey_cntr; }
+  /// Returns the number of datagrams that were dropped because of their queue key.
   [[nodiscard]] std::uint32_t queue_key_violation_counter() const noexcept {
     return native_.qkey_viol_cntr;
   }
@@ -157,9 +171,11 @@ class port_attributes {
            : native_.max_vl_num == 5                          ? 15U
                                                               : 0U;
   }
+  /// Returns the width of the link in use.
   [[nodiscard]] link_width active_width() const noexcept {
     return static_cast<link_width>(native_.active_width);
   }
+  /// Returns the speed of a lane of the link in use.
   [[nodiscard]] link_speed active_speed() const noexcept {
     return static_cast<link_speed>(speed_code(native_));
   }
@@ -167,6 +183,7 @@ class port_attributes {
   [[nodiscard]] std::uint32_t link_megabits() const noexcept {
     return lanes_of(active_width()) * megabits_of(active_speed());
   }
+  /// Returns the capabilities of the port.
   [[nodiscard]] port_capabilities capabilities() const noexcept {
     return port_capabilities::from_bits(native_.port_cap_flags |
                                         std::uint64_t{native_.port_cap_flags2} << 32);

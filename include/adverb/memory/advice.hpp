@@ -16,6 +16,7 @@
 
 namespace adverb::inline ADVERB_ABI {
 
+/// Options of an advice about on-demand memory.
 struct advice_options {
   /// Return after the advice has been followed, not when it has been accepted.
   bool flush = false;

@@ -78,6 +78,7 @@ class const_buffer {
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
   /// Returns the size in bytes.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
+  /// Returns the local key of the region.
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
@@ -105,21 +106,25 @@ class const_buffer {
 class mutable_buffer {
  public:
   constexpr mutable_buffer() noexcept = default;
+  /// Views an element of the C API, unchecked.
   constexpr mutable_buffer(adopt_t, const ibv_sge& element) noexcept : element_{element} {}
 
   /// Returns the address as the device sees it: the virtual address, unless the region has another.
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return element_.addr; }
   [[nodiscard]] constexpr std::size_t size() const noexcept { return element_.length; }
+  /// Returns the local key of the region.
   [[nodiscard]] constexpr lkey key() const noexcept {
     return static_cast<adverb::lkey>(element_.lkey);
   }
 
   // As in const_buffer.
+  /// Returns `length` bytes from `offset`. Fails with ERANGE if they exceed the buffer.
   [[nodiscard]] constexpr mutable_buffer slice(std::size_t offset, std::size_t length,
                                                on_failure policy = throwing{}) const {
     return {adopt, detail::checked_part(element_, offset, length, detail::slice_of_mutable_buffer,
                                         policy)};
   }
+  /// Returns `length` bytes from `offset`, unchecked.
   [[nodiscard]] constexpr mutable_buffer unchecked_slice(std::size_t offset,
                                                          std::uint32_t length) const noexcept {
     return {adopt, detail::unchecked_part(element_, offset, length)};
@@ -127,6 +132,7 @@ class mutable_buffer {
 
   [[nodiscard]] constexpr const ibv_sge& native() const noexcept { return element_; }
 
+  /// Converts to a buffer to send from.
   constexpr operator const_buffer() const noexcept { return {adopt, element_}; }
 
  private:
@@ -189,8 +195,10 @@ class buffer_list {
     Buffer* const there = ::new (static_cast<void*>(end_)) Buffer{buffer};
     end_ = there + 1;
   }
+  /// Removes all buffers.
   void clear() noexcept { end_ = buffers_; }
 
+  /// Returns the maximum number of buffers.
   [[nodiscard]] static constexpr std::size_t capacity() noexcept { return Capacity; }
   [[nodiscard]] std::size_t size() const noexcept {
     return static_cast<std::size_t>(end_ - buffers_);
@@ -225,6 +233,7 @@ template <class Buffer>
 class buffer_blocks {
  public:
   buffer_blocks() noexcept = default;
+  /// Makes the blocks of registered memory from its parts, unchecked.
   buffer_blocks(adopt_t, std::uint64_t address, lkey key, std::uint32_t block_size,
                 std::size_t count) noexcept
       : address_{address}, count_{count}, block_size_{block_size}, key_{key} {}

@@ -25,6 +25,7 @@ namespace adverb::inline ADVERB_ABI {
 struct reregistration {
   /// Another protection domain of the same device.
   protection_domain_ref domain = {};
+  /// Other access rights.
   std::optional<access_rights> rights = {};
 };
 
@@ -110,9 +111,11 @@ struct memory_region_traits {
 /// A part of a dma-buf: memory that another driver (of a GPU, for instance) shares through a file
 /// descriptor.
 struct dmabuf_range {
+  /// The file descriptor of the dma-buf.
   int file_descriptor;
   /// The start of the region in the dma-buf, and its length, in bytes.
   std::uint64_t offset;
+  /// The length of the region, in bytes.
   std::size_t length;
   /// The address at which the device sees it. Its offset into a page must equal that of `offset`.
   std::uint64_t device_address = offset;

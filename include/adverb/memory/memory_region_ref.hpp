@@ -59,7 +59,9 @@ class memory_region_base : public handle_base<ibv_mr> {
     redescribe(device_address, rights);
   }
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
@@ -99,6 +101,7 @@ class memory_region_base : public handle_base<ibv_mr> {
   [[nodiscard]] mutable_buffer buffer(on_failure policy = throwing{}) const {
     return slice(0, whole(), policy);
   }
+  /// Returns the whole region as one buffer to send from. Fails like `const_slice`.
   [[nodiscard]] adverb::const_buffer const_buffer(on_failure policy = throwing{}) const {
     return const_slice(0, whole(), policy);
   }

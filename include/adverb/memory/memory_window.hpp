@@ -39,9 +39,12 @@ class memory_window_base : public handle_base<ibv_mw> {
  public:
   using handle_base::handle_base;
 
+  /// The type of the window.
   static constexpr window_type type = Type;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }

@@ -16,6 +16,7 @@ class protection_domain_base : public handle_base<ibv_pd> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
   /// Returns the handle by which another process imports the domain.
   [[nodiscard]] protection_domain_handle handle() const noexcept {
@@ -71,6 +72,7 @@ class thread_domain_base : public handle_base<ibv_td> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 };
 

@@ -18,9 +18,11 @@ class provider_allocation {
  public:
   /// Answers with `memory`; null means that there is none.
   constexpr explicit provider_allocation(void* memory) noexcept : memory_{memory} {}
+  /// Answers that there is no memory.
   [[nodiscard]] static constexpr provider_allocation failed() noexcept {
     return provider_allocation{nullptr};
   }
+  /// Answers that the provider is to allocate by itself.
   [[nodiscard]] static provider_allocation use_default() noexcept {
     return provider_allocation{IBV_ALLOCATOR_USE_DEFAULT};
   }

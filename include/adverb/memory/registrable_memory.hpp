@@ -33,6 +33,7 @@ enum class access_right : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<access_right> = true;
+/// A set of access rights.
 using access_rights = flags<access_right>;
 
 [[nodiscard]] constexpr std::string_view flag_name(access_right right) noexcept {

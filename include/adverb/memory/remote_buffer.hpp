@@ -45,7 +45,9 @@ class remote_buffer {
 
  public:
   using value_type = T;
+  /// The rights that the buffer grants.
   static constexpr access_rights rights = Rights;
+  /// The size of the wire format, in bytes.
   static constexpr std::size_t encoded_size = 24;
 
   /// Makes an empty buffer.
@@ -69,8 +71,10 @@ class remote_buffer {
   [[nodiscard]] constexpr std::uint64_t address() const noexcept { return address_; }
   /// Returns the number of elements.
   [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+  /// Returns the size in bytes.
   [[nodiscard]] constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
   [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
+  /// Returns the remote key.
   [[nodiscard]] constexpr adverb::rkey key() const noexcept { return key_; }
 
   /// Returns `count` elements from `offset`. Fails with ERANGE if they exceed the buffer.

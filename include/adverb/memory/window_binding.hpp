@@ -59,6 +59,7 @@ class [[nodiscard]] window_binding {
                 "only a window of type 2 can be zero_based");
 
  public:
+  /// The type of the window.
   static constexpr window_type type = Type;
 
   constexpr window_binding() noexcept = default;
@@ -82,6 +83,7 @@ class [[nodiscard]] window_binding {
   /// Returns the previous key of the window, to be restored if the bind fails.
   [[nodiscard]] constexpr rkey previous_key() const noexcept { return previous_key_; }
 
+  /// Returns the C object of the window.
   [[nodiscard]] constexpr ibv_mw* native_window() const noexcept { return window_; }
   [[nodiscard]] constexpr const ibv_mw_bind_info& native() const noexcept { return info_; }
 

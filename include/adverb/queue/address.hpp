@@ -18,12 +18,15 @@ namespace adverb::inline ADVERB_ABI {
 
 /// The part of an address that crosses subnets (the GRH). Required on Ethernet (RoCE).
 struct global_route {
+  /// GID of the peer.
   adverb::gid destination{};
   /// Local source GID, as an index into the table of the port.
   gid_index source{};
   /// 20 bits.
   std::uint32_t flow_label = 0;
+  /// Hop limit of the GRH.
   std::uint8_t hop_limit = 64;
+  /// Traffic class of the GRH.
   std::uint8_t traffic_class = 0;
 
   /// Returns the UDP source port of RoCE v2 packets with this flow label. Routers use it to choose
@@ -39,13 +42,16 @@ struct address {
   port_number port{1};
   /// LID of the peer; 0 on Ethernet.
   lid destination{};
+  /// Service level.
   adverb::service_level service_level{};
   /// Low bits of the local LID, if the port has several.
   std::uint8_t source_path_bits = 0;
   /// Maximum static rate.
   rate static_rate = rate::unlimited;
+  /// The GRH; nothing for a path within an InfiniBand subnet that needs none.
   std::optional<global_route> route{};
 
+  /// Copies the C API struct.
   [[nodiscard]] static address from_native(const ibv_ah_attr& native) noexcept;
   [[nodiscard]] ibv_ah_attr native() const noexcept;
 };

@@ -16,7 +16,9 @@ namespace adverb::inline ADVERB_ABI {
 
 /// An alternate path to the same peer, used when the first one fails.
 struct alternate_path {
+  /// The path.
   adverb::address address{};
+  /// The partition key, as an index into the table of the port.
   adverb::pkey_index pkey_index{};
   /// About 67 ms by default.
   adverb::acknowledge_timeout acknowledge_timeout = adverb::acknowledge_timeout::from_code(14);
@@ -66,6 +68,7 @@ enum class qp_attribute : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<qp_attribute> = true;
+/// A set of attributes of a queue pair.
 using qp_attributes = flags<qp_attribute>;
 
 [[nodiscard]] constexpr std::string_view flag_name(qp_attribute attribute) noexcept {

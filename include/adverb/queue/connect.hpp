@@ -20,40 +20,65 @@ namespace adverb::inline ADVERB_ABI {
 template <transport Transport>
 struct rtr_rts_attributes {};
 
+/// Options of connecting a reliable connection (RC).
 template <>
 struct rtr_rts_attributes<transport::rc> {
+  /// Options of the path to the peer.
   path_options path{};
+  /// MTU of the path.
   std::optional<mtu> path_mtu{};
+  /// Maximum number of reads and atomics in progress at this side as the responder.
   std::optional<std::uint8_t> max_destination_read_atomic{};
+  /// Maximum number of reads and atomics in progress at this side as the requester.
   std::optional<std::uint8_t> max_initiator_read_atomic{};
+  /// Time that this side asks a peer to wait if no receive is posted.
   std::optional<adverb::rnr_timer> rnr_timer{};
+  /// Time to wait for an acknowledgement before a packet is sent again.
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
+  /// Number of times that a packet is sent again without an acknowledgement.
   std::optional<std::uint8_t> retry_count{};
+  /// Number of retries after a receiver-not-ready (RNR) response; 7 is unlimited.
   std::optional<std::uint8_t> rnr_retry_count{};
 };
 
+/// Options of connecting an unreliable connection (UC).
 template <>
 struct rtr_rts_attributes<transport::uc> {
+  /// Options of the path to the peer.
   path_options path{};
+  /// MTU of the path.
   std::optional<mtu> path_mtu{};
 };
 
+/// Options of connecting the initiator of an extended reliable connection (XRC).
 template <>
 struct rtr_rts_attributes<transport::xrc_send> {
+  /// Options of the path to the peer.
   path_options path{};
+  /// MTU of the path.
   std::optional<mtu> path_mtu{};
+  /// Maximum number of reads and atomics in progress at this side as the requester.
   std::optional<std::uint8_t> max_initiator_read_atomic{};
+  /// Time to wait for an acknowledgement before a packet is sent again.
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
+  /// Number of times that a packet is sent again without an acknowledgement.
   std::optional<std::uint8_t> retry_count{};
+  /// Number of retries after a receiver-not-ready (RNR) response; 7 is unlimited.
   std::optional<std::uint8_t> rnr_retry_count{};
 };
 
+/// Options of connecting the target of an extended reliable connection (XRC).
 template <>
 struct rtr_rts_attributes<transport::xrc_recv> {
+  /// Options of the path to the peer.
   path_options path{};
+  /// MTU of the path.
   std::optional<mtu> path_mtu{};
+  /// Maximum number of reads and atomics in progress at this side as the responder.
   std::optional<std::uint8_t> max_destination_read_atomic{};
+  /// Time that this side asks a peer to wait if no receive is posted.
   std::optional<adverb::rnr_timer> rnr_timer{};
+  /// Time to wait for an acknowledgement before a packet is sent again.
   std::optional<adverb::acknowledge_timeout> acknowledge_timeout{};
 };
 

@@ -28,12 +28,14 @@ static_assert(grh_size == 40);
 /// stores an IPv4 header in the last 20 of the 40 bytes; the first 20 are undefined.
 class global_route_header {
  public:
+  /// Views the first bytes of a receive buffer.
   explicit global_route_header(std::span<const std::byte, grh_size> bytes) noexcept
       : bytes_{bytes}, version_{find_version()} {}
 
   /// Returns the kind of header: 6 or 4, or 0 if it is neither. No other member has a meaning if it
   /// is 0.
   [[nodiscard]] unsigned version() const noexcept { return version_; }
+  /// Returns true for an IPv4 header.
   [[nodiscard]] bool is_ipv4() const noexcept { return version_ == 4; }
 
   /// Returns the traffic class, or the type of service of IPv4.

@@ -14,8 +14,11 @@ namespace adverb::inline ADVERB_ABI {
 
 /// The destination of a datagram: the address, and the queue pair there.
 struct datagram_destination {
+  /// The path to the destination. The address handle must exist until the send completes.
   address_handle_ref address;
+  /// The queue pair number of the destination.
   qp_number queue_pair;
+  /// The queue key that the destination expects.
   adverb::queue_key queue_key;
 };
 

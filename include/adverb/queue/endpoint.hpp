@@ -32,12 +32,16 @@ namespace adverb::inline ADVERB_ABI {
 ///         33     1  reads and atomics in progress, as the requester
 ///         34     6  zero
 struct endpoint {
+  /// The size of the wire format, in bytes.
   static constexpr std::size_t encoded_size = 40;
 
+  /// Number of the queue pair.
   qp_number number{};
   /// Packet sequence number of the first packet that this side sends.
   adverb::psn psn{};
+  /// LID of the port; 0 on Ethernet.
   adverb::lid lid{};
+  /// GID of the port.
   adverb::gid gid{};
   /// Largest packet that this side accepts.
   adverb::mtu mtu = adverb::mtu::bytes_1024;

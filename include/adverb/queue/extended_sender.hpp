@@ -158,7 +158,9 @@ class [[nodiscard("nothing is posted before .commit()")]] extended_batch {
 template <transport Transport, send_operations Operations = basic_operations(Transport)>
 class extended_sender {
  public:
+  /// The transport of the queue pair.
   static constexpr adverb::transport transport_of = Transport;
+  /// The operations that it can send.
   static constexpr send_operations operations = Operations;
 
   extended_sender() noexcept = default;
@@ -184,6 +186,7 @@ class extended_sender {
     if (usable) sender_ = sender;
   }
 
+  /// Returns the C object, or null if empty.
   [[nodiscard]] ibv_qp_ex* native_handle() const noexcept { return sender_; }
   [[nodiscard]] explicit operator bool() const noexcept { return sender_ != nullptr; }
 

@@ -20,6 +20,7 @@ namespace adverb::inline ADVERB_ABI {
 /// buffer needs. Join two with `|`.
 template <access_rights Needed>
 struct flush_placement {
+  /// The rights that the remote buffer needs.
   static constexpr access_rights needed = Needed;
 
   template <access_rights Other>

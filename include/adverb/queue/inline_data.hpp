@@ -85,6 +85,7 @@ class inline_data {
     detail::check_inline<T>();
   }
 
+  /// Returns the bytes.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
     return {static_cast<const std::byte*>(detail::inline_memory(element_)),
             detail::inline_size(element_)};

@@ -94,7 +94,9 @@ class [[nodiscard]] multicast_attachment {
   [[nodiscard]] explicit operator bool() const noexcept { return pair_ != nullptr; }
   /// Returns the C object of the queue pair, or null if empty.
   [[nodiscard]] ibv_qp* queue_pair() const noexcept { return pair_; }
+  /// Returns the GID of the group.
   [[nodiscard]] const gid& group() const noexcept { return group_; }
+  /// Returns the LID of the group.
   [[nodiscard]] lid group_lid() const noexcept { return group_lid_; }
 
   /// Detaches now, and fails if the detach fails; the attachment then remains. Does nothing if

@@ -31,6 +31,7 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
 
   /// Returns true if all requests were accepted.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return error_ == 0; }
+  /// Returns the error code of the C API; clear on success.
   [[nodiscard]] std::error_code code() const noexcept {
     return error_ == 0 ? std::error_code{} : detail::errno_code(error_);
   }

@@ -65,13 +65,16 @@ class linked_request : public detail::patchable_request<linked_request<Request>,
   using base = detail::patchable_request<linked_request<Request>, Request>;
 
  public:
+  /// The type of the original request.
   using linked_request_type = Request;
   using native_type = typename base::native_type;
 
+  /// Prepares a request.
   explicit linked_request(const Request& request) noexcept : base{request} {}
 
   /// For the batch or list: the C struct, and the link to the next one.
   using base::for_post;
+  /// For the batch or list: sets the link to the next request.
   void link_to(native_type* next) noexcept { this->native_.next = next; }
   /// Sets the address of its one buffer and nothing else.
   using base::move_buffer;
@@ -93,9 +96,12 @@ class prepared_batch {
                 "sends and receives go to different queues: prepare a batch of each");
 
  public:
+  /// For `post`: the types of the requests.
   using prepared_requests = list;
+  /// For `post`: true for a single request.
   static constexpr bool is_just_one = sizeof...(Requests) == 1;
 
+  /// Prepares the requests.
   explicit prepared_batch(const Requests&... requests) noexcept
       : requests_{{linked_request<Requests>{requests}}...} {
     link(indices{});
@@ -158,7 +164,9 @@ class prepared_list;
 template <class Request>
 class prepared_list_part {
  public:
+  /// For `post`: the types of the requests.
   using prepared_requests = detail::request_list<Request>;
+  /// For `post`: true for a single request.
   static constexpr bool is_just_one = false;
   /// The last request is linked to the rest of the list.
   static constexpr bool is_cut_for_post = true;
@@ -190,7 +198,9 @@ class prepared_list_part {
 template <class Request>
 class prepared_list {
  public:
+  /// For `post`: the types of the requests.
   using prepared_requests = detail::request_list<Request>;
+  /// For `post`: true for a single request.
   static constexpr bool is_just_one = false;
   using value_type = linked_request<Request>;
 
@@ -263,10 +273,14 @@ class prepared_request : public detail::patchable_request<prepared_request<Reque
   using base = detail::patchable_request<prepared_request<Request>, Request>;
 
  public:
+  /// The type of the original request.
   using request_type = Request;
+  /// For `post`: the types of the requests.
   using prepared_requests = detail::request_list<Request>;
+  /// For `post`: true for a single request.
   static constexpr bool is_just_one = true;
 
+  /// Prepares a request.
   explicit prepared_request(const Request& request) noexcept : base{request} {}
 
   /// Returns the C struct for a post.

@@ -29,6 +29,7 @@ enum class queue_pair_flag : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<queue_pair_flag> = true;
+/// A set of creation flags.
 using queue_pair_flags = flags<queue_pair_flag>;
 
 [[nodiscard]] constexpr std::string_view flag_name(queue_pair_flag flag) noexcept {
@@ -78,9 +79,11 @@ struct queue_pair_options {
   detail::shared_queue_of_pair srq{};
   /// Minimum number of requests that each queue holds.
   std::uint32_t max_send_wr = 1;
+  /// Minimum number of receives that the queue holds.
   std::uint32_t max_recv_wr = 1;
   /// Minimum number of scatter/gather elements per request.
   std::uint32_t max_send_sge = 1;
+  /// Minimum number of scatter elements per receive.
   std::uint32_t max_recv_sge = 1;
   /// Minimum number of bytes that a request can carry inline.
   std::uint32_t max_inline_data = 0;
@@ -94,6 +97,7 @@ struct queue_pair_options {
   /// them (EOPNOTSUPP, ENOSYS), the queue pair is created without them, and `with_sender` sends
   /// classically.
   bool fall_back_to_classic = false;
+  /// Creation flags.
   queue_pair_flags flags{};
   /// Longest header of segmented sends, in bytes (UD, raw packets).
   std::uint16_t max_tso_header = 0;

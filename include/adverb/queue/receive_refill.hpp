@@ -89,6 +89,7 @@ class receive_refill {
   receive_refill(receive_refill&&) noexcept = default;
   receive_refill& operator=(receive_refill&&) noexcept = default;
 
+  /// Returns the blocks in which messages arrive.
   [[nodiscard]] const buffer_blocks<mutable_buffer>& blocks() const noexcept { return blocks_; }
   /// Returns the number of receives posted with one doorbell.
   [[nodiscard]] std::size_t batch() const noexcept { return batch_; }

@@ -337,7 +337,9 @@ template <class First, class... Rest>
 
 /// The two values of a compare-and-swap.
 struct compare_and_swap_values {
+  /// The value that the memory must have for the swap.
   std::uint64_t expected;
+  /// The new value.
   std::uint64_t desired;
 };
 

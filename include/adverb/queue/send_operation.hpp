@@ -35,6 +35,7 @@ enum class send_operation : std::uint64_t {
 };
 template <>
 inline constexpr bool is_flag<send_operation> = true;
+/// A set of operations.
 using send_operations = flags<send_operation>;
 
 namespace detail {

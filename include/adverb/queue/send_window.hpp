@@ -28,6 +28,7 @@ namespace adverb::inline ADVERB_ABI {
 /// and nothing was posted, or the post failed.
 class [[nodiscard("a post can fail or meet a full window: check the result")]] send_window_result {
  public:
+  /// Takes over the result of a post.
   constexpr send_window_result(const post_result& posted) noexcept : posted_{posted} {}
 
   /// Returns true if all requests were accepted.
@@ -173,6 +174,7 @@ consteval void check_window_engine() noexcept {
 template <class Engine>
 class [[nodiscard]] send_window {
  public:
+  /// The engine that posts: a queue pair or an extended sender.
   using engine_type = Engine;
 
   /// Constructs an empty window, which has no credits.

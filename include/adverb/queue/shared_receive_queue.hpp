@@ -36,7 +36,9 @@ class shared_receive_queue_base : public handle_base<ibv_srq> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }

@@ -30,6 +30,7 @@ struct shared_receive_queue_options {
 class shared_receive_queue_attributes {
  public:
   shared_receive_queue_attributes() noexcept = default;
+  /// Copies the C API struct.
   explicit shared_receive_queue_attributes(const ibv_srq_attr& native) noexcept : native_{native} {}
 
   /// Returns the number of receives that it holds.

@@ -27,6 +27,7 @@ struct tag_matching_queue_options {
   /// Returned by `user_context()`.
   void* user_context = nullptr;
 
+  /// Returns the options of the receives for messages whose tag matches no entry.
   [[nodiscard]] shared_receive_queue_options unexpected() const noexcept {
     return {.max_wr = max_wr, .max_sge = max_sge, .user_context = user_context};
   }

@@ -70,6 +70,7 @@ class tag_operation {
 template <class Payload>
 class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
  public:
+  /// Adds a receive for the messages with this tag.
   constexpr tag_addition(std::uint64_t tag, const Payload& payload) noexcept
       : tag_{tag}, payload_{payload} {}
 
@@ -115,8 +116,10 @@ class tag_addition : public detail::tag_operation<tag_addition<Payload>> {
 /// An operation that removes an entry from the list.
 class tag_deletion : public detail::tag_operation<tag_deletion> {
  public:
+  /// Removes the entry with this handle.
   constexpr explicit tag_deletion(tag_handle handle) noexcept : handle_{handle} {}
 
+  /// For `post`: the memory that the request needs while it is posted.
   using memory = detail::no_memory;
   /// Writes the fields that the device reads.
   void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {
@@ -131,6 +134,7 @@ class tag_deletion : public detail::tag_operation<tag_deletion> {
 /// An operation that leaves the list unchanged.
 class tag_synchronization : public detail::tag_operation<tag_synchronization> {
  public:
+  /// For `post`: the memory that the request needs while it is posted.
   using memory = detail::no_memory;
   /// Writes the fields that the device reads.
   void fill(ibv_ops_wr& operation, ibv_ops_wr* next, memory&) const noexcept {

@@ -90,6 +90,7 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   static constexpr bool announces = To == qp_state::init && detail::announces(Transport);
 
  public:
+  /// Starts a transition. Called by the queue pair.
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
       : pair_{&pair}, plan_{detail::copy_of(plan)} {}
 

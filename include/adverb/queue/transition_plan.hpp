@@ -45,7 +45,9 @@ namespace detail {
 struct announced_attributes {
   /// Packet sequence number of its first packet.
   adverb::psn psn{};
+  /// Local GID, as an index into the table of the port.
   gid_index source_gid{};
+  /// Local port.
   port_number port{};
   /// Number of reads and atomics that the peer accepts at once; known from RTR on.
   std::uint8_t peer_read_atomic = 255;
@@ -56,11 +58,15 @@ struct announced_attributes {
 
 /// Options of the path to a peer.
 struct path_options {
+  /// Service level.
   adverb::service_level service_level{};
+  /// Traffic class of the GRH.
   std::uint8_t traffic_class = 0;
+  /// Hop limit of the GRH.
   std::uint8_t hop_limit = 64;
   /// 20 bits.
   std::uint32_t flow_label = 0;
+  /// Low bits of the local LID, if the port has several.
   std::uint8_t source_path_bits = 0;
   /// Maximum static rate.
   rate static_rate = rate::unlimited;

@@ -12,7 +12,9 @@ namespace adverb::inline ADVERB_ABI {
 
 /// The attributes that a transition requires, and those that are optional (without the state).
 struct transition_attributes {
+  /// The attributes that the transition needs.
   qp_attributes required;
+  /// The attributes that it accepts.
   qp_attributes optional;
 };
 

@@ -143,6 +143,7 @@ struct bind_options {
   /// Waits until all earlier reads and atomics of the queue pair have completed (RC).
   bool fenced = false;
 
+  /// Returns the send flags of the C API.
   [[nodiscard]] unsigned send_flags() const noexcept;
 };
 

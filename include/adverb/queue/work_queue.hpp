@@ -34,15 +34,20 @@ class work_queue_base : public handle_base<ibv_wq> {
  public:
   using handle_base::handle_base;
 
+  /// The state in the type.
   static constexpr work_queue_state state_of = State;
 
+  /// Returns the number of the work queue.
   [[nodiscard]] work_queue_number number() const noexcept {
     return static_cast<work_queue_number>(native_handle()->wq_num);
   }
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
+  /// Returns the completion queue.
   [[nodiscard]] completion_queue_ref completion_queue() const noexcept {
     return native_handle()->cq;
   }

@@ -45,6 +45,7 @@ enum class work_queue_flag : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<work_queue_flag> = true;
+/// A set of flags of a work queue.
 using work_queue_flags = flags<work_queue_flag>;
 
 [[nodiscard]] constexpr std::string_view flag_name(work_queue_flag flag) noexcept {
@@ -59,7 +60,9 @@ using work_queue_flags = flags<work_queue_flag>;
 
 /// The actual number of receives that a work queue holds, and of elements per receive.
 struct work_queue_capacity {
+  /// The number of receives that the queue holds.
   std::uint32_t max_wr = 0;
+  /// The number of scatter elements per receive.
   std::uint32_t max_sge = 0;
 };
 
@@ -71,6 +74,7 @@ struct work_queue_options {
   std::uint32_t max_wr = 1;
   /// Minimum number of scatter/gather elements per receive.
   std::uint32_t max_sge = 1;
+  /// Creation flags.
   work_queue_flags flags{};
   /// Receives the capacity that the device granted, which cannot be queried later.
   work_queue_capacity* granted = nullptr;
@@ -82,7 +86,9 @@ struct work_queue_options {
 
 /// The flags of a work queue to turn on and off; the others stay unchanged.
 struct work_queue_flag_changes {
+  /// The flags to set.
   work_queue_flags enable{};
+  /// The flags to clear.
   work_queue_flags disable{};
 };
 

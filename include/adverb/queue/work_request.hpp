@@ -60,11 +60,15 @@ struct fenced_operation : Operation {
 template <class Operation, class Payload, class Destination = detail::no_destination>
 class send_request {
  public:
+  /// For `post`: the operation.
   using operation_type = Operation;
+  /// For `post`: what the request carries.
   using payload_type = Payload;
   using native_type = ibv_send_wr;
+  /// For `post`: whether the request names its destination.
   static constexpr detail::destination_kind destination = Destination::kind;
 
+  /// Made by `send(…)`, `write(…)` and the others.
   constexpr send_request(const Operation& operation, const Payload& payload,
                          const Destination& there = {}, std::uint64_t id = 0,
                          unsigned flags = Payload::send_flags) noexcept
@@ -81,6 +85,7 @@ class send_request {
     constexpr unsigned signal = IBV_SEND_SIGNALED;
     return {operation_, payload_, destination_, id_, wanted ? flags_ | signal : flags_ & ~signal};
   }
+  /// Returns true if the request generates a completion.
   [[nodiscard]] constexpr bool is_signaled() const noexcept {
     return (flags_ & IBV_SEND_SIGNALED) != 0;
   }
@@ -182,20 +187,26 @@ struct receive_operation {
 template <class Payload>
 class receive_request {
  public:
+  /// For `post`: the operation.
   using operation_type = detail::receive_operation;
+  /// For `post`: what the request carries.
   using payload_type = Payload;
   using native_type = ibv_recv_wr;
 
+  /// Made by `receive(…)`.
   constexpr explicit receive_request(const Payload& payload, std::uint64_t id = 0) noexcept
       : id_{id}, payload_{payload} {}
 
+  /// Sets the number that the completion returns.
   template <detail::request_id_type Id>
   [[nodiscard]] constexpr receive_request id(Id value) const noexcept {
     return receive_request{payload_, detail::request_id(value)};
   }
 
   // The same members as in send_request.
+  /// For `post`: the memory that the request needs while it is posted.
   using memory = typename Payload::memory;
+  /// For `post`: writes the fields that the device reads.
   [[gnu::always_inline]] void fill(ibv_recv_wr& request, ibv_recv_wr* next,
                                    memory& elements) const noexcept {
     request.wr_id = id_;

@@ -24,6 +24,7 @@ class xrc_domain_base : public handle_base<ibv_xrcd> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 };
 

@@ -17,6 +17,7 @@ namespace adverb::inline ADVERB_ABI {
 /// An AES-GCM key for ESP (RFC 4106): 16, 24 or 32 bytes, with a salt of four.
 class aes_gcm_key {
  public:
+  /// Copies a key and its salt.
   template <std::size_t Size>
   constexpr aes_gcm_key(std::span<const std::byte, Size> key,
                         const std::array<std::byte, 4>& salt) noexcept
@@ -32,9 +33,11 @@ class aes_gcm_key {
                         const std::array<std::byte, 4>& salt) noexcept
       : aes_gcm_key{std::span{key}, salt} {}
 
+  /// Returns the bytes of the key.
   [[nodiscard]] constexpr std::span<const std::byte> bytes() const noexcept {
     return {bytes_.data(), size_};
   }
+  /// Returns the salt.
   [[nodiscard]] constexpr const std::array<std::byte, 4>& salt() const noexcept { return salt_; }
 
  private:
@@ -43,11 +46,13 @@ class aes_gcm_key {
   std::array<std::byte, 4> salt_;
 };
 
+/// Whether packets are decrypted or encrypted.
 enum class esp_direction : std::uint32_t {
   decrypt = IBV_FLOW_ACTION_ESP_FLAGS_DECRYPT,
   encrypt = IBV_FLOW_ACTION_ESP_FLAGS_ENCRYPT,
 };
 
+/// The part of a packet that ESP carries.
 enum class esp_mode : std::uint32_t {
   /// ESP carries whole IP packets.
   tunnel = IBV_FLOW_ACTION_ESP_FLAGS_TUNNEL,
@@ -57,6 +62,7 @@ enum class esp_mode : std::uint32_t {
 
 /// The attributes for adding and removing the ESP header and trailer in the device.
 struct esp_full_offload {
+  /// The index that identifies the security association.
   std::uint32_t security_parameters_index = 0;
   /// The low half of the first sequence number.
   std::uint32_t sequence_number = 0;
@@ -75,8 +81,11 @@ struct esp_full_offload {
   std::span<const flow_specification> tunnel_headers{};
 };
 
+/// The attributes of an ESP flow action.
 struct esp_attributes {
+  /// Whether packets are decrypted or encrypted.
   esp_direction direction = esp_direction::decrypt;
+  /// The part of a packet that ESP carries.
   esp_mode mode = esp_mode::tunnel;
   /// True if the bottom of the replay window is in the upper half of the sequence numbers. For
   /// extended sequence numbers without full offload.
@@ -88,9 +97,11 @@ struct esp_attributes {
 
 /// Options for creating an ESP flow action.
 struct esp_options {
+  /// The key and its salt.
   aes_gcm_key key;
   /// The length of the integrity check value, in bytes: 8, 12 or 16 (RFC 4106).
   std::uint32_t integrity_check_length = 16;
+  /// The attributes of the action.
   esp_attributes attributes{};
   /// The high half of 64-bit sequence numbers. With inline crypto, update it with `modify` every
   /// 2^31 packets.
@@ -99,10 +110,13 @@ struct esp_options {
 
 /// Changes to an ESP flow action. Omitted members keep their values.
 struct esp_changes {
+  /// The new key and its salt.
   std::optional<aes_gcm_key> key{};
   /// Applies together with the key.
   std::uint32_t integrity_check_length = 16;
+  /// The new attributes.
   std::optional<esp_attributes> attributes{};
+  /// The new high half of 64-bit sequence numbers.
   std::optional<std::uint32_t> extended_sequence_number{};
 };
 

@@ -39,6 +39,7 @@ class flow_action_base : public handle_base<ibv_flow_action> {
  public:
   using handle_base::handle_base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
 
   /// Modifies the action for all flows that use it. On failure it is unchanged.

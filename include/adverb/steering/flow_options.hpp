@@ -16,6 +16,7 @@ namespace adverb::inline ADVERB_ABI {
 /// Tags the completion of the packet; extended completion queues return it as the flow tag. Devices
 /// keep 24 bits of it.
 struct action_tag {
+  /// The tag.
   std::uint32_t tag;
 };
 
@@ -24,12 +25,14 @@ struct action_drop {};
 
 /// Applies a flow action, which must outlive the flow.
 struct action_handle {
+  /// The action.
   reference<ibv_flow_action> action;
 };
 
 /// Counts the packet. Call `counters::attach` before creating the flow. The counters must outlive
 /// the flow.
 struct action_count {
+  /// The counters.
   reference<ibv_counters> counters;
 };
 
@@ -51,6 +54,7 @@ enum class flow_type : std::uint32_t {
   return detail::listed_name_or_number(names, number);
 }
 
+/// A property of a flow rule.
 enum class flow_flag : std::uint32_t {
   /// Lets rules of lower priority also match the packet (normal rules only).
   do_not_trap = IBV_FLOW_ATTR_FLAGS_DONT_TRAP,
@@ -59,6 +63,7 @@ enum class flow_flag : std::uint32_t {
 };
 template <>
 inline constexpr bool is_flag<flow_flag> = true;
+/// A set of properties of a flow rule.
 using flow_flags = flags<flow_flag>;
 
 [[nodiscard]] constexpr std::string_view flag_name(flow_flag flag) noexcept {
@@ -69,11 +74,15 @@ using flow_flags = flags<flow_flag>;
   return {};
 }
 
+/// Options of a flow rule.
 struct flow_options {
   /// Rules with lower numbers are tried first.
   std::uint16_t priority = 0;
+  /// The port at which packets arrive.
   port_number port{1};
+  /// The packets to which the rule applies.
   flow_type type = flow_type::normal;
+  /// Properties of the rule.
   flow_flags flags{};
 };
 

@@ -76,6 +76,7 @@ consteval std::size_t size_of_rule() noexcept {
 template <class... Specifications>
 class flow_rule {
  public:
+  /// Makes a rule of its matches, in the order of the headers, and its actions.
   explicit flow_rule(const flow_options& options,
                      const Specifications&... specifications) noexcept {
     constexpr bool all_known = (detail::flow_specification_type<Specifications> && ...);
@@ -100,6 +101,7 @@ class flow_rule {
   [[nodiscard]] const ibv_flow_attr* native() const noexcept {
     return reinterpret_cast<const ibv_flow_attr*>(bytes_.data());
   }
+  /// For explanations: the values that were cut off.
   [[nodiscard]] const detail::lowering_notes& notes() const noexcept { return notes_; }
 
  private:

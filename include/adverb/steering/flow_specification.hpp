@@ -18,6 +18,7 @@ namespace adverb::inline ADVERB_ABI {
 ///     std::vector<flow_specification> list{match_ethernet{}, match_ipv4{.source = address}};
 class flow_specification {
  public:
+  /// Converts a match or an action.
   template <detail::flow_specification_type Specification>
   flow_specification(const Specification& specification) noexcept {
     const auto native = detail::lower(specification, notes_);
@@ -36,11 +37,13 @@ class flow_specification {
   [[nodiscard]] std::span<const std::byte> values() const noexcept {
     return {bytes_.data() + value_offset_, value_size_};
   }
+  /// Returns the type of the C API.
   [[nodiscard]] ibv_flow_spec_type type() const noexcept {
     ibv_flow_spec_type type;
     std::memcpy(&type, bytes_.data(), sizeof type);
     return type;
   }
+  /// For explanations: the values that were cut off.
   [[nodiscard]] const detail::lowering_notes& notes() const noexcept { return notes_; }
 
  private:

@@ -20,9 +20,12 @@ namespace adverb::inline ADVERB_ABI {
 
 /// The fields that usually distinguish connections.
 inline constexpr hash_fields ipv4_fields = hash_field::source_ipv4 | hash_field::destination_ipv4;
+/// The addresses of IPv6.
 inline constexpr hash_fields ipv6_fields = hash_field::source_ipv6 | hash_field::destination_ipv6;
+/// The ports of TCP.
 inline constexpr hash_fields tcp_fields =
     hash_field::source_tcp_port | hash_field::destination_tcp_port;
+/// The ports of UDP.
 inline constexpr hash_fields udp_fields =
     hash_field::source_udp_port | hash_field::destination_udp_port;
 
@@ -85,7 +88,9 @@ class receive_hash {
     return {fits ? fields : hash_fields{}, key};
   }
 
+  /// Returns the packet fields that take part in the hash.
   [[nodiscard]] constexpr hash_fields fields() const noexcept { return fields_; }
+  /// Returns the key of the hash.
   [[nodiscard]] constexpr const toeplitz_key& key() const noexcept { return key_; }
 
  private:

@@ -130,6 +130,7 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
  public:
   using base::base;
 
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return this->native_handle()->context; }
   /// Returns the number of completions that it holds: at least the requested number.
   [[nodiscard]] std::size_t capacity() const noexcept {

@@ -149,7 +149,7 @@ struct live_object {
   }
 };
 
-/// A hash table of records, without <unordered_map>, which would be a tenth of the library's
+/// A hash table of records, without `<unordered_map>`, which would be a tenth of the library's
 /// include cost. Lives as long as the program. Keeps some removed records, which are empty, for the
 /// next objects.
 class live_objects {

@@ -101,6 +101,7 @@ class patchable_request {
     return self();
   }
 
+  /// Returns true if the request generates a completion.
   [[nodiscard]] bool is_signaled() const noexcept {
     static_assert(
         sends, "a receive always generates a completion: only sends can be signaled or unsignaled");

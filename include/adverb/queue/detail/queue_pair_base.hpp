@@ -30,17 +30,24 @@ class queue_pair_base : public handle_base<ibv_qp> {
  public:
   using handle_base::handle_base;
 
+  /// The transport of the queue pair.
   static constexpr adverb::transport transport_of = Transport;
+  /// The state in the type.
   static constexpr qp_state state_of = State;
 
+  /// Returns the number of the queue pair.
   [[nodiscard]] qp_number number() const noexcept {
     return static_cast<qp_number>(native_handle()->qp_num);
   }
+  /// Returns the context that the object belongs to.
   [[nodiscard]] context_ref context() const noexcept { return native_handle()->context; }
+  /// Returns the protection domain that the object was created in.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept {
     return native_handle()->pd;
   }
+  /// Returns the completion queue for sends.
   [[nodiscard]] completion_queue_ref send_cq() const noexcept { return native_handle()->send_cq; }
+  /// Returns the completion queue for receives.
   [[nodiscard]] completion_queue_ref recv_cq() const noexcept { return native_handle()->recv_cq; }
   /// Returns the shared receive queue, or an empty reference if it has a receive queue of its own.
   [[nodiscard]] reference<ibv_srq> srq() const noexcept { return native_handle()->srq; }

@@ -1,0 +1,520 @@
+"""The reference: one page a header, from what Doxygen found in the headers."""
+import html
+import os
+import pathlib
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pages
+
+# Names that mean the same in every class or for every enumeration.
+CONVENTIONS = {
+    "operator==": "Returns true if both are equal.",
+    "operator<=>": "Compares the values.",
+    "operator bool": "Returns true unless the object is empty.",
+    "begin": "Returns an iterator to the first element.",
+    "end": "Returns the end of the elements.",
+    "size": "Returns the number of elements.",
+    "empty": "Returns true if there is no element.",
+    "data": "Returns a pointer to the first element.",
+    "native": "Returns the value of the C API.",
+    "native_type": "The type of the C API.",
+    "value_type": "The type of an element.",
+    "difference_type": "The type of the distance between two iterators.",
+    "operator*": "Returns the element.",
+    "operator++": "Moves to the next element.",
+    "operator|": "Returns the flags of both.",
+    "make_error_code": "Returns the value as a std::error_code.",
+    "iterator": "The type of an iterator over the elements.",
+    "to_text": "Returns the text of a value. Does not allocate.",
+    "flag_name": "Returns the name of a flag; empty if the flag is unknown.",
+    "is_flag": "True for an enumeration whose values are flags.",
+}
+
+
+# In the order in which a program meets them; others follow.
+_FOLDERS = ["device", "memory", "completion", "queue", "cm", "steering", "core"]
+
+
+def place_of(header):
+    """Returns the place of a header among all: its folder's, then its name's."""
+    folder = header.rpartition("/")[0]
+    place = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
+    return place, not folder, header
+
+
+def text_of(element):
+    """Returns the text of an element and all below it."""
+    return "" if element is None else " ".join("".join(element.itertext()).split())
+
+
+def arguments_of(text):
+    """Splits `a< b< c >, d >` into its arguments: `b< c >` and `d`."""
+    _, _, inner = text.partition("<")
+    arguments, depth, current = [], 0, ""
+    for character in inner.rpartition(">")[0]:
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            arguments.append(current.strip())
+            current = ""
+        else:
+            current += character
+    return arguments + [current.strip()]
+
+
+def is_internal(name):
+    """Returns true for the names that no program may use."""
+    return "detail::" in name or "::detail" in name or not name.startswith("adverb")
+
+
+class Entry:
+    """A name in a scope: all overloads of a function, a class, an enumeration…"""
+
+    def __init__(self, name, kind, scope, anchor):
+        self.name, self.kind, self.scope, self.anchor = name, kind, scope, anchor
+        self.members = []  # the elements of XML, in order
+        self.entries = {}  # of a class
+        self.documented = False
+        self.line = 0
+
+    def add(self, element):
+        """Adds an overload, or another specialisation."""
+        self.members.append(element)
+        self.line = self.line or int(element.find("location").get("line"))
+        if has_text(element):
+            self.documented = True
+
+
+def has_text(element):
+    """Returns true if the element has a comment."""
+    return bool(text_of(element.find("briefdescription")) or
+                text_of(element.find("detaileddescription")))
+
+
+class Reference:
+    """All public names, by header."""
+
+    def __init__(self, folder, root):
+        self.root = root
+        self.headers = {}      # "queue/queue_pair.hpp": entries by name
+        self.addresses = {}    # Doxygen's id: address
+        self.names = {}        # "queue_pair", "cm::connect": address
+        self.undocumented = []
+        self.sections = []     # what the search finds: (title, context, address, text)
+        self._compounds = {}
+        self._private = set()
+        for file in sorted(folder.glob("*.xml")):
+            if file.name == "index.xml":
+                continue
+            compound = ElementTree.parse(file).getroot().find("compounddef")
+            if compound is None:
+                continue
+            self._compounds[text_of(compound.find("compoundname"))] = compound
+            for inner in compound.iter("innerclass"):
+                if inner.get("prot") != "public":
+                    self._private.add(inner.get("refid"))
+        for name, compound in self._compounds.items():
+            self._take(name, compound)
+        self.headers = dict(sorted(self.headers.items(), key=lambda item: place_of(item[0])))
+        for header, entries in self.headers.items():
+            self.headers[header] = dict(sorted(entries.items(), key=lambda item: item[1].line))
+
+    # Collecting
+
+    def _take(self, name, compound):
+        kind = compound.get("kind")
+        if kind == "file":
+            for member in compound.iter("memberdef"):
+                if member.get("kind") == "define" and has_text(member):
+                    self._add(member, "", "define")
+        elif is_internal(name) or compound.get("id") in self._private:
+            return
+        elif kind == "namespace":
+            for member in compound.iter("memberdef"):
+                if "<" not in text_of(member.find("name")):
+                    self._add(member, name, member.get("kind"))
+        elif kind in ("class", "struct", "concept"):
+            scope, _, plain = re.sub(r"<.*", "", name).strip().rpartition("::")
+            entry = self._add(compound, scope, kind, plain + name[len(f"{scope}::{plain}"):])
+            if entry and kind != "concept":
+                self._members(entry, compound)
+
+    def _add(self, element, scope, kind, name=None):
+        header = element.find("location").get("file").removeprefix("adverb/")
+        if "detail/" in header or "impl/" in header:
+            return None
+        name = name or text_of(element.find("name"))
+        within = scope.removeprefix("adverb").removeprefix("::")
+        qualified = f"{within}::{name}" if within else name
+        entries = self.headers.setdefault(header, {})
+        entry = entries.get(qualified)
+        if entry is None:
+            anchor = re.sub(r"[^\w:.~=<>!+*/%&|^-]", "", qualified)
+            entry = entries[qualified] = Entry(qualified, kind, scope, anchor)
+        entry.add(element)
+        address = f"{self.address_of(header)}#{entry.anchor}"
+        self.addresses[element.get("id")] = address
+        for value in element.iter("enumvalue"):
+            self.addresses[value.get("id")] = address
+            self.names.setdefault(f"{qualified}::{text_of(value.find('name'))}", address)
+        self.names.setdefault(qualified, address)
+        return entry
+
+    def _members(self, entry, compound):
+        """Adds the public members of a class, with those of its bases in detail."""
+        plain = re.sub(r".*::|<.*", "", entry.name)
+        header = compound.find("location").get("file").removeprefix("adverb/")
+        for owner, elements in self._with_internal_bases(compound, []):
+            own = {name for name, each in entry.entries.items() if each.members}
+            for member in elements:
+                name = text_of(member.find("name"))
+                if member.get("kind") == "friend" and "(" not in text_of(
+                        member.find("argsstring")):
+                    continue
+                # A structural type has public members that are none of its users' business.
+                if (name.startswith("~") or name.endswith("_") or name == "owner_traits" or
+                        member.get("prot") != "public"):
+                    continue
+                # `using owner::owner` gives a class the constructors of its base.
+                is_constructor = re.search(rf"\b{re.escape(name)}(< .* >)?::{re.escape(name)}$",
+                                           text_of(member.find("definition")))
+                if owner is not compound and (is_constructor or name in own):
+                    continue
+                if is_constructor:
+                    name = plain
+                if not has_text(member) and self._is_implicit(member, name, plain):
+                    continue
+                found = entry.entries.get(name)
+                if found is None:
+                    anchor = f"{entry.anchor}.{re.sub(r'[^a-zA-Z0-9_~=<>!+*/%&|^-]', '-', name)}"
+                    found = Entry(name, member.get("kind"), entry.name, anchor)
+                    entry.entries[name] = found
+                found.add(member)
+                address = f"{self.address_of(header)}#{found.anchor}"
+                self.addresses.setdefault(member.get("id"), address)
+                for value in member.iter("enumvalue"):
+                    self.addresses[value.get("id")] = address
+                self.names.setdefault(f"{entry.name}::{name}", address)
+
+    def _with_internal_bases(self, compound, arguments):
+        """Yields the compound and its bases in detail, each with its members."""
+        yield compound, list(compound.iter("memberdef"))
+        parameters = [text_of(each.find("declname")) or text_of(each.find("type")).split()[-1]
+                      for each in compound.findall("templateparamlist/param")]
+        given = dict(zip(parameters, arguments))
+        for base in compound.findall("basecompoundref"):
+            if base.get("prot") != "public":
+                continue
+            text = given.get(text_of(base), text_of(base))
+            plain = re.sub(r"<.*", "", text).strip().removeprefix("adverb::")
+            plain = plain.removeprefix("cm::").removeprefix("detail::")
+            for scope in ("adverb::detail::", "adverb::cm::detail::", "adverb::cm::"):
+                found = self._compounds.get(scope + plain)
+                if found is not None and (is_internal(scope) or plain.endswith("_base")):
+                    yield from self._with_internal_bases(found, arguments_of(text))
+                    break
+
+    @staticmethod
+    def _is_implicit(member, name, plain):
+        """Returns true for what the language has for every class: copying, moving, defaults."""
+        arguments = text_of(member.find("argsstring"))
+        parameters = [text_of(each.find("type")) for each in member.findall("param")]
+        of_same_type = len(parameters) == 1 and re.fullmatch(
+            rf"(const )?{plain}( <.*>)?( ?&&?)?", parameters[0])
+        return (arguments.endswith("=delete") or name == "operator=" or
+                name == plain and (not parameters or bool(of_same_type)))
+
+    def address_of(self, header):
+        """Returns the address of the page of a header."""
+        return f"reference/{header.removesuffix('.hpp')}.html"
+
+    # Writing
+
+    def link(self, code, page, scope=""):
+        """Returns a code span with a link to the name that it is, or None."""
+        name = re.sub(r"\(.*\)$|<.*>$", "", code).removeprefix("adverb::").removeprefix("::")
+        if re.fullmatch(r"(include/adverb/|adverb/)?[\w/]+\.hpp", code):
+            header = re.sub(r"^(include/)?adverb/", "", code)
+            address = self.address_of(header) if header in self.headers else None
+        else:
+            address = None
+            within = scope
+            while address is None:
+                address = self.names.get(f"{within}::{name}" if within else name)
+                if not within:
+                    break
+                within = within.rpartition("::")[0]
+        if address is None:
+            return None
+        return f"<a href='{relative(address, page)}'><code>{html.escape(code, quote=False)}</code></a>"
+
+    def page(self, header):
+        """Returns the HTML of the page of a header."""
+        page = self.address_of(header)
+        entries = self.headers[header]
+        summary = head_comment(self.root / "include/adverb" / header)
+        source = relative(f"include/adverb/{header}.html", page)
+        parts = [f"<h1>{header}</h1>\n<p>{html.escape(summary)}</p>\n"]
+        parts.append(f"<pre class='code'><code>{pages.highlighted(f'#include <adverb/{header}>', 'cpp')}"
+                     f"</code></pre>\n<p class='source'><a href='{source}'>Source</a></p>\n")
+        self.sections.append((header, "Reference", page, summary))
+        if len(entries) > 1:
+            rows = "".join(
+                f"<tr><td><a href='#{html.escape(each.anchor)}'><code>{html.escape(each.name)}</code></a>"
+                f"</td><td>{self._brief(each, page)}</td></tr>\n" for each in entries.values())
+            parts.append(f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+        for entry in entries.values():
+            parts.append(self._entry(entry, page, header, 2))
+            for member in entry.entries.values():
+                parts.append(self._entry(member, page, header, 3))
+        return "".join(parts)
+
+    def index(self):
+        """Returns the HTML of the list of all names."""
+        page = "reference/index.html"
+        parts = ["<h1>Reference</h1>\n<p>One page a header, and all names by folder. A program "
+                 "includes <code>&lt;adverb/adverb.hpp&gt;</code>, and "
+                 "<code>&lt;adverb/cm.hpp&gt;</code> for librdmacm.</p>\n"]
+        folder = None
+        for header, entries in self.headers.items():
+            here = header.rpartition("/")[0]
+            if here != folder:
+                parts.append(f"<h2 id='{here or 'adverb'}'>{here or 'adverb'}</h2>\n")
+                folder = here
+            address = relative(self.address_of(header), page)
+            shown = [each for each in entries.values() if each.name not in CONVENTIONS]
+            rows = "".join(
+                f"<tr><td><a href='{address}#{html.escape(each.anchor)}'><code>{html.escape(each.name)}"
+                f"</code></a></td><td>{self._brief(each, page)}</td></tr>\n" for each in shown)
+            parts.append(f"<h3 id='{header}'><a href='{address}'>{header}</a></h3>\n"
+                         f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+        return "".join(parts)
+
+    def _brief(self, entry, page):
+        for member in entry.members:
+            text = self._prose(member.find("briefdescription"), page, entry.name)
+            if text:
+                return re.sub(r"</?p>", "", text)
+        return CONVENTIONS.get(entry.name.rpartition("::")[2], "")
+
+    def _entry(self, entry, page, header, level):
+        scope = entry.scope if level == 3 else entry.name
+        parts, signatures, texts = [], [], []
+
+        def flush(text):
+            if signatures:
+                between = "\n\n" if any("\n" in each for each in signatures) else "\n"
+                parts.append(f"<pre class='code signature'><code>{between.join(signatures)}"
+                             "</code></pre>\n")
+            parts.append(text)
+            signatures.clear()
+
+        # An overload without a comment shares that of the one before it.
+        pending = ""
+        for member in entry.members:
+            text = self._description(member, page, scope)
+            if text and signatures:
+                flush(pending)
+                pending = ""
+            signatures.append(self._signature(member, entry, page, scope))
+            pending = pending or text
+            texts.append(re.sub(r"<[^>]*>", "", text))
+        plain = entry.name.rpartition("::")[2]
+        if not entry.documented:
+            if plain in CONVENTIONS:
+                pending = f"<p>{CONVENTIONS[plain]}</p>\n"
+            else:
+                location = entry.members[0].find("location")
+                self.undocumented.append(
+                    f"include/{location.get('file')}:{location.get('line')}: "
+                    f"{entry.scope + '::' if level == 3 else ''}{entry.name} has no comment")
+        flush(pending)
+        values = [value for member in entry.members for value in member.iter("enumvalue")
+                  if member.get("kind") == "enum"]
+        if values:
+            rows = "".join(
+                f"<tr><td><code>{text_of(value.find('name'))}</code></td>"
+                f"<td>{re.sub('</?p>', '', self._description(value, page, scope))}</td></tr>\n"
+                for value in values)
+            parts.append(f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+            texts += [text_of(value) for value in values]
+        title = f"{entry.scope}::{entry.name}" if level == 3 else entry.name
+        self.sections.append((title, header, f"{page}#{entry.anchor}",
+                              html.unescape(" ".join(texts))))
+        heading = html.escape(entry.name)
+        anchor = html.escape(entry.anchor)
+        return (f"<section class='entry level{level}'>\n<h{level} id='{anchor}'><code>{heading}</code>"
+                f"</h{level}>\n{''.join(parts)}</section>\n")
+
+    def _linked(self, element, page):
+        """Returns an element's text with its references as links."""
+        if element is None:
+            return ""
+        parts = [html.escape(element.text or "", quote=False)]
+        for child in element:
+            inner = self._linked(child, page)
+            address = self.addresses.get(child.get("refid"))
+            parts.append(f"<a href='{relative(address, page)}'>{inner}</a>" if address else inner)
+            parts.append(html.escape(child.tail or "", quote=False))
+        return tidy("".join(parts))
+
+    def _template(self, element, page):
+        parameters = element.find("templateparamlist")
+        text = ""
+        if parameters is not None:
+            each = [self._parameter(parameter, page) for parameter in parameters]
+            text = f"template &lt;{', '.join(each)}&gt;\n"
+        requires = element.find("requiresclause")
+        if requires is not None:
+            text += f"{'  ' if text else ''}requires {self._linked(requires, page).strip()}\n"
+        return text
+
+    def _parameter(self, parameter, page):
+        text = self._linked(parameter.find("type"), page)
+        name = text_of(parameter.find("declname"))
+        if name and not re.search(rf"\b{name}$", text):
+            array = text_of(parameter.find("array"))
+            if array.startswith(")"):  # a function pointer or a reference to an array
+                text += name + html.escape(array)
+            else:
+                text += f" {name}{array}"
+        default = parameter.find("defval")
+        if default is not None:
+            text += f" = {self._linked(default, page)}"
+        return text
+
+    def _signature(self, member, entry, page, scope):
+        kind = member.get("kind")
+        if kind == "define":
+            return f"<span class='k'>#define</span> <b>{text_of(member.find('name'))}</b>"
+        if kind == "concept":
+            body = member.find("initializer")
+            return pages.highlighted("".join(body.itertext()), "cpp")
+        template = self._template(member, page)
+        name = f"<b>{html.escape(entry.name.rpartition('::')[2])}</b>"
+        if kind in ("class", "struct"):
+            text = f"{template}{kind} {name}"
+            public = [self._linked(base, page) if base.get("refid") not in self.addresses else
+                      f"<a href='{relative(self.addresses[base.get('refid')], page)}'>"
+                      f"{html.escape(text_of(base))}</a>"
+                      for base in member.findall("basecompoundref")
+                      if base.get("prot") == "public" and not is_internal(text_of(base))
+                      and base.get("refid") in self.addresses]
+            return text + (f" : {', '.join(public)}" if public else "")
+        type_text = self._linked(member.find("type"), page)
+        if kind == "enum":
+            return f"enum class {name}" + (f" : {type_text}" if type_text else "")
+        if kind == "typedef":
+            return f"{template}using {name} = {type_text}"
+        words = ["friend"] if kind == "friend" else []
+        words += [word for word in ("static", "explicit") if member.get(word) == "yes"]
+        if member.get("constexpr") == "yes" and "constexpr" not in type_text:
+            words.append("constexpr")
+        text = " ".join([*words, type_text, ""] if type_text else [*words, ""])
+        text = "" if text == " " else text
+        if kind == "variable":
+            initial = self._linked(member.find("initializer"), page)
+            if "\n" in initial or len(initial) > 60 or initial.startswith("= {"):
+                initial = initial if len(initial) < 60 else ""
+            return f"{template}{text}{name} {initial}".rstrip()
+        parameters = [self._parameter(each, page) for each in member.findall("param")]
+        parameters = [each for each in parameters if each != "void"]
+        plain = re.sub(r"<[^>]*>", "", f"{text}{name}({', '.join(parameters)})")
+        if len(plain) > 84 and len(parameters) > 1:
+            listed = "\n    " + ",\n    ".join(parameters)
+        else:
+            listed = ", ".join(parameters)
+        return f"{template}{text}{name}({listed}){tail_of(text_of(member.find('argsstring')))}"
+
+    def _description(self, element, page, scope):
+        brief = self._prose(element.find("briefdescription"), page, scope).strip()
+        detail = self._prose(element.find("detaileddescription"), page, scope).strip()
+        if brief.endswith("</p>") and detail.startswith("<p>"):
+            text = brief.removesuffix("</p>") + " " + detail.removeprefix("<p>")
+        else:
+            text = brief + detail
+        return re.sub(r"\s*(Wraps: [^<]*(?:<[^>]*>[^<]*)*?)(</p>)",
+                      r"</p>\n<p class='wraps'>\1\2", text) if "Wraps:" in text else text
+
+    def _prose(self, element, page, scope):
+        """Returns a comment as HTML."""
+        if element is None:
+            return ""
+        text = html.escape(element.text or "", quote=False)
+        for child in element:
+            inner = self._prose(child, page, scope)
+            text += self._tagged(child, inner, page, scope)
+            text += html.escape(child.tail or "", quote=False)
+        return text
+
+    def _tagged(self, child, inner, page, scope):
+        simple = {"bold": "b", "emphasis": "em", "itemizedlist": "ul", "orderedlist": "ol",
+                  "listitem": "li", "row": "tr", "entry": "td"}
+        if child.tag == "para":
+            # Lists and code end a paragraph.
+            blocks = re.split(r"(<(?:ul|ol|pre|div)\b.*?</(?:ul|ol|pre|div)>\n?)", inner.strip(),
+                              flags=re.DOTALL)
+            return "".join(block if block.startswith(("<ul", "<ol", "<pre", "<div")) else
+                           f"<p>{block.strip()}</p>\n" for block in blocks if block.strip())
+        if child.tag in ("verbatim", "programlisting"):
+            return pages.code_block(code_of(child), "cpp")
+        if child.tag == "computeroutput":
+            code = text_of(child)
+            return self.link(code, page, scope) or f"<code>{html.escape(code, quote=False)}</code>"
+        if child.tag == "ref":
+            address = self.addresses.get(child.get("refid"))
+            return f"<a href='{relative(address, page)}'>{inner}</a>" if address else inner
+        if child.tag == "ulink":
+            return f"<a href='{html.escape(child.get('url'))}'>{inner}</a>"
+        if child.tag == "table":
+            return f"<div class='scroll'><table>{inner}</table></div>\n"
+        if child.tag in simple:
+            return f"<{simple[child.tag]}>{inner}</{simple[child.tag]}>"
+        return {"ndash": "–", "mdash": "—", "nonbreakablespace": " ", "sp": " "}.get(child.tag, inner)
+
+
+def code_of(element):
+    """Returns the text of a block of code in a comment."""
+    if element.tag == "verbatim":
+        return "".join(element.itertext())
+    lines = []
+    for line in element.iter("codeline"):
+        text = ""
+        for part in line.iter():
+            text += (" " if part.tag == "sp" else part.text or "")
+            text += "" if part is line else part.tail or ""
+        lines.append(text)
+    return "\n".join(lines)
+
+
+def tidy(text):
+    """Writes types as the sources do: `flags<Enum>`, `int*`."""
+    text = re.sub(r" (&gt;)", r"\1", text.replace("&lt; ", "&lt;"))
+    return re.sub(r" ((\*|&amp;)+)(?=$|&gt;|,|\))", r"\1", text)
+
+
+def tail_of(arguments):
+    """Returns what follows the parameters: ` const noexcept`."""
+    depth = 0
+    for at, character in enumerate(arguments):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth == 0:
+            tail = re.sub(r"\s*=\s*(default|delete|0)$", r" = \1", arguments[at + 1:])
+            tail = re.sub(r"(&+)noexcept", r"\1 noexcept", tail)
+            return " " + html.escape(tail.strip(), quote=False) if tail.strip() else ""
+    return ""
+
+
+def relative(address, page):
+    """Returns the way from a page of the site to an address in it."""
+    return os.path.relpath(address, pathlib.PurePosixPath(page).parent)
+
+
+def head_comment(file):
+    """Returns the comment at the head of a header."""
+    words = []
+    for line in file.read_text().split("\n")[1:]:
+        if not line.startswith("//"):
+            break
+        words.append(line.lstrip("/ "))
+    return " ".join(words)
