@@ -490,7 +490,7 @@ def code_of(element):
 def tidy(text):
     """Writes types as the sources do: `flags<Enum>`, `int*`."""
     text = re.sub(r" (&gt;)", r"\1", text.replace("&lt; ", "&lt;"))
-    return re.sub(r" ((\*|&amp;)+)(?=$|&gt;|,|\))", r"\1", text)
+    return re.sub(r" ((\*|&amp;)+)(?=$|&gt;|,|\)|\.)", r"\1", text)
 
 
 def tail_of(arguments):
