@@ -1,4 +1,5 @@
 """The reference: one page a header, from what Doxygen found in the headers."""
+import copy
 import html
 import os
 import pathlib
@@ -135,7 +136,8 @@ class Reference:
                     self._add(member, name, member.get("kind"))
         elif kind in ("class", "struct", "concept"):
             scope, _, plain = re.sub(r"<.*", "", name).strip().rpartition("::")
-            entry = self._add(compound, scope, kind, plain + name[len(f"{scope}::{plain}"):])
+            arguments = html.unescape(tidy(html.escape(name[len(f"{scope}::{plain}"):])))
+            entry = self._add(compound, scope, kind, plain + arguments)
             if entry and kind != "concept":
                 self._members(entry, compound)
 
@@ -164,24 +166,29 @@ class Reference:
         """Adds the public members of a class, with those of its bases in detail."""
         plain = re.sub(r".*::|<.*", "", entry.name)
         header = compound.find("location").get("file").removeprefix("adverb/")
-        for owner, elements in self._with_internal_bases(compound, []):
+        constructors = self._constructors_of_bases(compound)
+        for owner, given in self._with_internal_bases(compound, []):
+            base = re.sub(r".*::|<.*", "", text_of(owner.find("compoundname")))
             own = {name for name, each in entry.entries.items() if each.members}
-            for member in elements:
+            for member in owner.iter("memberdef"):
                 name = text_of(member.find("name"))
                 if member.get("kind") == "friend" and "(" not in text_of(
                         member.find("argsstring")):
                     continue
-                # A structural type has public members that are none of its users' business.
-                if (name.startswith("~") or name.endswith("_") or name == "owner_traits" or
-                        member.get("prot") != "public"):
+                # A structural type has public members that are none of its users' business, and
+                # owners have the types of their traits.
+                if (name.startswith("~") or name.endswith("_") or member.get("prot") != "public" or
+                        base == "owner" and member.get("kind") == "typedef"):
                     continue
-                # `using owner::owner` gives a class the constructors of its base.
+                # Doxygen may show what `using owner::owner` takes over as a member of the class.
                 is_constructor = re.search(rf"\b{re.escape(name)}(< .* >)?::{re.escape(name)}$",
                                            text_of(member.find("definition")))
-                if owner is not compound and (is_constructor or name in own):
+                if is_constructor and name != base or owner is not compound and (
+                        name not in constructors if is_constructor else name in own):
                     continue
-                if is_constructor:
-                    name = plain
+                if owner is not compound:
+                    name = plain if is_constructor else name
+                    member = with_names(member, {**given, base: plain})
                 if not has_text(member) and self._is_implicit(member, name, plain):
                     continue
                 found = entry.entries.get(name)
@@ -197,11 +204,11 @@ class Reference:
                 self.names.setdefault(f"{entry.name}::{name}", address)
 
     def _with_internal_bases(self, compound, arguments):
-        """Yields the compound and its bases in detail, each with its members."""
-        yield compound, list(compound.iter("memberdef"))
+        """Yields the compound and its bases in detail, each with the arguments of its template."""
         parameters = [text_of(each.find("declname")) or text_of(each.find("type")).split()[-1]
                       for each in compound.findall("templateparamlist/param")]
         given = dict(zip(parameters, arguments))
+        yield compound, given
         for base in compound.findall("basecompoundref"):
             if base.get("prot") != "public":
                 continue
@@ -213,6 +220,13 @@ class Reference:
                 if found is not None and (is_internal(scope) or plain.endswith("_base")):
                     yield from self._with_internal_bases(found, arguments_of(text))
                     break
+
+    def _constructors_of_bases(self, compound):
+        """Returns the bases whose constructors the class takes over: `using owner::owner`."""
+        location = compound.find("location")
+        lines = (self.root / "include" / location.get("bodyfile")).read_text().split("\n")
+        body = lines[int(location.get("bodystart")) - 1:int(location.get("bodyend"))]
+        return re.findall(r"using (\w+)::\1;", "\n".join(body))
 
     @staticmethod
     def _is_implicit(member, name, plain):
@@ -471,6 +485,22 @@ class Reference:
         if child.tag in simple:
             return f"<{simple[child.tag]}>{inner}</{simple[child.tag]}>"
         return {"ndash": "–", "mdash": "—", "nonbreakablespace": " ", "sp": " "}.get(child.tag, inner)
+
+
+def with_names(member, names):
+    """Returns a member of a base with the names that its derived class gives to the base's."""
+    member = copy.deepcopy(member)
+    pattern = re.compile(rf"\b({'|'.join(names)})\b")
+
+    def renamed(text):
+        text = pattern.sub(lambda match: names[match[0]], text)
+        return re.sub(r"typename [\w:]+::native_type", "native_type", text)
+
+    for child in member.iter():
+        if child.tag in ("type", "argsstring", "requiresclause", "ref"):
+            child.text = renamed(child.text or "")
+            child.tail = renamed(child.tail or "")
+    return member
 
 
 def code_of(element):

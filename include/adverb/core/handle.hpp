@@ -197,6 +197,7 @@ class handle_base {
   using native_type = Native;
 
   constexpr handle_base() noexcept = default;
+  /// Refers to an object of the C API.
   constexpr explicit handle_base(Native* object) noexcept : object_{object} {}
 
   /// Returns the C object, or null if empty. An owner keeps ownership.
