@@ -111,14 +111,24 @@ class Reference:
             if compound is None:
                 continue
             self._compounds[text_of(compound.find("compoundname"))] = compound
-            for inner in compound.iter("innerclass"):
-                if inner.get("prot") != "public":
-                    self._private.add(inner.get("refid"))
+            # In a namespace, Doxygen 1.9.8 takes a class for private that is declared as a friend.
+            if compound.get("kind") in ("class", "struct"):
+                for inner in compound.iter("innerclass"):
+                    if inner.get("prot") != "public":
+                        self._private.add(inner.get("refid"))
         for name, compound in self._compounds.items():
             self._take(name, compound)
         self.headers = dict(sorted(self.headers.items(), key=lambda item: place_of(item[0])))
         for header, entries in self.headers.items():
             self.headers[header] = dict(sorted(entries.items(), key=lambda item: item[1].line))
+
+    def missing(self):
+        """Returns a sentence for each name that is declared as public, but that Doxygen lost."""
+        declared = re.findall(r"^(?:class|struct|enum class) (\w+)",
+                              (self.root / "include/adverb/fwd.hpp").read_text(), re.MULTILINE)
+        return [f"include/adverb/fwd.hpp: {name} is not in the reference" for name in declared
+                if not name.startswith(("ibv_", "rdma_"))
+                and name not in self.names and f"cm::{name}" not in self.names]
 
     # Collecting
 
@@ -138,13 +148,11 @@ class Reference:
             scope, _, plain = re.sub(r"<.*", "", name).strip().rpartition("::")
             arguments = html.unescape(tidy(html.escape(name[len(f"{scope}::{plain}"):])))
             entry = self._add(compound, scope, kind, plain + arguments)
-            if entry and kind != "concept":
+            if kind != "concept":
                 self._members(entry, compound)
 
     def _add(self, element, scope, kind, name=None):
         header = element.find("location").get("file").removeprefix("adverb/")
-        if "detail/" in header or "impl/" in header:
-            return None
         name = name or text_of(element.find("name"))
         within = scope.removeprefix("adverb").removeprefix("::")
         qualified = f"{within}::{name}" if within else name
@@ -269,8 +277,9 @@ class Reference:
         summary = head_comment(self.root / "include/adverb" / header)
         source = relative(f"include/adverb/{header}.html", page)
         parts = [f"<h1>{header}</h1>\n<p>{html.escape(summary)}</p>\n"]
-        parts.append(f"<pre class='code'><code>{pages.highlighted(f'#include <adverb/{header}>', 'cpp')}"
-                     f"</code></pre>\n<p class='source'><a href='{source}'>Source</a></p>\n")
+        if "/detail/" not in header:  # which other headers include
+            parts.append(pages.code_block(f"#include <adverb/{header}>", "cpp"))
+        parts.append(f"<p class='source'><a href='{source}'>Source</a></p>\n")
         self.sections.append((header, "Reference", page, summary))
         if len(entries) > 1:
             rows = "".join(

@@ -28,6 +28,7 @@ namespace adverb::inline ADVERB_ABI {
 template <std::size_t Limit>
 struct up_to_t {
   static_assert(Limit != 0, "a poll takes at least one completion");
+  /// Converts to the number.
   constexpr operator std::size_t() const noexcept { return Limit; }
 };
 
