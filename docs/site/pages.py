@@ -32,9 +32,16 @@ def highlighted(code, language):
     return pygments.highlight(code, lexer, _FORMATTER)
 
 
+def code_span(code):
+    """Returns code within a sentence, in which a line may end after `_` and `::`."""
+    text = re.sub(r"(_+|::)(?=.)", r"\1<wbr>", html.escape(code, quote=False))
+    return f"<code>{text}</code>"
+
+
 def code_block(code, language):
     """Returns a block of code. site.js adds the button that copies it."""
-    return f"<pre class='code'><code>{highlighted(code.rstrip() + chr(10), language)}</code></pre>\n"
+    text = highlighted(code.rstrip() + "\n", language)
+    return f"<pre class='code'><code>{text}</code></pre>\n"
 
 
 class Section:
@@ -120,7 +127,7 @@ class Page:
     def _code(self, tokens, at, *_):
         token = tokens[at]
         link = None if token.meta.get("in link") else self._name_link(token.content)
-        return link or f"<code>{html.escape(token.content, quote=False)}</code>"
+        return link or code_span(token.content)
 
 
 def address_of(path):

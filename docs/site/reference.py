@@ -37,11 +37,16 @@ CONVENTIONS = {
 _FOLDERS = ["device", "memory", "completion", "queue", "cm", "steering", "core"]
 
 
+def folder_of(header):
+    """Returns the folder below include/adverb that a header belongs to."""
+    return header.partition("/")[0] if "/" in header else "adverb"
+
+
 def place_of(header):
     """Returns the place of a header among all: its folder's, then its name's."""
-    folder = header.rpartition("/")[0]
+    folder = folder_of(header)
     place = _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
-    return place, not folder, header
+    return place, folder == "adverb", header
 
 
 def text_of(element):
@@ -71,8 +76,8 @@ def is_internal(name):
 class Entry:
     """A name in a scope: all overloads of a function, a class, an enumeration…"""
 
-    def __init__(self, name, kind, scope, anchor):
-        self.name, self.kind, self.scope, self.anchor = name, kind, scope, anchor
+    def __init__(self, name, scope, anchor):
+        self.name, self.scope, self.anchor = name, scope, anchor
         self.members = []  # the elements of XML, in order
         self.entries = {}  # of a class
         self.documented = False
@@ -137,21 +142,21 @@ class Reference:
         if kind == "file":
             for member in compound.iter("memberdef"):
                 if member.get("kind") == "define" and has_text(member):
-                    self._add(member, "", "define")
+                    self._add(member, "")
         elif is_internal(name) or compound.get("id") in self._private:
             return
         elif kind == "namespace":
             for member in compound.iter("memberdef"):
                 if "<" not in text_of(member.find("name")):
-                    self._add(member, name, member.get("kind"))
+                    self._add(member, name)
         elif kind in ("class", "struct", "concept"):
             scope, _, plain = re.sub(r"<.*", "", name).strip().rpartition("::")
             arguments = html.unescape(tidy(html.escape(name[len(f"{scope}::{plain}"):])))
-            entry = self._add(compound, scope, kind, plain + arguments)
+            entry = self._add(compound, scope, plain + arguments)
             if kind != "concept":
                 self._members(entry, compound)
 
-    def _add(self, element, scope, kind, name=None):
+    def _add(self, element, scope, name=None):
         header = element.find("location").get("file").removeprefix("adverb/")
         name = name or text_of(element.find("name"))
         within = scope.removeprefix("adverb").removeprefix("::")
@@ -160,15 +165,17 @@ class Reference:
         entry = entries.get(qualified)
         if entry is None:
             anchor = re.sub(r"[^\w:.~=<>!+*/%&|^-]", "", qualified)
-            entry = entries[qualified] = Entry(qualified, kind, scope, anchor)
+            entry = entries[qualified] = Entry(qualified, scope, anchor)
         entry.add(element)
-        address = f"{self.address_of(header)}#{entry.anchor}"
-        self.addresses[element.get("id")] = address
-        for value in element.iter("enumvalue"):
+        self._register(element, qualified, f"{self.address_of(header)}#{entry.anchor}")
+        return entry
+
+    def _register(self, element, qualified, address):
+        self.addresses.setdefault(element.get("id"), address)
+        self.names.setdefault(qualified, address)
+        for value in element.findall("enumvalue"):
             self.addresses[value.get("id")] = address
             self.names.setdefault(f"{qualified}::{text_of(value.find('name'))}", address)
-        self.names.setdefault(qualified, address)
-        return entry
 
     def _members(self, entry, compound):
         """Adds the public members of a class, with those of its bases in detail."""
@@ -189,7 +196,7 @@ class Reference:
                         base == "owner" and member.get("kind") == "typedef"):
                     continue
                 # Doxygen may show what `using owner::owner` takes over as a member of the class.
-                is_constructor = re.search(rf"\b{re.escape(name)}(< .* >)?::{re.escape(name)}$",
+                is_constructor = re.search(rf"\b({re.escape(name)})(< .* >)?::\1$",
                                            text_of(member.find("definition")))
                 if is_constructor and name != base or owner is not compound and (
                         name not in constructors if is_constructor else name in own):
@@ -202,14 +209,10 @@ class Reference:
                 found = entry.entries.get(name)
                 if found is None:
                     anchor = f"{entry.anchor}.{re.sub(r'[^a-zA-Z0-9_~=<>!+*/%&|^-]', '-', name)}"
-                    found = Entry(name, member.get("kind"), entry.name, anchor)
-                    entry.entries[name] = found
+                    found = entry.entries[name] = Entry(name, entry.name, anchor)
                 found.add(member)
-                address = f"{self.address_of(header)}#{found.anchor}"
-                self.addresses.setdefault(member.get("id"), address)
-                for value in member.iter("enumvalue"):
-                    self.addresses[value.get("id")] = address
-                self.names.setdefault(f"{entry.name}::{name}", address)
+                self._register(member, f"{entry.name}::{name}",
+                               f"{self.address_of(header)}#{found.anchor}")
 
     def _with_internal_bases(self, compound, arguments):
         """Yields the compound and its bases in detail, each with the arguments of its template."""
@@ -268,7 +271,7 @@ class Reference:
                 within = within.rpartition("::")[0]
         if address is None:
             return None
-        return f"<a href='{relative(address, page)}'><code>{html.escape(code, quote=False)}</code></a>"
+        return f"<a href='{relative(address, page)}'>{pages.code_span(code)}</a>"
 
     def page(self, header):
         """Returns the HTML of the page of a header."""
@@ -282,10 +285,7 @@ class Reference:
         parts.append(f"<p class='source'><a href='{source}'>Source</a></p>\n")
         self.sections.append((header, "Reference", page, summary))
         if len(entries) > 1:
-            rows = "".join(
-                f"<tr><td><a href='#{html.escape(each.anchor)}'><code>{html.escape(each.name)}</code></a>"
-                f"</td><td>{self._brief(each, page)}</td></tr>\n" for each in entries.values())
-            parts.append(f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+            parts.append(self._names(entries.values(), "", page))
         for entry in entries.values():
             parts.append(self._entry(entry, page, header, 2))
             for member in entry.entries.values():
@@ -300,25 +300,27 @@ class Reference:
                  "<code>&lt;adverb/cm.hpp&gt;</code> for librdmacm.</p>\n"]
         folder = None
         for header, entries in self.headers.items():
-            here = header.rpartition("/")[0]
-            if here != folder:
-                parts.append(f"<h2 id='{here or 'adverb'}'>{here or 'adverb'}</h2>\n")
-                folder = here
+            if folder_of(header) != folder:
+                folder = folder_of(header)
+                parts.append(f"<h2 id='{folder}'>{folder}</h2>\n")
             address = relative(self.address_of(header), page)
             shown = [each for each in entries.values() if each.name not in CONVENTIONS]
-            rows = "".join(
-                f"<tr><td><a href='{address}#{html.escape(each.anchor)}'><code>{html.escape(each.name)}"
-                f"</code></a></td><td>{self._brief(each, page)}</td></tr>\n" for each in shown)
             parts.append(f"<h3 id='{header}'><a href='{address}'>{header}</a></h3>\n"
-                         f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+                         f"{self._names(shown, address, page)}")
         return "".join(parts)
+
+    def _names(self, entries, address, page):
+        """Returns a table of names with the first sentences of their comments."""
+        return names_table((f"<a href='{address}#{html.escape(each.anchor)}'>"
+                            f"{pages.code_span(each.name)}</a>", self._brief(each, page))
+                           for each in entries)
 
     def _brief(self, entry, page):
         for member in entry.members:
-            text = self._prose(member.find("briefdescription"), page, entry.name)
+            text = self._prose(member.find("briefdescription"), page, entry.name).strip()
             if text:
                 return re.sub(r"</?p>", "", text)
-        return CONVENTIONS.get(entry.name.rpartition("::")[2], "")
+        return CONVENTIONS.get(last_part(entry.name), "")
 
     def _entry(self, entry, page, header, level):
         scope = entry.scope if level == 3 else entry.name
@@ -339,10 +341,10 @@ class Reference:
             if text and signatures:
                 flush(pending)
                 pending = ""
-            signatures.append(self._signature(member, entry, page, scope))
+            signatures.append(self._signature(member, last_part(entry.name), page))
             pending = pending or text
             texts.append(re.sub(r"<[^>]*>", "", text))
-        plain = entry.name.rpartition("::")[2]
+        plain = last_part(entry.name)
         if not entry.documented:
             if plain in CONVENTIONS:
                 pending = f"<p>{CONVENTIONS[plain]}</p>\n"
@@ -355,19 +357,18 @@ class Reference:
         values = [value for member in entry.members for value in member.iter("enumvalue")
                   if member.get("kind") == "enum"]
         if values:
-            rows = "".join(
-                f"<tr><td><code>{text_of(value.find('name'))}</code></td>"
-                f"<td>{re.sub('</?p>', '', self._description(value, page, scope))}</td></tr>\n"
-                for value in values)
-            parts.append(f"<div class='scroll'><table class='names'>{rows}</table></div>\n")
+            parts.append(names_table(
+                (pages.code_span(text_of(value.find("name"))),
+                 re.sub("</?p>", "", self._description(value, page, scope))) for value in values))
             texts += [text_of(value) for value in values]
         title = f"{entry.scope}::{entry.name}" if level == 3 else entry.name
         self.sections.append((title, header, f"{page}#{entry.anchor}",
                               html.unescape(" ".join(texts))))
         heading = html.escape(entry.name)
         anchor = html.escape(entry.anchor)
-        return (f"<section class='entry level{level}'>\n<h{level} id='{anchor}'><code>{heading}</code>"
-                f"</h{level}>\n{''.join(parts)}</section>\n")
+        return (f"<section class='entry level{level}'>\n"
+                f"<h{level} id='{anchor}'><code>{heading}</code></h{level}>\n"
+                f"{''.join(parts)}</section>\n")
 
     def _linked(self, element, page):
         """Returns an element's text with its references as links."""
@@ -406,24 +407,21 @@ class Reference:
             text += f" = {self._linked(default, page)}"
         return text
 
-    def _signature(self, member, entry, page, scope):
+    def _signature(self, member, name, page):
         kind = member.get("kind")
         if kind == "define":
-            return f"<span class='k'>#define</span> <b>{text_of(member.find('name'))}</b>"
+            return f"<span class='k'>#define</span> <b>{name}</b>"
         if kind == "concept":
             body = member.find("initializer")
             return pages.highlighted("".join(body.itertext()), "cpp")
         template = self._template(member, page)
-        name = f"<b>{html.escape(entry.name.rpartition('::')[2])}</b>"
+        name = f"<b>{html.escape(name)}</b>"
         if kind in ("class", "struct"):
-            text = f"{template}{kind} {name}"
-            public = [self._linked(base, page) if base.get("refid") not in self.addresses else
-                      f"<a href='{relative(self.addresses[base.get('refid')], page)}'>"
-                      f"{html.escape(text_of(base))}</a>"
-                      for base in member.findall("basecompoundref")
-                      if base.get("prot") == "public" and not is_internal(text_of(base))
-                      and base.get("refid") in self.addresses]
-            return text + (f" : {', '.join(public)}" if public else "")
+            bases = [f"<a href='{relative(self.addresses[base.get('refid')], page)}'>"
+                     f"{html.escape(text_of(base))}</a>"
+                     for base in member.findall("basecompoundref")
+                     if base.get("prot") == "public" and base.get("refid") in self.addresses]
+            return f"{template}{kind} {name}" + (f" : {', '.join(bases)}" if bases else "")
         type_text = self._linked(member.find("type"), page)
         if kind == "enum":
             return f"enum class {name}" + (f" : {type_text}" if type_text else "")
@@ -433,13 +431,11 @@ class Reference:
         words += [word for word in ("static", "explicit") if member.get(word) == "yes"]
         if member.get("constexpr") == "yes" and "constexpr" not in type_text:
             words.append("constexpr")
-        text = " ".join([*words, type_text, ""] if type_text else [*words, ""])
-        text = "" if text == " " else text
+        text = "".join(f"{word} " for word in [*words, type_text] if word)
         if kind == "variable":
             initial = self._linked(member.find("initializer"), page)
-            if "\n" in initial or len(initial) > 60 or initial.startswith("= {"):
-                initial = initial if len(initial) < 60 else ""
-            return f"{template}{text}{name} {initial}".rstrip()
+            between = " " if initial.startswith("=") else ""
+            return f"{template}{text}{name}{between}{initial if len(initial) < 80 else ''}".rstrip()
         parameters = [self._parameter(each, page) for each in member.findall("param")]
         parameters = [each for each in parameters if each != "void"]
         plain = re.sub(r"<[^>]*>", "", f"{text}{name}({', '.join(parameters)})")
@@ -483,7 +479,7 @@ class Reference:
             return pages.code_block(code_of(child), "cpp")
         if child.tag == "computeroutput":
             code = text_of(child)
-            return self.link(code, page, scope) or f"<code>{html.escape(code, quote=False)}</code>"
+            return self.link(code, page, scope) or pages.code_span(code)
         if child.tag == "ref":
             address = self.addresses.get(child.get("refid"))
             return f"<a href='{relative(address, page)}'>{inner}</a>" if address else inner
@@ -493,7 +489,7 @@ class Reference:
             return f"<div class='scroll'><table>{inner}</table></div>\n"
         if child.tag in simple:
             return f"<{simple[child.tag]}>{inner}</{simple[child.tag]}>"
-        return {"ndash": "–", "mdash": "—", "nonbreakablespace": " ", "sp": " "}.get(child.tag, inner)
+        return {"ndash": "–", "mdash": "—", "nonbreakablespace": "\u00a0"}.get(child.tag, inner)
 
 
 def with_names(member, names):
@@ -510,6 +506,17 @@ def with_names(member, names):
             child.text = renamed(child.text or "")
             child.tail = renamed(child.tail or "")
     return member
+
+
+def names_table(rows):
+    """Returns a table of names and what they mean."""
+    cells = "".join(f"<tr><td>{name}</td><td>{text}</td></tr>\n" for name, text in rows)
+    return f"<div class='scroll'><table class='names'>{cells}</table></div>\n"
+
+
+def last_part(name):
+    """Returns a name without its scopes: `connect` of `cm::connect`."""
+    return re.sub(r"^(\w+::)*", "", name)
 
 
 def code_of(element):
