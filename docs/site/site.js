@@ -47,7 +47,8 @@ function drawDiagrams() {
   drawing = drawing.then(async () => {
     if (!window.mermaid) await load("mermaid.min.js");
     const dark = theme() === "dark" || (theme() === "auto" && systemIsDark.matches);
-    mermaid.initialize({startOnLoad: false, theme: dark ? "dark" : "neutral"});
+    mermaid.initialize({startOnLoad: false, theme: dark ? "dark" : "neutral",
+                        state: {nodeSpacing: 90, rankSpacing: 70}});
     for (const diagram of diagrams) {
       diagram.dataset.source ??= diagram.textContent;
       diagram.textContent = diagram.dataset.source;
