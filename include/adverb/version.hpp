@@ -9,24 +9,26 @@
 #define ADVERB_LIFETIME_BOUND
 #endif
 
+/// The first number of the version.
 #define ADVERB_VERSION_MAJOR 0
+/// The second number of the version.
 #define ADVERB_VERSION_MINOR 1
+/// The third number of the version.
 #define ADVERB_VERSION_PATCH 0
 
-// The checks that a program performs on its use of the library:
-//
-//   ADVERB_HARDENING_NONE   none
-//   ADVERB_HARDENING_FAST   reading fields of failed completions, posting to or polling empty
-//                           handles, blocks out of range
-//   ADVERB_HARDENING_DEBUG  also writes and reads that exceed the remote buffer they name, prepared
-//                           requests moved to memory of another key, and posts of buffers whose
-//                           region is gone or of another protection domain
-//
-// A failed check ends the program with a message. The default is FAST if NDEBUG is defined, else
-// DEBUG.
+/// No checks.
 #define ADVERB_HARDENING_NONE 0
+/// The checks that cost little: reading fields of failed completions, posting to or polling empty
+/// handles, blocks out of range.
 #define ADVERB_HARDENING_FAST 1
+/// Also checks writes and reads that exceed the remote buffer they name, prepared requests moved to
+/// memory of another key, and posts of buffers whose region is gone or of another protection
+/// domain.
 #define ADVERB_HARDENING_DEBUG 2
+/// @def ADVERB_HARDENING
+/// The checks that a program performs on its use of the library: ADVERB_HARDENING_NONE,
+/// ADVERB_HARDENING_FAST or ADVERB_HARDENING_DEBUG. A failed check ends the program with a message.
+/// The default is FAST if NDEBUG is defined, else DEBUG.
 #if !defined(ADVERB_HARDENING)
 #if defined(NDEBUG)
 #define ADVERB_HARDENING ADVERB_HARDENING_FAST
