@@ -34,6 +34,8 @@ def highlighted(code, language):
 
 def code_span(code):
     """Returns code within a sentence, in which a line may end after `_` and `::`."""
+    if not code:
+        return ""
     text = re.sub(r"(_+|::)(?=.)", r"\1<wbr>", html.escape(code, quote=False))
     return f"<code>{text}</code>"
 

@@ -359,6 +359,7 @@ class Reference:
         if values:
             parts.append(names_table(
                 (pages.code_span(text_of(value.find("name"))),
+                 pages.code_span(text_of(value.find("initializer")).removeprefix("= ")),
                  re.sub("</?p>", "", self._description(value, page, scope))) for value in values))
             texts += [text_of(value) for value in values]
         title = f"{entry.scope}::{entry.name}" if level == 3 else entry.name
@@ -509,9 +510,11 @@ def with_names(member, names):
 
 
 def names_table(rows):
-    """Returns a table of names and what they mean."""
-    cells = "".join(f"<tr><td>{name}</td><td>{text}</td></tr>\n" for name, text in rows)
-    return f"<div class='scroll'><table class='names'>{cells}</table></div>\n"
+    """Returns a table whose rows begin with a name, without empty columns."""
+    columns = [column for column in zip(*rows) if any(column)]
+    lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>\n"
+                    for row in zip(*columns))
+    return f"<div class='scroll'><table class='names'>{lines}</table></div>\n"
 
 
 def last_part(name):
