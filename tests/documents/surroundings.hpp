@@ -275,3 +275,27 @@ void run(const char* place) {
   fragment.run();
   std::printf("%s ran\n", place);
 }
+
+// For the tables of requests: the names of the functions that make them, and which pairs take them.
+namespace requests {
+
+using enum adverb::send_operation;
+constexpr adverb::send_operation send_segmented = tcp_segmentation, flush_region = flush;
+/// Not an operation of the send queue.
+constexpr adverb::send_operation receive{std::uint64_t{1} << 63};
+
+}  // namespace requests
+
+constexpr std::uint64_t bit(adverb::send_operation request) {
+  return static_cast<std::uint64_t>(request);
+}
+constexpr std::uint64_t every_request =
+    bit(requests::receive) | ((std::uint64_t{1} << adverb::detail::operation_rows.size()) - 1);
+
+template <adverb::transport Transport>
+constexpr bool carries(adverb::send_operation request) {
+  if (request == requests::receive)
+    return adverb::can_post<adverb::queue_pair<Transport>,
+                            decltype(receive(std::declval<adverb::mutable_buffer>()))>;
+  return adverb::detail::operations_carried_by(Transport).contains(request);
+}
