@@ -231,6 +231,11 @@ struct a_function_of_the_library {
   std::uint32_t flags;
 };
 
+struct a_C_program : a_program_with_a_device {
+  ibv_pd* c_domain;
+  ibv_pd* c_other_domain;
+};
+
 // Over librdmacm
 
 template <adverb::transport Transport>
