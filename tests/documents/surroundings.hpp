@@ -232,8 +232,9 @@ struct a_function_of_the_library {
 };
 
 struct a_C_program : a_program_with_a_device {
-  ibv_pd* c_domain;
-  ibv_pd* c_other_domain;
+  ibv_pd* c_domain = ibv_alloc_pd(device.native_handle());
+  ibv_pd* c_other_domain = ibv_alloc_pd(device.native_handle());
+  ~a_C_program() { ibv_dealloc_pd(c_domain); }
 };
 
 // Over librdmacm
