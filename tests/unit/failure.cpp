@@ -110,6 +110,7 @@ TEST_CASE("every errno with a name has that of the C library") {
     CHECK(std::string{name} == strerrorname_np(number));
   }
   CHECK(adverb::detail::errno_name(EOPNOTSUPP) == "EOPNOTSUPP");
+  CHECK(adverb::detail::errno_name(ECANCELED) == "ECANCELED");
   CHECK(adverb::detail::errno_name(0).empty());
 }
 
