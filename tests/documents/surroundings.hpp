@@ -274,12 +274,12 @@ struct a_datagram_program : an_address<adverb::transport::ud> {
   adverb::mutable_buffer text, news;
 };
 
-/// Runs a fragment in surroundings of its own.
+/// Runs a fragment in surroundings of its own. The last place that is printed is that of a failure.
 template <class Fragment>
 void run(const char* place) {
+  std::fprintf(stderr, "%s\n", place);
   Fragment fragment;
   fragment.run();
-  std::printf("%s ran\n", place);
 }
 
 // For the tables of requests: the names of the functions that make them, and which pairs take them.
