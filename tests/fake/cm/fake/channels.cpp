@@ -117,7 +117,8 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 
 const char* rdma_event_str(rdma_cm_event_type type) {
   fake::record(called::rdma_event_str{type});
-  switch (type) {
+  // By number: later headers have more.
+  switch (static_cast<int>(type)) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: return "RDMA_CM_EVENT_ADDR_RESOLVED";
     case RDMA_CM_EVENT_ADDR_ERROR: return "RDMA_CM_EVENT_ADDR_ERROR";
     case RDMA_CM_EVENT_ROUTE_RESOLVED: return "RDMA_CM_EVENT_ROUTE_RESOLVED";
