@@ -170,7 +170,33 @@ struct lookup_options {
   std::optional<cm::port_space> port_space{};
   /// The local address to connect from.
   socket_address from{};
+  /// Returns the addresses of the InfiniBand service that `service` names, as the subnet
+  /// administrator has registered them. The host must be empty. Needs rdma-core 60 at run time.
+  bool subnet_administrator = false;
 };
+
+}  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Returns the C API hints, which point into `options`.
+[[nodiscard]] rdma_addrinfo lookup_hints(const cm::lookup_options& options) noexcept;
+
+/// The arguments of a lookup in the C API.
+struct native_lookup {
+  const char* node;
+  const char* service;
+  const rdma_addrinfo* hints;
+  describe_failure describe;
+};
+
+/// Calls `call` with the arguments of a lookup, or fails if no host can have such a name.
+void look_up(std::string_view host, std::string_view service, const cm::lookup_options& options,
+             std::string_view verb, callable_ref<native_lookup> call, on_failure policy);
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
 
 /// The addresses of a host, as a range of `address_info`, best first. rdma-core finds one address.
 /// On InfiniBand it finds more if a service (ibacm) knows native addresses:
@@ -238,17 +264,18 @@ class [[nodiscard]] address_list {
   [[nodiscard]] rdma_addrinfo* release() noexcept { return std::exchange(first_, nullptr); }
 
  private:
-  /// Returns the C API hints, which point into `options`.
-  [[nodiscard]] static rdma_addrinfo native(const lookup_options& options) noexcept;
-
   void look_up(std::string_view host, std::string_view service, const lookup_options& options,
-               on_failure policy);
+               on_failure policy) {
+    detail::look_up(
+        host, service, options, "rdma_getaddrinfo",
+        [&](const detail::native_lookup& wanted) { find(wanted, policy); }, policy);
+  }
 
-  void find(const char* node, const char* service, const rdma_addrinfo& hints, on_failure policy,
-            detail::describe_failure describe) {
+  void find(const detail::native_lookup& wanted, on_failure policy) {
     detail::check_looked_up(
         policy, "rdma_getaddrinfo", lookup_category(),
-        [&] { return rdma_getaddrinfo(node, service, &hints, &first_); }, describe);
+        [&] { return rdma_getaddrinfo(wanted.node, wanted.service, wanted.hints, &first_); },
+        wanted.describe);
   }
 
   void free() noexcept {

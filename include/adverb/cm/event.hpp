@@ -11,6 +11,7 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/connection_parameters.hpp>
+#include <adverb/cm/detail/later_calls.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/reject_reason.hpp>
 #include <adverb/core/text.hpp>
@@ -40,6 +41,12 @@ enum class event_type : std::uint32_t {
   address_change = RDMA_CM_EVENT_ADDR_CHANGE,
   /// The queue pair of an ended connection can be used again.
   timewait_exit = RDMA_CM_EVENT_TIMEWAIT_EXIT,
+  // RDMA_CM_EVENT_ADDRINFO_RESOLVED, RDMA_CM_EVENT_ADDRINFO_ERROR and RDMA_CM_EVENT_USER, of
+  // rdma-core 60.
+  address_info_resolved = 16,
+  address_info_error = 17,
+  /// The program raised it (`identifier::raise_event`).
+  user = 18,
 };
 
 [[nodiscard]] constexpr static_string<48> to_text(event_type type) noexcept {
@@ -61,6 +68,9 @@ enum class event_type : std::uint32_t {
       case event_type::multicast_error: return "multicast error";
       case event_type::address_change: return "address change";
       case event_type::timewait_exit: return "timewait exit";
+      case event_type::address_info_resolved: return "address info resolved";
+      case event_type::address_info_error: return "address info error";
+      case event_type::user: return "user";
     }
     return {};
   };
@@ -148,6 +158,11 @@ class [[nodiscard]] event {
   /// Returns the context of the join; null if the event is about no group.
   [[nodiscard]] const void* join_context() const noexcept {
     return native_ != nullptr && is_about_group() ? native_->param.ud.private_data : nullptr;
+  }
+
+  /// Returns the argument of `identifier::raise_event`; 0 if the event is of another type.
+  [[nodiscard]] std::uint64_t user_argument() const noexcept {
+    return native_ != nullptr && type_ == event_type::user ? detail::argument_of(*native_) : 0;
   }
 
   /// Returns the C API event, or null once it is acknowledged.

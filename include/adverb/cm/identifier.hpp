@@ -14,6 +14,7 @@
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include <adverb/cm/address_list.hpp>
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/detail/default_domains.hpp>
 #include <adverb/cm/detail/explain_call.hpp>
@@ -196,6 +197,17 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   void resolve_address(const socket_address& to, const socket_address& from, timeout limit,
                        on_failure policy = throwing{}) const;
 
+  /// Starts to look up a host and a service, as an `address_list` does. Ends with the event
+  /// address_info_resolved or address_info_error; after the first, `found_addresses` returns the
+  /// addresses. Looking up a name blocks. The subnet administrator, which only a bound identifier
+  /// can ask, answers later (`lookup_options::subnet_administrator`). Fails with EBUSY if the
+  /// addresses of an earlier lookup are not taken yet. Wraps: rdma_resolve_addrinfo(3).
+  void look_up(std::string_view host, std::string_view service, const lookup_options& options = {},
+               on_failure policy = throwing{}) const;
+  /// Returns the addresses that `look_up` found. Fails with ENOENT if there are none, or if they
+  /// are taken already. Wraps: rdma_query_addrinfo(3).
+  [[nodiscard]] address_list found_addresses(on_failure policy = throwing{}) const;
+
   /// Starts to resolve the route. Ends with the event route_resolved or route_error.
   /// Wraps: rdma_resolve_route(3).
   void resolve_route(timeout limit, on_failure policy = throwing{}) const;
@@ -320,6 +332,10 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// the events about the group are acknowledged. The destructor of `multicast_membership` calls
   /// this. Wraps: rdma_leave_multicast(3).
   void leave_multicast(const socket_address& group, on_failure policy = throwing{}) const;
+
+  /// Raises the event `user` on the channel, for example to wake a thread that waits for events.
+  /// The event returns `argument` and `status`. Wraps: rdma_write_cm_event(3).
+  void raise_event(std::uint64_t argument, int status = 0, on_failure policy = throwing{}) const;
 
   /// Passes an asynchronous event of the program's queue pair to the connection manager.
   /// `communication_established` means that data arrived before the peer's confirmation, and

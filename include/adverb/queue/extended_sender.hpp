@@ -42,7 +42,7 @@ inline constexpr bool takes<Sender, Request> =
     is_buildable<Sender::transport_of, Sender::operations, Request>();
 
 template <transport Transport, send_operations Operations, class Request>
-constexpr void check_extended() noexcept {
+consteval void check_extended() noexcept {
   constexpr bool is_send = is_send_request<Request>;
   constexpr bool built_already = is_prepared<Request> || is_linked<Request>;
   static_assert(!built_already,
@@ -65,7 +65,7 @@ constexpr void check_extended() noexcept {
 
 /// Rejects at compile time operations that a transport does not carry.
 template <transport Transport, send_operations Operations>
-constexpr void check_all_carried() noexcept {
+consteval void check_all_carried() noexcept {
   constexpr std::uint64_t others = (Operations - operations_carried_by(Transport)).bits();
   constexpr auto first = static_cast<send_operation>(others & (~others + 1));
   if constexpr (others != 0) check_carried<Transport, operation_traits<first>::service>();

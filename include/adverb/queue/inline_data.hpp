@@ -30,7 +30,7 @@ concept inline_object = (std::is_class_v<T> || std::is_arithmetic_v<T> || std::i
 
 /// Rejects at compile time a type whose bytes are probably not the data to send.
 template <class T>
-constexpr void check_inline() noexcept {
+consteval void check_inline() noexcept {
   static_assert(std::is_trivially_copyable_v<T>, "inline data holds only trivially copyable types");
   static_assert(!std::convertible_to<const T&, const_buffer>,
                 "inline_data is for unregistered memory: pass a buffer to the request directly");

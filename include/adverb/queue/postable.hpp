@@ -75,7 +75,7 @@ inline constexpr bool takes<Pair, Request> =
 
 /// Rejects at compile time a request of a batch or list that is posted alone.
 template <class T>
-constexpr void check_not_linked() noexcept {
+consteval void check_not_linked() noexcept {
   static_assert(!is_linked<T>,
                 "a request of a prepared batch or list cannot be posted separately: post the "
                 "batch, the list, or list.first(n)");
@@ -83,7 +83,7 @@ constexpr void check_not_linked() noexcept {
 
 /// Rejects at compile time a transport that does not provide what a request needs.
 template <transport Transport, service_class Needed>
-constexpr void check_carried() noexcept {
+consteval void check_carried() noexcept {
   constexpr bool segmented = Needed == service_class::segmentation;
   constexpr bool carried = carries(Transport, Needed);
   static_assert(Transport == transport::xrc_recv || !segmented || carried,
@@ -101,7 +101,7 @@ constexpr void check_carried() noexcept {
 
 /// Rejects at compile time a request that cannot be sent.
 template <transport Transport, qp_state State, class Request>
-constexpr void check_sendable() noexcept {
+consteval void check_sendable() noexcept {
   constexpr bool right_destination = has_right_destination<Transport, Request>;
   static_assert(
       can_send_in(State),
@@ -131,7 +131,7 @@ consteval bool check_known() noexcept {
 
 /// Rejects at compile time a request that cannot be posted.
 template <transport Transport, qp_state State, class Request>
-constexpr void check_postable() noexcept {
+consteval void check_postable() noexcept {
   if constexpr (!check_known<State>()) {
     return;
   } else if constexpr (is_receive_request<Request>) {
@@ -147,7 +147,7 @@ constexpr void check_postable() noexcept {
 }
 
 template <transport Transport, qp_state State, class... Requests>
-constexpr void check_all_postable(request_list<Requests...>) noexcept {
+consteval void check_all_postable(request_list<Requests...>) noexcept {
   (check_postable<Transport, State, Requests>(), ...);
 }
 

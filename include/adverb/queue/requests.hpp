@@ -46,19 +46,19 @@ concept lacks_remote_first =
     !is_remote_memory<First> && (is_local_memory<First> || (is_remote_memory<Rest> || ...));
 
 template <access_rights Rights>
-constexpr void check_writable() noexcept {
+consteval void check_writable() noexcept {
   static_assert(Rights.contains(access_right::remote_write),
                 "a write needs a remote buffer with the right remote_write");
 }
 
 template <access_rights Rights>
-constexpr void check_readable() noexcept {
+consteval void check_readable() noexcept {
   static_assert(Rights.contains(access_right::remote_read),
                 "a read needs a remote buffer with the right remote_read");
 }
 
 template <class T, access_rights Rights>
-constexpr void check_atomic() noexcept {
+consteval void check_atomic() noexcept {
   static_assert(Rights.contains(access_right::remote_atomic),
                 "an atomic operation needs a remote buffer with the right remote_atomic");
   static_assert(std::is_integral_v<T> && sizeof(T) == 8,

@@ -151,7 +151,7 @@ namespace detail {
 
 /// Rejects at compile time a queue pair that cannot bind or unbind a window.
 template <transport Transport, qp_state State>
-constexpr void check_can_bind() noexcept {
+consteval void check_can_bind() noexcept {
   if constexpr (check_known<State>())
     static_assert(can_send_in(State),
                   "windows can be bound when the queue pair is ready to send: finish rts() or "

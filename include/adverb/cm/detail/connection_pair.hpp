@@ -18,7 +18,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// Fails to compile unless the program owns the queue pair of `Holder`.
 template <class Holder, cm::pair_owner Owner>
-constexpr void check_owns_pair() noexcept {
+consteval void check_owns_pair() noexcept {
   static_assert(Owner == cm::pair_owner::program,
                 "librdmacm created the queue pair: this call needs one from use_queue_pair()");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 
+#include <adverb/cm/detail/later_calls.hpp>
 #include <adverb/cm/identifier.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/completion/detail/common_completion_queue.hpp>
@@ -84,6 +86,25 @@ ADVERB_FUNC void identifier_base::resolve_address(const socket_address& to,
         return rdma_resolve_addr(id, from.native(), to.native(), limit.in_milliseconds());
       },
       to, from);
+}
+
+ADVERB_FUNC void identifier_base::look_up(std::string_view host, std::string_view service,
+                                          const lookup_options& options, on_failure policy) const {
+  constexpr std::string_view verb = "rdma_resolve_addrinfo";
+  if (!present(policy, verb)) return;
+  detail::look_up(
+      host, service, options, verb,
+      [&](const detail::native_lookup& wanted) {
+        detail::resolve_address_info(native_handle(), wanted, policy);
+      },
+      policy);
+}
+
+ADVERB_FUNC address_list identifier_base::found_addresses(on_failure policy) const {
+  if (!present(policy, "rdma_query_addrinfo")) return {};
+  return {adopt, detail::query_address_info(
+                     native_handle(), detail::on_object<detail::identifier_traits>(native_handle()),
+                     policy)};
 }
 
 ADVERB_FUNC void identifier_base::resolve_route(timeout limit, on_failure policy) const {
@@ -253,6 +274,14 @@ ADVERB_FUNC void identifier_base::leave_multicast(const socket_address& group,
   call(
       policy, "rdma_leave_multicast",
       [&](rdma_cm_id* id) { return rdma_leave_multicast(id, group.native()); }, group);
+}
+
+ADVERB_FUNC void identifier_base::raise_event(std::uint64_t argument, int status,
+                                              on_failure policy) const {
+  if (!present(policy, "rdma_write_cm_event")) return;
+  constexpr std::uint32_t user = 18;  // RDMA_CM_EVENT_USER, of rdma-core 60
+  detail::write_event(native_handle(), user, status, argument,
+                      detail::on_object<detail::identifier_traits>(native_handle()), policy);
 }
 
 ADVERB_FUNC void identifier_base::notify(async_event_type event, on_failure policy) const {

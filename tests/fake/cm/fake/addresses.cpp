@@ -2,6 +2,7 @@
 // What addresses and devices there are.
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -11,6 +12,14 @@
 using fake::answer_of;
 using fake::managed;
 namespace called = fake::called;
+
+// Of later headers.
+extern "C" {
+int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
+                          const rdma_addrinfo* hints);
+int rdma_query_addrinfo(rdma_cm_id* id, rdma_addrinfo** info);
+int rdma_write_cm_event(rdma_cm_id* id, rdma_cm_event_type event, int status, std::uint64_t arg);
+}
 
 namespace {
 
@@ -34,14 +43,15 @@ sockaddr_storage parsed(const char* node, std::uint16_t port) {
   return address;
 }
 
-}  // namespace
+/// An event that earlier headers do not name.
+rdma_cm_event_type event_of(int number) { return static_cast<rdma_cm_event_type>(number); }
 
-int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
-                     rdma_addrinfo** result) {
-  if (answer_of(called::rdma_getaddrinfo{
-          text(node), text(service),
-          hints == nullptr ? std::nullopt : std::optional<rdma_addrinfo>{*hints}}) != 0)
-    return -1;
+std::optional<rdma_addrinfo> copy_of_hints(const rdma_addrinfo* hints) {
+  return hints == nullptr ? std::nullopt : std::optional<rdma_addrinfo>{*hints};
+}
+
+int find(const char* node, const char* service, const rdma_addrinfo* hints,
+         rdma_addrinfo** result) {
   std::uint16_t port = 0;
   if (service != nullptr) std::from_chars(service, service + std::strlen(service), port);
   const sockaddr_storage address = parsed(node, port);
@@ -69,6 +79,41 @@ int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo*
   *result = &native;
   managed().addresses.add(std::move(made), &native);
   return 0;
+}
+
+}  // namespace
+
+int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
+                     rdma_addrinfo** result) {
+  if (answer_of(called::rdma_getaddrinfo{text(node), text(service), copy_of_hints(hints)}) != 0)
+    return -1;
+  return find(node, service, hints, result);
+}
+
+int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
+                          const rdma_addrinfo* hints) {
+  using called::rdma_resolve_addrinfo;
+  if (answer_of(rdma_resolve_addrinfo{id, text(node), text(service), copy_of_hints(hints)}) != 0)
+    return -1;
+  // As librdmacm does: what getaddrinfo returned is in errno.
+  if (const int error = find(node, service, hints, &fake::known(id).found); error != 0)
+    return fake::failed_with(error);
+  return fake::lead_to<rdma_resolve_addrinfo>(id, {event_of(16)});
+}
+
+int rdma_query_addrinfo(rdma_cm_id* id, rdma_addrinfo** info) {
+  if (answer_of(called::rdma_query_addrinfo{id}) != 0) return -1;
+  *info = std::exchange(fake::known(id).found, nullptr);
+  return *info == nullptr ? fake::failed_with(ENOENT) : 0;
+}
+
+int rdma_write_cm_event(rdma_cm_id* id, rdma_cm_event_type event, int status, std::uint64_t arg) {
+  using called::rdma_write_cm_event;
+  if (answer_of(rdma_write_cm_event{id, event, status, arg}) != 0) return -1;
+  fake::cm_event raised{event, status};
+  // The argument shares the memory of the parameters.
+  std::memcpy(&raised.connection, &arg, sizeof arg);
+  return fake::lead_to<rdma_write_cm_event>(id, raised);
 }
 
 void rdma_freeaddrinfo(rdma_addrinfo* list) {

@@ -220,6 +220,25 @@ struct rdma_freeaddrinfo {
   rdma_addrinfo* list;
   [[nodiscard]] std::string line() const;
 };
+// Of later headers.
+struct rdma_resolve_addrinfo {
+  rdma_cm_id* id;
+  std::optional<std::string> node;
+  std::optional<std::string> service;
+  std::optional<rdma_addrinfo> hints;
+  [[nodiscard]] std::string line() const;
+};
+struct rdma_query_addrinfo {
+  rdma_cm_id* id;
+  [[nodiscard]] std::string line() const;
+};
+struct rdma_write_cm_event {
+  rdma_cm_id* id;
+  rdma_cm_event_type type;
+  int status;
+  std::uint64_t argument;
+  [[nodiscard]] std::string line() const;
+};
 struct rdma_set_local_ece {
   rdma_cm_id* id;
   ibv_ece options;

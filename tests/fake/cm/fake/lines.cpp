@@ -67,9 +67,12 @@ void add_address(fields& text, std::string name, const sockaddr* address, sockle
 
 shown show(const rdma_addrinfo& information) {
   fields text;
-  text.add_unless_zero("ai_flags", bits(static_cast<unsigned>(information.ai_flags),
-                                        {NAMED(RAI_, PASSIVE), NAMED(RAI_, NUMERICHOST),
-                                         NAMED(RAI_, NOROUTE), NAMED(RAI_, FAMILY)}))
+  text.add_unless_zero("ai_flags",
+                       bits(static_cast<unsigned>(information.ai_flags), {NAMED(RAI_, PASSIVE),
+                                                                          NAMED(RAI_, NUMERICHOST),
+                                                                          NAMED(RAI_, NOROUTE),
+                                                                          NAMED(RAI_, FAMILY),
+                                                                          {0x10, "SA"}}))
       .add_unless_zero("ai_family",
                        enumerator(static_cast<unsigned>(information.ai_family),
                                   {NAMED(AF_, INET), NAMED(AF_, INET6), NAMED(AF_, IB)}))
@@ -85,6 +88,14 @@ shown show(const rdma_addrinfo& information) {
       .add_unless_zero("ai_connect", name_of(information.ai_connect))
       .add_unless_zero("ai_next", name_of(information.ai_next))
       .in_braces();
+}
+
+template <class Call>
+fields with_lookup(fields text, const Call& call) {
+  if (call.node) text.add("node", {quoted(*call.node), false});
+  if (call.service) text.add("service", {quoted(*call.service), false});
+  if (call.hints) text.add("hints", show(*call.hints));
+  return text;
 }
 
 /// A length of the private data that is not that of its bytes is there, too.
@@ -268,11 +279,21 @@ std::string rdma_set_option::line() const {
       .text();
 }
 std::string rdma_getaddrinfo::line() const {
-  fields text{"rdma_getaddrinfo"};
-  if (node) text.add("node", {quoted(*node), false});
-  if (service) text.add("service", {quoted(*service), false});
-  if (hints) text.add("hints", show(*hints));
-  return text.text();
+  return with_lookup(fields{"rdma_getaddrinfo"}, *this).text();
+}
+std::string rdma_resolve_addrinfo::line() const {
+  return with_lookup(fields{"rdma_resolve_addrinfo"}.object(id), *this).text();
+}
+std::string rdma_query_addrinfo::line() const {
+  return fields{"rdma_query_addrinfo"}.object(id).text();
+}
+std::string rdma_write_cm_event::line() const {
+  return fields{"rdma_write_cm_event"}
+      .object(id)
+      .add("event", static_cast<unsigned>(type))
+      .add("status", status)
+      .add("arg", argument)
+      .text();
 }
 std::string rdma_freeaddrinfo::line() const {
   return fields{"rdma_freeaddrinfo"}.object(list).text();

@@ -36,6 +36,7 @@ std::unique_ptr<cm_event_in_flight> event_about(rdma_cm_id* id, const cm_event& 
     made->native.param.conn = what.connection;
   // A multicast event has the pointer of its join there, that of the last one unless it is said,
   // and no length.
+  if (static_cast<int>(what.type) == 18) return made;  // RDMA_CM_EVENT_USER has no private data
   if (what.type == RDMA_CM_EVENT_MULTICAST_JOIN || what.type == RDMA_CM_EVENT_MULTICAST_ERROR) {
     auto& context = made->native.param.ud.private_data;
     if (const auto& groups = known(id).groups; context == nullptr && !groups.empty())

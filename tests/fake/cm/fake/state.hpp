@@ -53,6 +53,8 @@ struct cm_identifier {
   ibv_ece remote_ece{0x1234, 0x5, 0};
   /// What the pairs of the requests to a listening endpoint are made with.
   std::optional<ibv_qp_init_attr> pair_of_requests;
+  /// What it has looked up.
+  rdma_addrinfo* found = nullptr;
 };
 
 /// The file of a channel counts the events that wait in it.
