@@ -12,6 +12,7 @@
 #include <adverb/completion/completion_opcode.hpp>
 #include <adverb/completion/status.hpp>
 #include <adverb/core/detail/byte_order.hpp>
+#include <adverb/core/detail/narrowed.hpp>
 #include <adverb/core/error.hpp>
 #include <adverb/core/ids.hpp>
 
@@ -218,7 +219,7 @@ class extended_completion {
   /// Returns the id as the pointer that was set.
   template <class T>
   [[nodiscard]] T* pointer() const noexcept {
-    return reinterpret_cast<T*>(static_cast<std::uintptr_t>(queue_->wr_id));
+    return reinterpret_cast<T*>(detail::narrowed<std::uintptr_t>(queue_->wr_id));
   }
   /// Returns the status.
   [[nodiscard]] completion_status status() const noexcept {

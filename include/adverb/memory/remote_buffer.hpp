@@ -12,6 +12,7 @@
 
 #include <adverb/core/detail/byte_order.hpp>
 #include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/narrowed.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/buffer.hpp>
@@ -149,7 +150,7 @@ class remote_buffer {
       return {};
     }
     policy.clear();
-    return {adopt, address, static_cast<std::size_t>(length / sizeof(T)),
+    return {adopt, address, detail::narrowed<std::size_t>(length / sizeof(T)),
             static_cast<adverb::rkey>(key)};
   }
 

@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <adverb/core/detail/narrowed.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/remote_buffer.hpp>
 
@@ -76,7 +77,7 @@ class [[nodiscard]] window_binding {
   [[nodiscard]] constexpr remote_buffer<T, Rights - access_right::zero_based> remote()
       const noexcept {
     return {adopt, Rights.contains(access_right::zero_based) ? 0 : info_.addr,
-            static_cast<std::size_t>(info_.length / sizeof(T)), key_};
+            detail::narrowed<std::size_t>(info_.length / sizeof(T)), key_};
   }
   /// Returns the key of the window once it is bound.
   [[nodiscard]] constexpr rkey key() const noexcept { return key_; }

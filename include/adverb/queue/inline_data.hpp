@@ -49,14 +49,12 @@ inline constexpr unsigned inline_length_bits = 24;
 [[nodiscard]] constexpr ibv_sge inline_element(std::uint64_t address, std::size_t size) noexcept {
   constexpr std::uint32_t beyond_every_device = 1U << inline_length_bits;
   const auto low = static_cast<std::uint32_t>(size) & (beyond_every_device - 1);
-  const auto high =
-      static_cast<std::uint32_t>(static_cast<std::uint64_t>(size) >> inline_length_bits);
+  const auto high = static_cast<std::uint32_t>(size >> inline_length_bits);
   return {address, high == 0 ? low : low | beyond_every_device, high};
 }
 [[nodiscard]] constexpr std::size_t inline_size(const ibv_sge& element) noexcept {
   constexpr std::uint32_t low = (1U << inline_length_bits) - 1;
-  return static_cast<std::size_t>(std::uint64_t{element.lkey} << inline_length_bits |
-                                  (element.length & low));
+  return std::size_t{element.lkey} << inline_length_bits | (element.length & low);
 }
 [[nodiscard]] inline void* inline_memory(const ibv_sge& element) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(element.addr));

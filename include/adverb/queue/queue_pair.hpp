@@ -29,7 +29,7 @@ namespace detail {
 /// Stores the announced attributes in a state that carries them, nothing in the others.
 template <bool Carried>
 struct announced_storage {
-  announced_attributes announced;
+  announced_attributes kept;
 };
 template <>
 struct announced_storage<false> {
@@ -182,7 +182,7 @@ class [[nodiscard]] queue_pair
                   "a queue pair has an endpoint only in INIT and RTR, and a UD one also in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::endpoint");
     if (policy.failed()) return {};
-    const announced_attributes& announced = storage::announced;
+    const announced_attributes& announced = storage::kept;
     const context_ref context = this->context();
     const detail::atomic_limits limits = detail::limits_of(context.native_handle(), policy);
     if (policy.failed()) return {};
@@ -222,7 +222,7 @@ class [[nodiscard]] queue_pair
                   "RTR, and a UD one also in RTS");
     const port_attributes port = announced_port(policy, "queue_pair::address_of");
     if (policy.failed()) return {};
-    const announced_attributes& announced = storage::announced;
+    const announced_attributes& announced = storage::kept;
     const context_ref context = this->context();
     return detail::address_of_peer(peer, path, announced, context, port, policy);
   }
@@ -232,7 +232,7 @@ class [[nodiscard]] queue_pair
     static_assert(detail::carries_announcement(Transport, State),
                   "a queue pair keeps its announced attributes only in INIT and RTR, and a UD one "
                   "also in RTS");
-    return storage::announced;
+    return storage::kept;
   }
 
   /// Connects to a peer: moves from INIT to RTS in one call. On failure the queue pair is in INIT
@@ -257,7 +257,7 @@ class [[nodiscard]] queue_pair
   /// unreadable.
   [[nodiscard]] port_attributes announced_port(on_failure policy, std::string_view verb) const {
     if (!detail::check_present(policy, verb, this->native_handle())) return {};
-    return this->context().query_port(storage::announced.port, policy);
+    return this->context().query_port(storage::kept.port, policy);
   }
 
   /// Returns this queue pair with another state in its type. Moves from this one.
@@ -268,13 +268,13 @@ class [[nodiscard]] queue_pair
 
   [[nodiscard]] announced_attributes announcement_or_nothing() const noexcept {
     if constexpr (detail::carries_announcement(Transport, State))
-      return storage::announced;
+      return storage::kept;
     else
       return {};
   }
 
   void announce([[maybe_unused]] const announced_attributes& now) noexcept {
-    if constexpr (detail::carries_announcement(Transport, State)) storage::announced = now;
+    if constexpr (detail::carries_announcement(Transport, State)) storage::kept = now;
   }
 
   [[nodiscard]] detail::transition_plan plan() const noexcept {
@@ -311,9 +311,9 @@ queue_pair<Transport, qp_state::rts> queue_pair<Transport, State>::connect(
                 "rts().apply()");
   static constexpr detail::transition_step to_rtr{Transport, qp_state::init, qp_state::rtr};
   static constexpr detail::transition_step to_rts{Transport, qp_state::rtr, qp_state::rts};
-  detail::transition_plan receiving = detail::plan_rtr(storage::announced, peer, options);
+  detail::transition_plan receiving = detail::plan_rtr(storage::kept, peer, options);
   if (!detail::carry_out(receiving, this->native_handle(), to_rtr, policy)) return {};
-  detail::in_rtr undo{this->native_handle(), Transport, storage::announced};
+  detail::in_rtr undo{this->native_handle(), Transport, storage::kept};
   detail::transition_plan sending = detail::plan_rts(receiving.announced, options);
   if (!detail::carry_out(sending, this->native_handle(), to_rts, policy)) return {};
   undo.dismiss();

@@ -75,7 +75,7 @@ TEST_CASE_METHOD(identifier_bench, "an identifier looks up addresses, and an eve
           "rdma_resolve_addrinfo on 10.0.0.2:7471: EOPNOTSUPP (Operation not supported); adverb "
           "was compiled with headers of rdma-core that lack rdma_resolve_addrinfo");
     const adverb::failure why =
-        reported([&](auto&... policy) { CHECK(id.found_addresses(policy...).empty()); });
+        reported([&](auto&... policy) { (void)id.found_addresses(policy...); });
     CHECK(why.code() == std::errc::operation_not_supported);
   }
 }

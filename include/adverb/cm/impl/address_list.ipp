@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <new>
 #include <string>
 #include <system_error>
 
@@ -29,9 +31,11 @@ class [[gnu::visibility("default")]] lookup_category_type final : public std::er
 namespace adverb::inline ADVERB_ABI::cm {
 
 ADVERB_FUNC const std::error_category& lookup_category() noexcept {
-  // A category is identified by its address, so there is one, of default visibility.
-  static const detail::lookup_category_type category;
-  return category;
+  // As completion_category() does.
+  alignas(
+      detail::lookup_category_type) static std::byte storage[sizeof(detail::lookup_category_type)];
+  static const auto* const category = new (storage) detail::lookup_category_type;
+  return *category;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::cm

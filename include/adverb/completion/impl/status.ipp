@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
+#include <new>
 #include <string>
 #include <system_error>
 
@@ -31,9 +33,12 @@ class [[gnu::visibility("default")]] completion_category_type final : public std
 namespace adverb::inline ADVERB_ABI {
 
 ADVERB_FUNC const std::error_category& completion_category() noexcept {
-  // A category is identified by its address, so there is one, of default visibility.
-  static const detail::completion_category_type category;
-  return category;
+  // A category is identified by its address, so there is one, of default visibility. Never
+  // destroyed, so that static objects may outlive main.
+  alignas(detail::completion_category_type) static std::byte
+      storage[sizeof(detail::completion_category_type)];
+  static const auto* const category = new (storage) detail::completion_category_type;
+  return *category;
 }
 
 }  // namespace adverb::inline ADVERB_ABI

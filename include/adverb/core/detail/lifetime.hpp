@@ -36,6 +36,7 @@ class [[gnu::visibility("default")]] side_table {
   /// Locks the table around fork(2). Otherwise a fork while another thread holds the lock would
   /// leave the table locked in the child.
   side_table() noexcept {
+    pthread_mutex_init(&mutex_, nullptr);
     constexpr auto let_in = [] { pthread_mutex_unlock(&instance().mutex_); };
     pthread_atfork([] { pthread_mutex_lock(&instance().mutex_); }, let_in, let_in);
   }
@@ -55,7 +56,7 @@ class [[gnu::visibility("default")]] side_table {
   };
 
  private:
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_t mutex_;
 };
 
 /// Writes "1 queue pair", "2 queue pairs".

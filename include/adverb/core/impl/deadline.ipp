@@ -6,6 +6,7 @@
 #include <poll.h>
 
 #include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/detail/narrowed.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -17,8 +18,8 @@ ADVERB_FUNC wait_end deadline::wait_either_readable(int one, int other) const no
     const std::int64_t left = end_ - now();
     if (left > 0) {
       // time_t has 32 bits on some platforms, which is 68 years.
-      time_left.tv_sec = static_cast<time_t>(left / 1'000'000'000);
-      time_left.tv_nsec = static_cast<long>(left % 1'000'000'000);
+      time_left.tv_sec = narrowed<time_t>(left / 1'000'000'000);
+      time_left.tv_nsec = narrowed<long>(left % 1'000'000'000);
     }
   }
   const int result = ::ppoll(files, 3, end_ == never ? nullptr : &time_left, nullptr);

@@ -123,8 +123,9 @@ ADVERB_FUNC memory_region memory_region::registered(protection_domain_ref domain
   return made(
       attempt(domain, memory, memory.address(), rights), "ibv_reg_mr",
       [&] {
+        // A macro, whose function takes the rights as unsigned.
         return ibv_reg_mr(domain.native_handle(), memory.begin, memory.length,
-                          native_rights(rights));
+                          static_cast<unsigned>(native_rights(rights)));
       },
       policy);
 }
@@ -137,7 +138,7 @@ ADVERB_FUNC memory_region memory_region::registered_at(protection_domain_ref dom
       attempt(domain, memory, device_address, rights), "ibv_reg_mr_iova",
       [&] {
         return ibv_reg_mr_iova(domain.native_handle(), memory.begin, memory.length, device_address,
-                               native_rights(rights));
+                               static_cast<unsigned>(native_rights(rights)));
       },
       policy);
 }

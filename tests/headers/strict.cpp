@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The headers with warnings that the library's own programs do not turn on: a program that includes
+// them without -isystem may. The test compiles this, and nothing is generated.
+#include <array>
+#include <cstdint>
+
+#include <adverb/adverb.hpp>
+#include <adverb/ostream.hpp>
+#if __has_include(<rdma/rdma_cma.h>)
+#include <adverb/cm.hpp>
+#endif
+
+namespace {
+
+using namespace adverb;
+
+/// What only an instantiation shows.
+[[maybe_unused]] void use(context_ref context, protection_domain_ref domain,
+                          completion_queue_ref queue) {
+  auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = queue, .recv_cq = queue});
+  auto waiting = fresh.init().port(port_number{1}).apply();
+  auto pair = waiting.connect(waiting.endpoint());
+  std::array<std::uint64_t, 8> words{};
+  const memory_region region{domain, words, access_right::local_write};
+  pair.post(send(region.slice(0, 8)), read(remote_buffer<std::uint64_t>{}, region.slice(8, 8)))
+      .check();
+  const completion_queue own{context, 8};
+  std::array<completion, 4> done{};
+  for (const completion& each : own.poll(done)) each.check();
+}
+
+}  // namespace
