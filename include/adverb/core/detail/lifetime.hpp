@@ -19,9 +19,9 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// The base of a table that exists once in the program, including plugins loaded at run time. A
-/// plugin that Clang compiled and that was loaded with RTLD_LOCAL has a table of its own. `Table`
-/// is the derived class, whose visibility must be the default.
+/// The base of a table that exists once in the program, including plugins loaded at run time if the
+/// program exports it. `Table` is the derived class, whose visibility must be the default.
+// See docs/decisions.md, "Programs export adverb to their plugins".
 template <class Table>
 class [[gnu::visibility("default")]] side_table {
  public:
