@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <infiniband/verbs.h>
@@ -38,8 +39,8 @@ template <transport Transport, send_operations Operations, class Request>
 
 template <class Sender, class Request>
   requires requires { Sender::operations; }
-inline constexpr bool takes<Sender, Request> =
-    is_buildable<Sender::transport_of, Sender::operations, Request>();
+struct takes<Sender, Request>
+    : std::bool_constant<is_buildable<Sender::transport_of, Sender::operations, Request>()> {};
 
 template <transport Transport, send_operations Operations, class Request>
 consteval void check_extended() noexcept {

@@ -2,6 +2,8 @@
 // The requests that can be posted, by transport, by state, and by engine.
 #pragma once
 
+#include <type_traits>
+
 #include <adverb/queue/destination.hpp>
 #include <adverb/queue/send_operation.hpp>
 #include <adverb/queue/transport.hpp>
@@ -65,13 +67,14 @@ template <transport Transport, qp_state State, class Posted>
   return are_postable<Transport, State>(requests_of<Posted>{});
 }
 
-/// True if a sender accepts a request. Other senders specialise it elsewhere.
+/// Whether a sender accepts a request. Other senders specialise it elsewhere. A class, because the
+/// EDG front end (nvcc, IntelliSense) rejects constraints on a specialised variable.
 template <class Sender, class Request>
-inline constexpr bool takes = false;
+struct takes : std::false_type {};
 template <class Pair, class Request>
   requires requires { Pair::state_of; }
-inline constexpr bool takes<Pair, Request> =
-    is_postable<Pair::transport_of, Pair::state_of, Request>();
+struct takes<Pair, Request>
+    : std::bool_constant<is_postable<Pair::transport_of, Pair::state_of, Request>()> {};
 
 /// Rejects at compile time a request of a batch or list that is posted alone.
 template <class T>
@@ -155,6 +158,6 @@ consteval void check_all_postable(request_list<Requests...>) noexcept {
 
 /// True if `sender.post(request)` compiles, for a queue pair or an extended sender.
 template <class Sender, class Request>
-concept can_post = detail::takes<Sender, Request>;
+concept can_post = detail::takes<Sender, Request>::value;
 
 }  // namespace adverb::inline ADVERB_ABI
