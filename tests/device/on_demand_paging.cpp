@@ -68,7 +68,7 @@ class lazy_pages {
   return false;
 }
 
-/// Whether the provider passes advice on (librxe: from rdma-core 58 on); reports a skip if not.
+/// Whether the provider passes advice on (librxe: from rdma-core 59 on); reports a skip if not.
 [[nodiscard]] bool takes_advice(std::string_view test) {
   if (!is_there(paged_operation::write, test)) return false;
   const context device = open_device();
