@@ -190,7 +190,7 @@ TEST_CASE("A queue that is armed for solicited messages sleeps through the other
   CHECK(link.far_channel.next_event());
 }
 
-TEST_CASE("An error wakes a queue that is armed for solicited messages") {
+TEST_CASE("An error wakes a queue that is armed for solicited messages", "[optional]") {
   loopback<transport::rc> link{with_channels()};
   if (holds(device_facts::flush_does_not_wake_solicited, link.context))
     return tell_skip("errors and solicited messages", "Soft-RoCE since Linux 6.4 wakes nobody");
