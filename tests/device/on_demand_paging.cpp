@@ -144,9 +144,9 @@ TEST_CASE("Data arrives at its place within a page, and goes on in the next one"
   CHECK(write_to(link, region, 2 * page - 4, 2) == completion_status::success);
   const bool in_place = holds(memory.all().subspan(64), 1);
   const bool goes_on = holds(memory.all().subspan(2 * page - 4), 2);
-  // __rxe_odp_mr_copy() of Linux 7.3 (rxe_odp.c) does not add the offset into the page to its
-  // address, and begins with the same data in each page.
-  if (is_soft_roce(link.context) && !(in_place && goes_on)) {
+  if (holds(device_facts::on_demand_data_goes_to_start_of_page, link.context)) {
+    CHECK(!in_place);
+    CHECK(!goes_on);
     CHECK(holds(memory[0], 1));
     tell_skip(test, "this Soft-RoCE copies to the start of each on-demand page");
     return;
@@ -189,9 +189,9 @@ TEST_CASE("Datagrams arrive in pages that are absent", "[optional][newer][ibv_re
       .check();
   next_success(link.near_end.queue);
   CHECK(next_success(link.far_end.queue).success().receive().length() == 48);
-  // Behind the global route header, where Soft-RoCE keeps offsets: see below.
-  const bool moved = is_soft_roce(link.context) && memory[1][0] == std::byte{6};
-  CHECK((moved || memory[1][40] == std::byte{6}));
+  // Behind the global route header.
+  const bool moved = holds(device_facts::on_demand_data_goes_to_start_of_page, link.context);
+  CHECK(memory[1][moved ? 0 : 40] == std::byte{6});
 }
 
 TEST_CASE("Atomic operations change pages that are absent", "[optional][newer][ibv_reg_mr]") {

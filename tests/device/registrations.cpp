@@ -189,16 +189,14 @@ TEST_CASE("A region grants flush rights or the device lacks flushes", "[optional
   std::vector<std::byte> bytes(page);
   failure why;
   const auto has = device.query_device().capabilities();
-  if (has.contains(device_capability::flush_global)) {
+  if (has.contains(device_capability::flush_global))
     CHECK(memory_region{domain, bytes, every_right | access_right::flush_global});
-    return;
-  }
   const memory_region region{
       domain, bytes, every_right | access_right::flush_global | access_right::flush_persistent,
       why};
   CHECK(!region);
   const std::string name{device.device().name()};
-  if (device.query_device().capabilities().contains(device_capability::flush_persistent)) {
+  if (has.contains(device_capability::flush_persistent)) {
     CHECK(why.code() == std::errc::invalid_argument);
     tell_skip("rights to flush to persistence", "the device demands persistent memory");
     return;
@@ -289,7 +287,7 @@ TEST_CASE("prefetch advises the device or fails with EOPNOTSUPP", "[optional]") 
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
-  // Soft-RoCE of Linux 7.3 does not check that a region is on_demand before it looks for its pages.
+  // See advice_is_for_on_demand_regions.
   const bool pages_in = device.query_device().on_demand_paging().features.contains(
       paging_feature::explicit_registration);
   const memory_region region{domain, bytes,

@@ -129,6 +129,19 @@ inline constexpr device_fact zero_based_is_refused{
     .linux_from = {6, 5},
     .where = "rxe_verbs.c, rxe_reg_user_mr; 02ed253770fb"};
 
+inline constexpr device_fact on_demand_data_goes_to_start_of_page{
+    .what =
+        "Data for a region with on-demand paging goes to and comes from the start of each page, "
+        "whatever the offset: do not use on-demand paging there.",
+    .linux_from = {6, 15},
+    .where = "rxe_odp.c, __rxe_odp_mr_copy of 7.3"};
+inline constexpr device_fact advice_is_for_on_demand_regions{
+    .what =
+        "Advice about a region without on-demand paging is not refused: the kernel reads its pages "
+        "as if it had it.",
+    .linux_from = {6, 15},
+    .where = "rxe_odp.c, rxe_ib_prefetch_sg_list of 7.3"};
+
 // Soft-RoCE: events.
 inline constexpr device_fact no_event_of_queue_pair_error{
     .what = "A queue pair that fails raises no asynchronous event.",
