@@ -52,11 +52,12 @@ TEST_CASE("The devices of librdmacm are those of its identifiers",
 TEST_CASE("Every event that librdmacm defines has a name", "[rdma_event_str]") {
   for (std::uint32_t number = 0; number < 20; ++number) {
     CAPTURE(number);
-    const bool known = std::string_view{rdma_event_str(static_cast<rdma_cm_event_type>(number))} !=
-                       "UNKNOWN EVENT";
-    CHECK(known ==
-          (to_text(static_cast<cm::event_type>(number)).view().find_first_of("0123456789") ==
-           std::string_view::npos));
+    const bool named =
+        to_text(static_cast<cm::event_type>(number)).view().find_first_of("0123456789") ==
+        std::string_view::npos;
+    // An older librdmacm knows fewer.
+    const std::string_view theirs = rdma_event_str(static_cast<rdma_cm_event_type>(number));
+    CHECK((named || theirs == "UNKNOWN EVENT"));
   }
 }
 
