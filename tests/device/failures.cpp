@@ -246,7 +246,7 @@ TEST_CASE("A peer without a receive fails the send when there is no retry, and b
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 0;
   rc_loopback link{options};
-  check_fails(link, send(), {completion_status::rnr_retries_exceeded});
+  check_fails(link, send(), completion_status::rnr_retries_exceeded);
 }
 
 TEST_CASE("A peer that posts a receive in time is waited for") {
