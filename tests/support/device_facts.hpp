@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a device leaves the specification, or may choose and chose: one table, which tests ask by a
-// fact's name. scripts/device-facts-page makes docs/device_facts.md of it.
+// Where devices differ from the specification, or choose where it allows a choice. Tests look up
+// facts by name. scripts/device-facts-page writes docs/device_facts.md from this table.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,11 @@ struct release {
 
 enum class fact_device { soft_roce, soft_iwarp, any };
 
-/// One fact: what the device does, and the releases in which it does. A release of 0 is no bound.
+/// One fact: what the device does, and the releases that do it. A release of 0 is no bound.
 struct device_fact {
   std::string_view what;
   fact_device device = fact_device::soft_roce;
-  /// The first Linux that does, and the first that does not any more.
+  /// The first Linux that does it, and the first later one that does not.
   release linux_from{};
   release linux_before{};
   release rdma_core_from{};
@@ -47,18 +47,20 @@ inline constexpr device_fact long_message_is_operation_error{
     .where = "rxe_resp.c, check_length"};
 inline constexpr device_fact wrong_key_is_operation_error{
     .what =
-        "A send from a buffer with an unknown lkey ends with an operation error, not with a "
+        "A send from a buffer with an unknown local key ends with an operation error, not with a "
         "protection error.",
     .linux_before = {6, 4},
     .where = "rxe_req.c, rxe_requester"};
 inline constexpr device_fact local_error_is_flushed{
     .what =
-        "A request that fails before its first packet (a buffer that is refused, a bind) is "
-        "reported as flushed: its status is lost, and unacknowledged predecessors are flushed too.",
+        "A request that fails before its first packet (a refused buffer, a bind) is reported as "
+        "flushed: its status is lost. Unacknowledged earlier requests are flushed too.",
     .linux_from = {6, 4},
     .where = "rxe_comp.c, flush_send_queue; 98e891b5e4d9 and f605f26ea196"};
 inline constexpr device_fact long_datagram_is_operation_error{
-    .what = "A datagram longer than its receive ends with an operation error, and its pair in ERR.",
+    .what =
+        "A datagram longer than its receive ends with an operation error, and moves the receiving "
+        "queue pair to ERR.",
     .linux_before = {6, 10},
     .where = "rxe_resp.c, check_length"};
 inline constexpr device_fact long_datagram_is_dropped{
@@ -72,19 +74,22 @@ inline constexpr device_fact too_long_datagram_is_not_reported{
         "A datagram of more than one packet completes with success and is not sent (C10-93.1.1).",
     .where = "rxe_req.c, rxe_requester"};
 inline constexpr device_fact unaligned_atomic_is_refused_when_posted{
-    .what = "An atomic on an unaligned address is refused by the post, not by the peer.",
+    .what =
+        "The classic post refuses an atomic on an unaligned address; the peer should refuse it.",
     .where = "librxe, rxe_post_send"};
 inline constexpr device_fact refused_post_stays_queued{
-    .what = "A send that is posted too early is refused, but goes out with the next doorbell.",
+    .what =
+        "A send that is posted too early is refused, but stays queued and is sent with the next "
+        "doorbell.",
     .where = "librxe, rxe_post_send"};
 inline constexpr device_fact receive_in_error_stays{
-    .what = "A receive posted in ERR is never flushed.",
+    .what = "A receive that is posted in ERR is never flushed.",
     .linux_before = {6, 5},
     .where = "librxe, rxe_post_recv makes no system call"};
 inline constexpr device_fact receive_in_error_may_stay{
     .what =
-        "A receive posted just after the change to ERR is flushed, a later one is not: a kernel "
-        "thread flushes once.",
+        "A receive that is posted just after the change to ERR is flushed, a later one is not: a "
+        "kernel thread flushes once.",
     .linux_from = {6, 5},
     .where = "rxe_qp.c, rxe_qp_error; 9b4b7c1f9f54"};
 inline constexpr device_fact flush_does_not_wake_solicited{
@@ -94,26 +99,27 @@ inline constexpr device_fact flush_does_not_wake_solicited{
 
 // Soft-RoCE: queue pairs.
 inline constexpr device_fact responder_resources_are_rounded_up{
-    .what = "The number of reads and atomics as responder is rounded up to a power of two.",
+    .what = "The limit of reads and atomics as responder is rounded up to a power of two.",
     .where = "rxe_qp.c, rxe_qp_from_attr"};
 inline constexpr device_fact responder_resources_are_not_checked{
-    .what = "More reads and atomics as responder than the device reports are accepted.",
+    .what = "A limit of reads and atomics as responder above that of the device is accepted.",
     .where = "rxe_qp.c, rxe_qp_chk_attr"};
 inline constexpr device_fact pkey_index_is_not_checked{
-    .what = "Every index of a P_Key is accepted; there is one P_Key.",
+    .what = "Every index of a partition key is accepted; there is one partition key.",
     .where = "rxe_qp.c, rxe_qp_chk_attr"};
 inline constexpr device_fact drains_in_background{
     .what =
-        "A pair in SQD refuses every change but that to ERR with EINVAL until its send queue is "
-        "drained, which takes a moment even if it is empty.",
+        "A queue pair in SQD refuses every change except to ERR with EINVAL until its send queue "
+        "is "
+        "drained, which takes a moment even if the queue is empty.",
     .linux_from = {6, 4},
     .where = "rxe_qp.c, __qp_chk_state; 9b4b7c1f9f54"};
 inline constexpr device_fact no_local_invalidation_on_uc{
-    .what = "Local invalidation exists on RC only.", .where = "rxe_opcode.c, rxe_wr_opcode_info"};
+    .what = "Only RC has local invalidation.", .where = "rxe_opcode.c, rxe_wr_opcode_info"};
 
 // Soft-RoCE: memory.
 inline constexpr device_fact window_bounds_are_those_of_region{
-    .what = "Access through a memory window is checked against the bounds of its region.",
+    .what = "An access through a memory window is checked against the bounds of its region.",
     .where = "rxe_resp.c, check_rkey"};
 inline constexpr device_fact invalidated_key_has_another_flag{
     .what =
@@ -147,28 +153,27 @@ inline constexpr device_fact no_event_of_queue_pair_error{
     .what = "A queue pair that fails raises no asynchronous event.",
     .where = "rxe_qp.c, rxe_qp_error"};
 inline constexpr device_fact no_event_of_last_receive{
-    .what = "A pair on a shared receive queue in ERR raises no last-receive event.",
+    .what = "A queue pair in ERR on a shared receive queue raises no last-receive event.",
     .linux_before = {6, 5},
     .where = "rxe_resp.c, flush_recv_queue; c3e1bf626eb3 added it"};
 
 // Soft-RoCE: its provider.
 inline constexpr device_fact loses_place{
     .what =
-        "A round of polling that empties an extended completion queue leaves it one completion "
-        "too far: next_poll has let go of the last one when it returns ENOENT, and end_poll lets "
-        "go of it again.",
+        "A round of polling that empties an extended completion queue skips one completion: "
+        "next_poll releases the last one when it returns ENOENT, and end_poll releases it again.",
     .rdma_core_before = {55},
     .where = "librxe, cq_end_poll"};
 inline constexpr device_fact loses_lists{
     .what =
-        "The extended calls count the first length of a list of elements again and again, and "
-        "send nothing of several pieces of inline data.",
+        "The extended calls use the first length of a list of elements for each of them, and send "
+        "nothing of several pieces of inline data.",
     .rdma_core_before = {64},
     .where = "librxe, wr_set_sge_list and wr_set_inline_data_list"};
 
 // soft-iWARP.
 inline constexpr device_fact reports_own_state{
-    .what = "A rejected queue pair is reported in INIT or ERR, and does not go back to RESET.",
+    .what = "A rejected queue pair is reported in INIT or ERR, and does not return to RESET.",
     .device = fact_device::soft_iwarp,
     .linux_from = {6, 8},
     .where = "siw_verbs.c, siw_query_qp; 0b988c1bee28"};
