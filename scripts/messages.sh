@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the other scripts: how they speak to whoever runs them, where they build, and how they
-# wait for each other.
+# Sourced by the other scripts: messages, the folder of the build trees, locks and temporary folders.
 
 script=$(realpath "$0")
 # The folder of the build trees.
@@ -42,4 +41,19 @@ lock() {
 
 unlock() {
   exec {lock}>&-
+}
+
+# exit_on_signals: the script also runs its trap of EXIT when a signal ends it.
+exit_on_signals() {
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+  trap 'exit 129' HUP
+}
+
+# make_work [PARENT]: sets $work to a new folder in PARENT (default: $TMPDIR or /tmp), which is removed
+# when the script ends.
+make_work() {
+  work=$(mktemp -d ${1:+--tmpdir="$1"})
+  trap 'rm -rf "$work"' EXIT
+  exit_on_signals
 }
