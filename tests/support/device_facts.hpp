@@ -3,8 +3,6 @@
 // facts by name. scripts/device-facts-page writes docs/device_facts.md from this table.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <compare>
 #include <cstdio>
 #include <string_view>
