@@ -235,6 +235,8 @@ using adverb::protection_domain_ref;
 using adverb::provider_allocation;
 using adverb::provider_allocator;
 using adverb::provider_allocator_ref;
+using adverb::provider_buffer;
+using adverb::provider_buffer_ref;
 using adverb::psn;
 using adverb::qp_attribute;
 using adverb::qp_attributes;

@@ -14,6 +14,7 @@
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/provider_buffer.hpp>
 #include <adverb/queue/address.hpp>
 #include <adverb/queue/address_handle.hpp>
 #include <adverb/queue/flush_requests.hpp>

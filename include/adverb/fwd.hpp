@@ -95,6 +95,9 @@ class device_memory_ref;
 class imported_device_memory;
 struct device_memory_options;
 
+class provider_buffer;
+class provider_buffer_ref;
+
 enum class window_type : std::uint32_t;
 template <window_type Type>
 class memory_window;

@@ -113,6 +113,7 @@ static_assert(name_of(object_kind::thread_domain) == "thread domain");
 static_assert(name_of(object_kind::memory_region) == "memory region");
 static_assert(name_of(object_kind::memory_window) == "memory window");
 static_assert(name_of(object_kind::device_memory) == "device memory");
+static_assert(name_of(object_kind::provider_buffer) == "provider buffer");
 static_assert(name_of(object_kind::completion_channel) == "completion channel");
 static_assert(name_of(object_kind::completion_queue) == "completion queue");
 static_assert(name_of(object_kind::address_handle) == "address handle");

@@ -20,6 +20,7 @@
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/provider_buffer.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
 #include <support/catch.hpp>
@@ -242,8 +243,15 @@ void call_kinds_of_memory(const protection_domain_ref& domain, Policy&... policy
   use(imported_device_memory{adopt, memory.native_handle(), 64});
   use(device_memory_ref{adopt, memory.native_handle(), 64}, device_memory_ref{});
 
+  provider_buffer buffer{domain, 64, policy...};
+  use(buffer.protection_domain(), buffer.bytes(), buffer.export_dmabuf(policy...));
+  use(provider_buffer_ref{buffer}.export_dmabuf(policy...), provider_buffer_ref{});
+  use(provider_buffer_ref{adopt, buffer.native_handle(), domain, buffer.bytes()});
+  use(provider_buffer{adopt, buffer.native_handle(), domain, buffer.bytes()});
+
   std::vector<std::uint64_t> numbers(8);
   memory_region region = memory_region::of_device_memory(domain, memory, rights, policy...);
+  region = memory_region::of_provider_buffer(buffer, rights, policy...);
   region = memory_region::of_device_memory(domain, memory, 0, 64, rights, policy...);
   region = memory_region::of_dmabuf(domain, {.file_descriptor = 3, .offset = 0, .length = 64},
                                     rights, policy...);

@@ -9,6 +9,7 @@
 #include <adverb/core/text.hpp>
 #include <adverb/fwd.hpp>
 
+struct ibv_buf;
 struct ibv_cq_ex;
 struct ibv_qp_ex;
 
@@ -22,6 +23,7 @@ enum class object_kind : std::uint8_t {
   memory_region,
   memory_window,
   device_memory,
+  provider_buffer,
   completion_channel,
   completion_queue,
   completion_reservation,
@@ -49,7 +51,8 @@ inline constexpr std::size_t object_kinds =
 [[nodiscard]] constexpr std::string_view name_of(object_kind kind) noexcept {
   constexpr std::string_view names =
       "context|protection domain|thread domain|memory region|memory window|device memory|"
-      "completion channel|completion queue|completion reservation|address handle|XRC domain|"
+      "provider buffer|completion channel|completion queue|completion reservation|address "
+      "handle|XRC domain|"
       "shared receive queue|work queue|indirection table|counter set|flow action|flow|queue pair|"
       "multicast attachment|event channel|connection or other rdma_cm identifier|"
       "multicast membership";
@@ -77,6 +80,8 @@ template <>
 struct kind_of_native<ibv_mw> : kind_constant<object_kind::memory_window> {};
 template <>
 struct kind_of_native<ibv_dm> : kind_constant<object_kind::device_memory> {};
+template <>
+struct kind_of_native<ibv_buf> : kind_constant<object_kind::provider_buffer> {};
 template <>
 struct kind_of_native<ibv_comp_channel> : kind_constant<object_kind::completion_channel> {};
 template <>

@@ -36,6 +36,7 @@
 #include <adverb/memory/impl/memory_region_ref.ipp>
 #include <adverb/memory/impl/memory_window.ipp>
 #include <adverb/memory/impl/protection_domain.ipp>
+#include <adverb/memory/impl/provider_buffer.ipp>
 #include <adverb/memory/impl/window_binding.ipp>
 #include <adverb/queue/impl/address.ipp>
 #include <adverb/queue/impl/address_handle.ipp>

@@ -17,6 +17,7 @@
 #include <adverb/memory/device_memory.hpp>
 #include <adverb/memory/memory_region_ref.hpp>
 #include <adverb/memory/protection_domain.hpp>
+#include <adverb/memory/provider_buffer.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI {
@@ -203,6 +204,12 @@ class [[nodiscard]] memory_region
       access_rights rights = access_right::local_write, on_failure policy = throwing{}) {
     return of_device_memory(domain, memory, 0, memory.size(), rights, policy);
   }
+
+  /// Registers a provider buffer in the domain that it was allocated in. The region must be
+  /// destroyed before the buffer. Wraps: ibv_reg_buf_mr(3).
+  [[nodiscard]] static memory_region of_provider_buffer(
+      provider_buffer_ref buffer, access_rights rights = access_right::local_write,
+      on_failure policy = throwing{});
 
   /// Makes a region without memory: it drops what is received into it, and sends zeros. It has the
   /// maximum size, and cannot be granted to peers.

@@ -93,6 +93,27 @@ ADVERB_FUNC memory_region memory_region::of_device_memory(protection_domain_ref 
       policy);
 }
 
+ADVERB_FUNC memory_region memory_region::of_provider_buffer(provider_buffer_ref buffer,
+                                                            access_rights rights,
+                                                            on_failure policy) {
+  constexpr std::string_view verb = "ibv_reg_buf_mr";
+  if (!detail::check_present(policy, verb, buffer.native_handle())) return {};
+  const auto address = reinterpret_cast<std::uintptr_t>(buffer.bytes().data());
+  const protection_domain_ref domain = buffer.protection_domain();
+  return made(
+      {.domain = domain,
+       .address = address,
+       .device_address = address,
+       .length = buffer.bytes().size(),
+       .rights = rights},
+      verb,
+      [&] {
+        return detail::register_buffer(domain.native_handle(), buffer.native_handle(),
+                                       buffer.bytes(), native_rights(rights));
+      },
+      policy);
+}
+
 ADVERB_FUNC memory_region memory_region::null(protection_domain_ref domain, on_failure policy) {
   constexpr std::string_view verb = "ibv_alloc_null_mr";
   return {detail::make_object(
