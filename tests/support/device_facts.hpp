@@ -170,6 +170,11 @@ inline constexpr device_fact loses_lists{
     .where = "librxe, wr_set_sge_list and wr_set_inline_data_list"};
 
 // soft-iWARP.
+inline constexpr device_fact leaves_state_unwritten{
+    .what = "A query of a queue pair returns no state, but what the kernel's memory held.",
+    .device = fact_device::soft_iwarp,
+    .linux_before = {6, 8},
+    .where = "siw_verbs.c, siw_query_qp; uverbs_cmd.c, ib_uverbs_query_qp; 0b988c1bee28"};
 inline constexpr device_fact reports_own_state{
     .what = "A rejected queue pair is reported in INIT or ERR, and does not return to RESET.",
     .device = fact_device::soft_iwarp,
