@@ -1,1 +1,2 @@
+#include <adverb/async/impl/src.hpp>
 #include <adverb/cm/impl/src.hpp>

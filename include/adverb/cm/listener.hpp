@@ -115,6 +115,12 @@ class [[nodiscard]] listener {
   /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept { return local_address().port(); }
 
+  /// Sets the pointer that `user_context()` of its identifiers and of its requests returns.
+  void set_user_context(void* context) const noexcept {
+    session_.id.native_handle()->context = context;
+    if (ipv4_) ipv4_.native_handle()->context = context;
+  }
+
   /// Returns a descriptor that becomes readable when a request is pending. It is the descriptor of
   /// the channel, even if the channel is shared. Returns -1 if the listener is empty.
   [[nodiscard]] int file_descriptor() const noexcept { return session_.file_descriptor(); }

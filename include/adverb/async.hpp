@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Waiting without blocking: connections whose operations tasks await. Needs librdmacm.
+#pragma once
+
+#include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/event_loop.hpp>
+#include <adverb/async/link.hpp>
+#include <adverb/async/operation.hpp>
+#include <adverb/async/task.hpp>
+#include <adverb/async/waiter.hpp>

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous connections, and the steps that a program awaits.
+#pragma once
+
+#include <cerrno>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/link.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/listener.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class connection;
+
+// A step describes what is to be done, and starts nothing. `step::operation<Derived>` is one start
+// of it, which stays where it is until it has finished:
+//
+// - `start` returns true if it is under way. `Derived::finished` is then called once, later, by the
+//   thread of the loop.
+// - `take` returns the result, or reports the failure.
+//
+// The destructor of an operation under way cancels it. Tasks, Asio and senders are each one
+// `Derived`.
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What every step has: where its failure goes.
+template <class Step>
+class async_step {
+ public:
+  /// Reports the failure of the step to an error code or a failure, instead of throwing it. It must
+  /// live until the step has finished.
+  [[nodiscard]] Step report_to(on_failure policy) && noexcept {
+    policy_ = policy;
+    return std::move(static_cast<Step&>(*this));
+  }
+  /// Returns where the failure goes.
+  [[nodiscard]] on_failure policy() const noexcept { return policy_; }
+
+ private:
+  on_failure policy_ = throwing{};
+};
+
+template <class Derived, class... Requests>
+class perform_operation : public async::waiter {
+ public:
+  perform_operation(async::link& of, const std::tuple<Requests...>& requests) noexcept
+      : waiter{&resume_for_room}, link_{&of}, requests_{requests} {}
+  perform_operation(const perform_operation&) = delete;
+  perform_operation& operator=(const perform_operation&) = delete;
+  ~perform_operation() {
+    if (is_posted_) [[unlikely]]
+      link_->abandon(this);
+  }
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start() {
+    if (!link_->is_open()) [[unlikely]]
+      return false;
+    if (link_->room_waiters().empty()) [[likely]] {
+      if (post()) [[likely]]
+        return is_posted_;
+    }
+    link_->room_waiters().push_back(*this);
+    return true;
+  }
+  /// Returns the result, or reports the failure.
+  void take(on_failure policy) const {
+    if (succeeded_) [[likely]]
+      return policy.clear();
+    if (!result_) return result_.check(policy);
+    link_->report("ibv_post_send", policy);
+  }
+
+ private:
+  /// Returns false if there is no room.
+  [[gnu::always_inline]] bool post() {
+    result_ = link_->post_for(this, &complete, requests_);
+    is_posted_ = static_cast<bool>(result_);
+    return is_posted_ || !result_.full();
+  }
+
+  static bool resume_for_room(waiter& which) {
+    auto& self = static_cast<perform_operation&>(which);
+    if (self.link_->is_open() && !self.link_->is_cancelling_waits()) {
+      if (!self.post()) return false;
+      self.leave();
+      if (self.is_posted_) return true;
+    } else {
+      self.leave();
+      self.result_ = post_result{};
+    }
+    static_cast<Derived&>(self).finished();
+    return true;
+  }
+
+  static void complete(async::operation& which, const completion& each) {
+    auto& slot = static_cast<request_slot&>(which);
+    async::link& link = *slot.owner;
+    auto* const self = static_cast<perform_operation*>(slot.waiting);
+    const bool succeeded = each.status() == completion_status::success;
+    link.completed(slot, each);
+    link.serve_room();
+    if (self == nullptr) [[unlikely]]
+      return;
+    self->is_posted_ = false;
+    self->succeeded_ = succeeded;
+    static_cast<Derived*>(self)->finished();
+  }
+
+  async::link* link_;
+  std::tuple<Requests...> requests_;
+  send_window_result result_{post_result{}};
+  bool is_posted_ = false;
+  bool succeeded_ = false;
+};
+
+template <class Derived>
+class message_operation : public async::waiter {
+ public:
+  explicit message_operation(async::link& of) noexcept : waiter{&resume}, link_{&of} {}
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start() {
+    if (link_->has_message() && link_->message_waiters().empty()) return false;
+    link_->message_waiters().push_back(*this);
+    return true;
+  }
+  /// Returns the result, or reports the failure.
+  [[nodiscard]] async::message take(on_failure policy) { return link_->take_message(policy); }
+
+ private:
+  static bool resume(waiter& which) {
+    auto& self = static_cast<message_operation&>(which);
+    self.leave();
+    static_cast<Derived&>(self).finished();
+    return true;
+  }
+
+  async::link* link_;
+};
+
+template <class Derived>
+class disconnect_operation : public async::waiter {
+ public:
+  explicit disconnect_operation(async::link& of) noexcept : waiter{&resume}, link_{&of} {}
+
+  /// Starts it. Returns false if it has finished already.
+  [[nodiscard]] bool start() {
+    link_->cancel();
+    if (link_->has_peer_ended()) return false;
+    link_->end_waiters().push_back(*this);
+    return true;
+  }
+  /// Returns the result, or reports the failure.
+  void take(on_failure policy) const { policy.clear(); }
+
+ private:
+  static bool resume(waiter& which) {
+    auto& self = static_cast<disconnect_operation&>(which);
+    self.leave();
+    static_cast<Derived&>(self).finished();
+    return true;
+  }
+
+  async::link* link_;
+};
+
+/// A connection on its way, of either side.
+class connecting : public async::waiter, public async_event_target {
+ public:
+  connecting(const connecting&) = delete;
+  connecting& operator=(const connecting&) = delete;
+
+ protected:
+  using started = cm::connector<transport::rc>;
+  using request = cm::connection_request<transport::rc>;
+
+  connecting(waiter::function* resume, async::device_loop& loop,
+             const async::link_options& options) noexcept
+      : waiter{resume}, loop_{&loop}, options_{options} {}
+  ~connecting();
+
+  /// Starts to connect. Returns false if that failed.
+  [[nodiscard]] bool connect_to(const cm::socket_address& address);
+  /// Starts to accept a request. Returns false if that failed.
+  [[nodiscard]] bool accept(request&& requested);
+  [[nodiscard]] async::connection take_connection(on_failure policy);
+  [[nodiscard]] bool has_failed() const noexcept { return static_cast<bool>(why_); }
+  void fail(int number, std::string_view verb);
+
+ private:
+  /// Takes an event of its identifiers.
+  void handle(cm::event& happened) override;
+  /// Takes the event. Returns true if the connection is established.
+  [[nodiscard]] bool advance(cm::event& happened);
+  [[nodiscard]] queue_pair_options pair_options() const noexcept;
+  template <class Identified>
+  void receive_events_of(const Identified& identified) noexcept;
+
+  async::device_loop* loop_;
+  async::link_options options_;
+  async::link* link_ = nullptr;
+  std::variant<std::monostate, started, cm::connector<transport::rc, cm::step::address_resolved>,
+               cm::connector<transport::rc, cm::step::route_resolved>>
+      at_;
+  failure why_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// Sends, reads, writes or any other requests of a connection, awaited as one.
+template <class... Requests>
+class perform_step : public detail::async_step<perform_step<Requests...>> {
+ public:
+  /// Makes the step of these requests.
+  perform_step(link& of, const Requests&... requests) noexcept
+      : link_{&of}, requests_{requests...} {}
+
+  /// One start of the step.
+  template <class Derived>
+  struct operation : detail::perform_operation<Derived, Requests...> {
+    /// Makes an operation, and starts nothing.
+    explicit operation(const perform_step& step) noexcept
+        : detail::perform_operation<Derived, Requests...>{*step.link_, step.requests_} {}
+  };
+
+ private:
+  link* link_;
+  std::tuple<Requests...> requests_;
+};
+
+/// The next message of a connection.
+class message_step : public detail::async_step<message_step> {
+ public:
+  /// Makes the step of this link.
+  explicit message_step(link& of) noexcept : link_{&of} {}
+
+  /// One start of the step.
+  template <class Derived>
+  struct operation : detail::message_operation<Derived> {
+    /// Makes an operation, and starts nothing.
+    explicit operation(const message_step& step) noexcept
+        : detail::message_operation<Derived>{*step.link_} {}
+  };
+
+ private:
+  link* link_;
+};
+
+/// The end of a connection, which the peer has confirmed.
+class disconnect_step : public detail::async_step<disconnect_step> {
+ public:
+  /// Makes the step of this link.
+  explicit disconnect_step(link& of) noexcept : link_{&of} {}
+
+  /// One start of the step.
+  template <class Derived>
+  struct operation : detail::disconnect_operation<Derived> {
+    /// Makes an operation, and starts nothing.
+    explicit operation(const disconnect_step& step) noexcept
+        : detail::disconnect_operation<Derived>{*step.link_} {}
+  };
+
+ private:
+  link* link_;
+};
+
+/// A reliable connection (RC) of a loop. Its functions return steps to await:
+///
+///     while (const async::message message = co_await client.next())
+///       co_await client.send(message.buffer());
+///
+/// What a request refers to must live until its step has finished. Destroying a step under way
+/// cancels it: a posted request ends the connection, because the device may still use its memory.
+/// The destructor ends the connection without blocking.
+///
+/// Not thread safe: used by the thread of its loop, which must outlive it.
+class [[nodiscard]] connection {
+ public:
+  /// Makes an empty connection.
+  connection() noexcept = default;
+  /// Takes over a link.
+  explicit connection(link& of) noexcept : link_{&of} {}
+  connection(connection&& other) noexcept : link_{std::exchange(other.link_, nullptr)} {}
+  connection& operator=(connection&& other) noexcept {
+    std::swap(link_, other.link_);
+    return *this;
+  }
+  ~connection() {
+    if (link_ != nullptr) link_->abandon();
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return link_ != nullptr; }
+
+  /// Posts requests with one doorbell, and waits for the completion of the last. Waits for room
+  /// before, in order.
+  template <class... Requests>
+  [[nodiscard]] perform_step<Requests...> perform(const Requests&... requests) const noexcept {
+    static_assert(sizeof...(Requests) > 0, "there is nothing to perform");
+    return {*link_, requests...};
+  }
+  /// Sends a message. `perform(adverb::send(…))` has more to choose.
+  template <class Payload>
+  [[nodiscard]] auto send(const Payload& payload) const noexcept {
+    return perform(adverb::send(payload));
+  }
+  /// Writes to memory of the peer.
+  template <class Remote, class Payload>
+  [[nodiscard]] auto write(const Remote& remote, const Payload& payload) const noexcept {
+    return perform(adverb::write(remote, payload));
+  }
+  /// Reads memory of the peer.
+  template <class Buffer, class Remote>
+  [[nodiscard]] auto read(const Buffer& into, const Remote& remote) const noexcept {
+    return perform(adverb::read(into, remote));
+  }
+  /// Posts requests that nobody waits for. See `link::post`.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post(const Requests&... requests) const noexcept {
+    return link_->post(requests...);
+  }
+
+  /// Waits for the next message. The result is empty if the peer has ended the connection.
+  [[nodiscard]] message_step next() const noexcept { return message_step{*link_}; }
+  /// Ends the connection, and waits until the peer has confirmed it, for two seconds at most.
+  [[nodiscard]] disconnect_step disconnect() const noexcept { return disconnect_step{*link_}; }
+
+  /// Starts the deadline of what is under way and of what follows. When it passes, the connection
+  /// ends with ETIMEDOUT. `timeout::endless()` stops it. It may be late by 20 milliseconds.
+  void expires_after(timeout limit) const noexcept { link_->expires_after(limit); }
+  /// Ends what is under way with ECANCELED, and the connection.
+  void cancel() const noexcept { link_->cancel(); }
+  /// Ends the waits for messages, for room and for the end, with ECANCELED, but not what is posted.
+  void cancel_waits() const noexcept { link_->cancel_waits(); }
+
+  /// Returns the queue pair; empty once the loop has destroyed it.
+  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::rts> queue_pair() const noexcept {
+    return link_->queue_pair();
+  }
+  /// Returns the domain in which to register memory for the requests.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link_->domain(); }
+
+ private:
+  link* link_ = nullptr;
+};
+
+/// A connection to a listener.
+class connect_step : public detail::async_step<connect_step> {
+ public:
+  /// Makes the step to this address.
+  connect_step(device_loop& loop, const cm::socket_address& address,
+               const link_options& options) noexcept
+      : loop_{&loop}, address_{address}, options_{options} {}
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::connecting {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const connect_step& step) noexcept
+        : connecting{&resume, *step.loop_, step.options_}, address_{step.address_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() { return connect_to(address_); }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] connection take(on_failure policy) { return take_connection(policy); }
+
+   private:
+    static bool resume(waiter& which) {
+      static_cast<Derived&>(static_cast<operation&>(which)).finished();
+      return true;
+    }
+    cm::socket_address address_;
+  };
+
+ private:
+  device_loop* loop_;
+  cm::socket_address address_;
+  link_options options_;
+};
+
+/// Connects to a listener. Resolves the address and the route, creates the queue pair, and posts
+/// the receives. Wraps: rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
+[[nodiscard]] inline connect_step connect(device_loop& loop, const cm::socket_address& address,
+                                          const link_options& options = {}) noexcept {
+  return {loop, address, options};
+}
+
+class accept_step;
+
+/// Listens for connections.
+///
+///     async::listener listener{loop, 7471};
+///     while (true) loop.spawn(serve(co_await listener.accept()));
+///
+/// It stays where it is, because the loop refers to it. Not thread safe.
+class listener : public detail::async_event_target {
+ public:
+  /// Listens. Wraps: rdma_listen(3).
+  listener(device_loop& loop, const cm::socket_address& address,
+           const cm::listener_options& options = {}, on_failure policy = throwing{});
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+  ~listener() = default;
+
+  /// Returns the port on which it listens.
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+
+  /// Waits for the next request, and accepts it. A request that fails on the way ends this step
+  /// only: await the next. Wraps: rdma_accept(3).
+  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
+  /// Ends the waits for requests with ECANCELED.
+  void cancel_waits();
+
+  // For the operations.
+  /// Returns its loop.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+  /// Returns those that wait for a request.
+  [[nodiscard]] waiter_list& waiters() noexcept { return waiters_; }
+  /// Returns the next request, if there is one.
+  [[nodiscard]] std::optional<cm::connection_request<>> take_request();
+
+ private:
+  /// Takes an event of its identifiers.
+  void handle(cm::event& happened) override;
+
+  device_loop* loop_;
+  std::deque<cm::connection_request<>> requests_;
+  waiter_list waiters_;
+  cm::listener<> listener_;
+};
+
+/// The next connection of a listener.
+class accept_step : public detail::async_step<accept_step> {
+ public:
+  /// Makes the step of this listener.
+  accept_step(listener& of, const link_options& options) noexcept
+      : listener_{&of}, options_{options} {}
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::connecting {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const accept_step& step) noexcept
+        : connecting{&resume, step.listener_->loop(), step.options_}, listener_{step.listener_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() {
+      if (auto requested = listener_->take_request()) return accept(std::move(*requested));
+      listener_->waiters().push_back(*this);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] connection take(on_failure policy) { return take_connection(policy); }
+
+   private:
+    static bool resume(waiter& which) {
+      auto& self = static_cast<operation&>(which);
+      if (self.is_waiting()) {
+        self.leave();
+        if (auto requested = self.listener_->take_request()) {
+          if (self.accept(std::move(*requested))) return true;
+        } else {
+          self.fail(ECANCELED, "async::listener::accept");
+        }
+      }
+      static_cast<Derived&>(self).finished();
+      return true;
+    }
+    listener* listener_;
+  };
+
+ private:
+  listener* listener_;
+  link_options options_;
+};
+
+inline accept_step listener::accept(const link_options& options) noexcept {
+  return {*this, options};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/connection.ipp>
+#endif

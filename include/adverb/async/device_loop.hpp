@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// The core of an event loop: the connection manager, and the devices in use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/link.hpp>
+#include <adverb/cm/event.hpp>
+#include <adverb/cm/event_channel.hpp>
+#include <adverb/completion/completion_channel.hpp>
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// The options of a loop.
+struct device_loop_options {
+  /// Number of completions for which each device has room at first. The queue grows with the
+  /// connections where the device can resize it.
+  std::size_t completions = 4096;
+};
+
+/// A descriptor to watch. Whoever runs the loop calls `ready` when it is readable.
+class event_source {
+ public:
+  /// Makes a source of a descriptor, which it does not own.
+  explicit event_source(int file_descriptor) noexcept : file_descriptor_{file_descriptor} {}
+  /// Returns the descriptor.
+  [[nodiscard]] int file_descriptor() const noexcept { return file_descriptor_; }
+  /// Takes what has happened. Returns false if more is left: call it again, even if the descriptor
+  /// is not readable.
+  virtual bool ready() = 0;
+
+ protected:
+  event_source(const event_source&) = default;
+  event_source& operator=(const event_source&) = default;
+  ~event_source() = default;
+
+ private:
+  int file_descriptor_;
+};
+
+/// What an event loop needs for RDMA: one channel of the connection manager, and for each device in
+/// use a protection domain, a completion channel and a completion queue. Any number of connections
+/// share them. It watches nothing itself: `event_loop` does, or the loop of another library:
+///
+/// - Watch the descriptors that `set_watch` names, and call `ready` of one that is readable, again
+/// if
+///   it returns false.
+/// - Call `settle` before each sleep, and sleep for at most as long as it returns.
+///
+/// Not thread safe.
+class device_loop {
+ public:
+  /// Makes a loop without devices. Wraps: rdma_create_event_channel(3).
+  explicit device_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
+  device_loop(const device_loop&) = delete;
+  device_loop& operator=(const device_loop&) = delete;
+  /// Destroys the connections. No operation may be waiting, and no message may be left.
+  ~device_loop();
+
+  /// Returns the protection domain of a device. The memory of its connections is registered there.
+  [[nodiscard]] protection_domain_ref domain(context_ref context, on_failure policy = throwing{});
+
+  /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
+  void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
+
+  /// Polls the completions of every device, without a system call. Returns their number.
+  std::size_t poll();
+  /// Requests an event for the next completion of every device, and passes on those that came in
+  /// between. Call it before the first sleep after `poll`. Returns false if more are left.
+  bool arm();
+
+  /// Does what was put off: destroys ended connections, and ends what is late. Returns the number
+  /// of milliseconds after which it must be called again: -1 for never.
+  int settle();
+
+  /// Returns the number of connections, including those that are ending.
+  [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
+
+  /// Returns the number of connections that end without a handle of the program.
+  [[nodiscard]] std::size_t ending() const noexcept { return ending_; }
+
+  // For links and their operations.
+  /// Returns the channel of the connection manager.
+  [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }
+  /// Returns a new link on a device, which the loop owns.
+  [[nodiscard]] link* add_link(context_ref context, const link_options& options, on_failure policy);
+  /// Has `settle` look after a link.
+  void care_for(link& which) noexcept;
+  /// Has `settle` look at the deadline of a link.
+  void keep_time(link& which) noexcept;
+  /// Counts a link whose handle has gone.
+  void count_ending() noexcept { ++ending_; }
+  /// Returns the time of the system's coarse clock in nanoseconds.
+  [[nodiscard]] static std::int64_t now() noexcept;
+
+ private:
+  struct manager_source final : event_source {
+    explicit manager_source(device_loop& of);
+    bool ready() override;
+    device_loop* loop;
+  };
+
+  [[nodiscard]] detail::loop_device* device_of(context_ref context, on_failure policy);
+  void destroy(link& which);
+
+  device_loop_options options_;
+  cm::event_channel channel_;
+  manager_source manager_;
+  std::vector<std::unique_ptr<detail::loop_device>> devices_;
+  std::vector<std::unique_ptr<link>> links_;
+  std::vector<link*> to_care_for_;
+  std::vector<link*> timed_;
+  void (*watch_)(void*, event_source&) = nullptr;
+  void* watch_argument_ = nullptr;
+  std::int64_t next_tick_ = 0;
+  std::size_t ending_ = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What a loop has for one device.
+struct loop_device final : async::event_source {
+  loop_device(context_ref of, completion_channel&& events, std::size_t completions,
+              on_failure policy);
+  bool ready() override { return dispatcher.ready(); }
+  /// Makes room for more reserved completions.
+  void make_room(std::size_t entries, on_failure policy);
+
+  context_ref context;
+  protection_domain domain;
+  completion_channel channel;
+  completion_queue queue;
+  async::completion_dispatcher dispatcher;
+
+ private:
+  static constexpr std::size_t most_at_once = 256;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/device_loop.ipp>
+#include <adverb/async/impl/link.ipp>
+#endif

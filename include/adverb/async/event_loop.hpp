@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A loop for tasks, with epoll or busy polling.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <unordered_set>
+#include <utility>
+
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/task.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// How a loop waits for completions.
+enum class waiting {
+  /// Sleeps until an event.
+  events,
+  /// Polls without sleeping.
+  busy,
+};
+
+/// The options of an event loop.
+struct event_loop_options {
+  /// How to wait for completions.
+  async::waiting waiting = async::waiting::events;
+  /// The options of its core.
+  device_loop_options devices{};
+};
+
+/// Runs tasks on one thread:
+///
+///     async::event_loop loop;
+///     loop.spawn(serve(loop));
+///     loop.run();
+///
+/// `stop` is thread safe; nothing else is. The destructor destroys the tasks that have not ended.
+class event_loop : public device_loop {
+ public:
+  /// Wraps: epoll_create(2), eventfd(2).
+  explicit event_loop(const event_loop_options& options = {}, on_failure policy = throwing{});
+  ~event_loop();
+
+  /// Starts a task, which the loop owns. An exception that leaves it ends `run`.
+  void spawn(task<> started);
+  /// Runs until every task and every connection without a handle has ended, or until `stop`.
+  /// Rethrows the first exception that left a task.
+  void run();
+  /// Has `run` return. Thread safe; may be called by a signal handler.
+  void stop() noexcept;
+
+ private:
+  struct root;
+  static root run_root(event_loop& loop, task<> started);
+  static void watch(void* self, event_source& source);
+  void turn();
+
+  event_loop_options options_;
+  int epoll_ = -1;
+  int wake_ = -1;
+  bool is_stopped_ = false;
+  /// Devices that have more to do.
+  std::vector<event_source*> unfinished_;
+  std::unordered_set<void*> roots_;
+  std::exception_ptr exception_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/event_loop.ipp>
+#endif

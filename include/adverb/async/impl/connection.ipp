@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <adverb/async/connection.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC connecting::~connecting() {
+  if (link_ != nullptr) link_->abandon();
+}
+
+ADVERB_FUNC void connecting::fail(int number, std::string_view verb) {
+  on_failure{why_}.report(number, verb, [](failure_description&) {});
+}
+
+template <class Identified>
+void connecting::receive_events_of(const Identified& identified) noexcept {
+  identified.identifier().native_handle()->context = static_cast<async_event_target*>(this);
+}
+
+ADVERB_FUNC queue_pair_options connecting::pair_options() const noexcept {
+  const completion_queue_ref queue = link_->device_->queue;
+  return {.send_cq = queue,
+          .recv_cq = queue,
+          .max_send_wr = options_.max_send_wr,
+          .max_recv_wr = options_.receives,
+          .max_send_sge = options_.max_send_sge,
+          .max_inline_data = options_.max_inline_data};
+}
+
+ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
+  auto start = started::create(loop_->channel(), why_);
+  if (!start) return false;
+  receive_events_of(start);
+  start.start_resolve_address(address, {}, why_);
+  if (why_) return false;
+  at_ = std::move(start);
+  return true;
+}
+
+ADVERB_FUNC bool connecting::accept(request&& requested) {
+  receive_events_of(requested);
+  link_ = loop_->add_link(requested.context(), options_, why_);
+  if (link_ == nullptr) return false;
+  auto ready = requested.create_queue_pair(pair_options(), link_->device_->domain, why_);
+  if (!ready) return false;
+  auto& held = link_->holder_.emplace<decltype(ready)>(std::move(ready));
+  link_->prepare(held.queue_pair(), options_, why_);
+  if (!why_) held.start_accept(options_.connection, why_);
+  return !why_;
+}
+
+ADVERB_FUNC void connecting::handle(cm::event& happened) {
+  if (advance(happened) || why_) go_on();
+}
+
+ADVERB_FUNC bool connecting::advance(cm::event& happened) {
+  using resolved = cm::connector<transport::rc, cm::step::address_resolved>;
+  using ready_connector = cm::connector<transport::rc, cm::step::ready>;
+  using ready_request = cm::connection_request<transport::rc, cm::step::ready>;
+  if (auto* const start = std::get_if<started>(&at_)) {
+    auto near = start->finish(happened, why_);
+    if (!near) return false;
+    auto& held = at_.emplace<resolved>(std::move(near));
+    held.start_resolve_route(seconds{2}, why_);
+  } else if (auto* const near = std::get_if<resolved>(&at_)) {
+    auto far = near->finish(happened, why_);
+    if (!far) return false;
+    link_ = loop_->add_link(far.context(), options_, why_);
+    if (link_ == nullptr) return false;
+    auto ready = far.create_queue_pair(pair_options(), link_->device_->domain, why_);
+    at_ = std::monostate{};
+    if (!ready) return false;
+    auto& held = link_->holder_.emplace<ready_connector>(std::move(ready));
+    link_->prepare(held.queue_pair(), options_, why_);
+    if (!why_) held.start_connect(options_.connection, why_);
+  } else if (link_ != nullptr) {
+    cm::connection<> made;
+    if (auto* const active = std::get_if<ready_connector>(&link_->holder_))
+      made = active->finish(happened, why_);
+    else if (auto* const passive = std::get_if<ready_request>(&link_->holder_))
+      made = passive->finish(happened, why_);
+    if (!made) return false;
+    link_->open(std::move(made));
+    return true;
+  }
+  return false;
+}
+
+ADVERB_FUNC async::connection connecting::take_connection(on_failure policy) {
+  if (why_) {
+    policy.report(why_);
+    return {};
+  }
+  policy.clear();
+  return async::connection{*std::exchange(link_, nullptr)};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+ADVERB_FUNC listener::listener(device_loop& loop, const cm::socket_address& address,
+                               const cm::listener_options& options, on_failure policy)
+    : loop_{&loop}, listener_{cm::listener<>::create(loop.channel(), address, options, policy)} {
+  if (listener_) listener_.set_user_context(static_cast<detail::async_event_target*>(this));
+}
+
+ADVERB_FUNC std::optional<cm::connection_request<>> listener::take_request() {
+  if (requests_.empty()) return std::nullopt;
+  std::optional<cm::connection_request<>> next{std::move(requests_.front())};
+  requests_.pop_front();
+  return next;
+}
+
+ADVERB_FUNC void listener::handle(cm::event& happened) {
+  if (happened.type() != cm::event_type::connect_request) return;
+  failure why;
+  auto requested = listener_.take_request(happened, why);
+  if (!requested) return;
+  // It has the context of this listener, which gets no other events of it.
+  requested.identifier().native_handle()->context = nullptr;
+  requests_.push_back(std::move(requested));
+  waiters_.resume_first();
+}
+
+ADVERB_FUNC void listener::cancel_waits() {
+  requests_.clear();
+  while (waiters_.resume_first()) {
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <ctime>
+
+#include <adverb/async/device_loop.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC loop_device::loop_device(context_ref of, completion_channel&& events,
+                                     std::size_t completions, on_failure policy)
+    : event_source{events ? events.file_descriptor() : -1},
+      context{of},
+      channel{std::move(events)},
+      dispatcher{{}} {
+  if (policy.failed()) return;
+  channel.set_non_blocking(true, policy);
+  if (policy.failed()) return;
+  domain = protection_domain{of, policy};
+  if (policy.failed()) return;
+  queue = completion_queue{of, completions, {.channel = channel}, policy};
+  if (policy.failed()) return;
+  std::construct_at(&dispatcher, queue);
+  dispatcher.poll_and_arm(most_at_once, policy);
+}
+
+ADVERB_FUNC void loop_device::make_room(std::size_t entries, on_failure policy) {
+  const std::size_t needed = queue.reserved() + entries;
+  policy.clear();
+  if (needed > queue.capacity()) queue.resize(std::max(needed, 2 * queue.capacity()), policy);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_failure policy)
+    : options_{options}, channel_{cm::event_channel::create(policy)}, manager_{*this} {
+  if (!policy.failed()) channel_.set_non_blocking(true, policy);
+}
+
+ADVERB_FUNC device_loop::~device_loop() {
+  // An operation that is completed here has nobody who waits for it.
+  while (!links_.empty()) {
+    link& last = *links_.back();
+    if (!last.has_let_go_) last.let_go();
+    links_.pop_back();
+  }
+}
+
+ADVERB_FUNC device_loop::manager_source::manager_source(device_loop& of)
+    : event_source{of.channel_ ? of.channel_.file_descriptor() : -1}, loop{&of} {}
+
+ADVERB_FUNC bool device_loop::manager_source::ready() {
+  while (std::optional<cm::event> happened = loop->channel_.next_event()) {
+    // A request carries the context of its listener.
+    const auto target = static_cast<detail::async_event_target*>(
+        happened->identifier() ? happened->identifier().user_context() : nullptr);
+    if (target != nullptr) target->handle(*happened);
+  }
+  return true;
+}
+
+ADVERB_FUNC detail::loop_device* device_loop::device_of(context_ref context, on_failure policy) {
+  policy.clear();
+  for (const auto& each : devices_)
+    if (each->context == context) return each.get();
+  completion_channel events{context, policy};
+  if (policy.failed()) return nullptr;
+  auto made = std::make_unique<detail::loop_device>(context, std::move(events),
+                                                    options_.completions, policy);
+  if (policy.failed()) return nullptr;
+  devices_.push_back(std::move(made));
+  if (watch_ != nullptr) watch_(watch_argument_, *devices_.back());
+  return devices_.back().get();
+}
+
+ADVERB_FUNC protection_domain_ref device_loop::domain(context_ref context, on_failure policy) {
+  detail::loop_device* const device = device_of(context, policy);
+  return device != nullptr ? protection_domain_ref{device->domain} : protection_domain_ref{};
+}
+
+ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), void* argument) {
+  watch_ = watch;
+  watch_argument_ = argument;
+  watch(argument, manager_);
+  for (const auto& each : devices_) watch(argument, *each);
+}
+
+ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options& options,
+                                        on_failure policy) {
+  detail::loop_device* const device = device_of(context, policy);
+  if (device == nullptr) return nullptr;
+  device->make_room(std::size_t{options.max_send_wr} + options.receives, policy);
+  if (policy.failed()) return nullptr;
+  links_.push_back(std::make_unique<link>(*this, *device));
+  return links_.back().get();
+}
+
+ADVERB_FUNC std::size_t device_loop::poll() {
+  std::size_t count = 0;
+  for (std::size_t each = 0; each < devices_.size(); ++each)
+    count += devices_[each]->dispatcher.poll();
+  return count;
+}
+
+ADVERB_FUNC bool device_loop::arm() {
+  bool is_empty = true;
+  for (std::size_t each = 0; each < devices_.size(); ++each)
+    is_empty = devices_[each]->dispatcher.poll_and_arm() && is_empty;
+  return is_empty;
+}
+
+ADVERB_FUNC void device_loop::care_for(link& which) noexcept {
+  if (std::exchange(which.needs_care_, true)) return;
+  to_care_for_.push_back(&which);
+}
+ADVERB_FUNC void device_loop::keep_time(link& which) noexcept {
+  which.is_timed_ = true;
+  timed_.push_back(&which);
+}
+
+ADVERB_FUNC std::int64_t device_loop::now() noexcept {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+ADVERB_FUNC void device_loop::destroy(link& which) {
+  --ending_;
+  std::erase(timed_, &which);
+  std::erase(to_care_for_, &which);
+  std::erase_if(links_, [&](const auto& each) { return each.get() == &which; });
+}
+
+ADVERB_FUNC int device_loop::settle() {
+  while (!to_care_for_.empty()) {
+    link& next = *to_care_for_.back();
+    to_care_for_.pop_back();
+    if (next.care()) destroy(next);
+  }
+  if (timed_.empty()) return -1;
+  constexpr std::int64_t between_ticks = 10'000'000;
+  if (const std::int64_t time = now(); time >= next_tick_) {
+    next_tick_ = time + between_ticks;
+    for (std::size_t each = 0; each < timed_.size(); ++each) timed_[each]->tick(time);
+    std::erase_if(timed_, [](link* each) {
+      each->is_timed_ = each->deadline_ != 0 || each->state_ == link::state::ending;
+      return !each->is_timed_;
+    });
+    if (!to_care_for_.empty()) return 0;
+  }
+  return between_ticks / 1'000'000;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async

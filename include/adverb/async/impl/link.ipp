@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/link.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+ADVERB_FUNC link::link(device_loop& loop, detail::loop_device& device) noexcept
+    : loop_{&loop}, device_{&device} {}
+
+ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::init> pair,
+                               const link_options& options, on_failure policy) {
+  pair_ = queue_pair_ref<transport::rc, qp_state::any>{pair}.as<qp_state::rts>();
+  window_ = send_window<queue_pair_ref<transport::rc, qp_state::rts>>{
+      pair_, {.size = options.max_send_wr}, policy};
+  if (policy.failed()) return;
+  for_receives_ = completion_reservation{device_->queue, options.receives, policy};
+  if (policy.failed()) return;
+  const std::size_t size = std::size_t{options.receives} * options.block_size;
+  memory_ = std::make_unique<std::byte[]>(size);
+  region_ = memory_region{device_->domain, std::span{memory_.get(), size},
+                          access_right::local_write, policy};
+  if (policy.failed()) return;
+  buffers_ = region_.blocks(options.block_size);
+  slots_.reserve(options.max_send_wr);
+  for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
+    slots_.emplace_back(*this).next_free = free_slots_;
+    free_slots_ = &slots_.back();
+  }
+  blocks_.reserve(options.receives);
+  for (std::uint32_t each = 0; each < options.receives; ++each)
+    post_receive(blocks_.emplace_back(*this));
+  if (reason_ != 0) report("ibv_post_recv", policy);
+}
+
+ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
+  was_connected_ = true;
+  peer_ended_ = connection.has_ended();
+  holder_ = std::move(connection);
+  established()->identifier().native_handle()->context =
+      static_cast<detail::async_event_target*>(this);
+  if (state_ == state::opening) state_ = state::open;
+  if (peer_ended_) end(ECONNRESET);
+}
+
+ADVERB_FUNC void link::expires_after(timeout limit) noexcept {
+  if (limit.is_endless()) {
+    deadline_ = 0;
+    return;
+  }
+  deadline_ = device_loop::now() + limit.count();
+  if (!is_timed_) loop_->keep_time(*this);
+}
+
+ADVERB_FUNC void link::cancel_waits() noexcept {
+  waits_cancelled_ = true;
+  loop_->care_for(*this);
+}
+
+ADVERB_FUNC message link::take_message(on_failure policy) {
+  policy.clear();
+  if (detail::receive_block* const first = arrived_first_; first != nullptr) [[likely]] {
+    arrived_first_ = first->next;
+    return message{*first};
+  }
+  const bool is_orderly = peer_ended_ && reason_ == ECONNRESET && why_ == nullptr;
+  if (!is_orderly) report("async::connection::next", policy);
+  return {};
+}
+
+ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
+  if (why_ != nullptr) return policy.report(*why_);
+  const bool cancelled = state_ == state::open || reason_ == ECANCELED;
+  const int number = cancelled ? ECANCELED : reason_ != 0 ? reason_ : ECONNRESET;
+  policy.report(number, verb, [&](failure_description& description) {
+    switch (number) {
+      case ECANCELED: description.explain("the program has cancelled it"); break;
+      case ETIMEDOUT: description.explain("the deadline of the connection has passed"); break;
+      case ENODEV: description.explain("the device was removed"); break;
+      case ECONNRESET: description.explain("the connection has ended"); break;
+      default: break;
+    }
+  });
+}
+
+ADVERB_FUNC send_window_result link::refuse_post() const noexcept {
+  const int number = state_ == state::open ? 0 : reason_ != 0 ? reason_ : ECONNRESET;
+  return number == 0 ? full()
+                     : post_result{pair_.native_handle(), number, 0, detail::posted_to::send_queue};
+}
+ADVERB_FUNC send_window_result link::full() const noexcept {
+  return post_result{pair_.native_handle(), static_cast<int>(window_.outstanding()), window_.size(),
+                     detail::posted_to::full_send_window};
+}
+
+ADVERB_FUNC void link::abandon(void* waiting) noexcept {
+  for (detail::request_slot& each : slots_)
+    if (each.is_taken() && each.waiting == waiting) each.waiting = nullptr;
+  end(ECANCELED);
+}
+ADVERB_FUNC void link::abandon() noexcept {
+  is_abandoned_ = true;
+  loop_->count_ending();
+  // The operation that connected it may have gone.
+  std::visit(
+      [this](auto& each) {
+        if constexpr (requires { each.identifier(); })
+          if (each)
+            each.identifier().native_handle()->context =
+                static_cast<detail::async_event_target*>(this);
+      },
+      holder_);
+  if (state_ == state::opening) state_ = state::ending;
+  end(ECANCELED);
+}
+
+ADVERB_FUNC void link::end(int reason) noexcept {
+  if (reason_ == 0 && why_ == nullptr) reason_ = reason;
+  if (state_ != state::ending) {
+    state_ = state::ending;
+    ending_since_ = device_loop::now();
+    if (!is_timed_) loop_->keep_time(*this);
+  }
+  loop_->care_for(*this);
+}
+
+ADVERB_FUNC void link::note_failure(const completion& each) noexcept {
+  if (each.status() != completion_status::flushed && why_ == nullptr && reason_ == 0) {
+    why_ = std::make_unique<failure>();
+    each.check(*why_);
+  }
+  end(0);
+}
+
+ADVERB_FUNC void link::handle(cm::event& happened) {
+  cm::connection<>* const connection = established();
+  if (connection == nullptr) return;
+  connection->note(happened);
+  if (!connection->has_ended()) return;
+  if (happened.type() == cm::event_type::device_removal && why_ == nullptr) reason_ = ENODEV;
+  peer_ended_ = true;
+  end(ECONNRESET);
+}
+
+ADVERB_FUNC void link::resume_for_room() {
+  while (room_.resume_first()) {
+  }
+}
+
+ADVERB_FUNC void link::enter_error() noexcept {
+  entered_error_ = true;
+  // Fails if the other side was faster; the queue pair is in ERR in any case.
+  std::error_code ignored;
+  if (established() != nullptr) established()->start_disconnect(ignored);
+}
+
+ADVERB_FUNC bool link::is_idle() const noexcept {
+  return busy_ == 0 && posted_ == 0 && (peer_ended_ || !was_connected_) && messages_.empty() &&
+         room_.empty() && ends_.empty();
+}
+
+ADVERB_FUNC bool link::care() {
+  needs_care_ = false;
+  const bool cancelled = waits_cancelled_;
+  if (state_ == state::ending && !entered_error_) enter_error();
+  if (state_ == state::ending || cancelled) {
+    resume_for_room();
+    if (has_no_more_messages() || cancelled) resume_all(messages_);
+    if (peer_ended_ || cancelled) resume_all(ends_);
+    waits_cancelled_ = false;
+  }
+  if (!is_abandoned_) return false;
+  if (!entered_error_ || held_ > unclaimed() || !(is_idle() || !was_connected_)) return false;
+  if (!has_let_go_) let_go();
+  return messages_.empty() && room_.empty() && ends_.empty();
+}
+
+ADVERB_FUNC void link::tick(std::int64_t now) {
+  if (state_ != state::ending) {
+    if (deadline_ != 0 && deadline_ <= now && is_anything_waiting()) end(ETIMEDOUT);
+    return;
+  }
+  if (now - ending_since_ < longest_end || has_let_go_) return;
+  // The device or the peer does not answer. Without its queue pair the device uses no memory.
+  if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
+  let_go();
+  peer_ended_ = true;
+  loop_->care_for(*this);
+}
+
+ADVERB_FUNC void link::let_go() {
+  has_let_go_ = true;
+  holder_ = std::monostate{};
+  pair_ = {};
+  // Some devices leave the completions of a destroyed queue pair in its completion queue.
+  std::error_code ignored;
+  while (device_->dispatcher.poll(ignored) != 0) {
+  }
+  posted_ = 0;
+  for (detail::request_slot& each : slots_) {
+    if (!each.is_taken()) continue;
+    ibv_wc flushed{};
+    flushed.wr_id = reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&each));
+    flushed.status = IBV_WC_WR_FLUSH_ERR;
+    each.complete(completion{flushed});
+  }
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Defines the functions of <adverb/async.hpp> that ADVERB_SEPARATE_COMPILATION leaves to one
+// translation unit of a program. Needs <adverb/cm/impl/src.hpp> in the same program.
+#pragma once
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
+#endif
+
+#include <adverb/async/impl/connection.ipp>
+#include <adverb/async/impl/device_loop.ipp>
+#include <adverb/async/impl/event_loop.ipp>
+#include <adverb/async/impl/link.ipp>

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+// Links: what the operations of one connection share.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/operation.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_request.hpp>
+#include <adverb/cm/connector.hpp>
+#include <adverb/core/durations.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/memory/memory_region.hpp>
+#include <adverb/queue/requests.hpp>
+#include <adverb/queue/send_window.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class device_loop;
+class link;
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// What a loop has for one device.
+struct loop_device;
+class connecting;
+
+/// Receives the events of an identifier of the connection manager: the user context of every
+/// identifier of a loop.
+class async_event_target {
+ public:
+  /// Takes an event of the identifier.
+  virtual void handle(cm::event& happened) = 0;
+
+ protected:
+  async_event_target() = default;
+  async_event_target(const async_event_target&) = default;
+  async_event_target& operator=(const async_event_target&) = default;
+  ~async_event_target() = default;
+};
+
+/// A request in progress that a waiter waits for. The link owns it, because the device may complete
+/// it after the waiter has gone.
+struct request_slot : async::operation {
+  explicit request_slot(async::link& of) noexcept : operation{nullptr}, owner{&of} {}
+  /// Returns true while its request is in progress.
+  [[nodiscard]] bool is_taken() const noexcept { return next_free == this; }
+
+  async::link* owner;
+  /// What waits for it; null if nobody does.
+  void* waiting = nullptr;
+  request_slot* next_free = nullptr;
+};
+
+/// A block that receives one message at a time.
+struct receive_block : async::operation {
+  explicit receive_block(async::link& of) noexcept;
+  async::link* owner;
+  receive_block* next = nullptr;
+  completion received;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// The options of an asynchronous connection.
+struct link_options {
+  /// Maximum number of requests in progress. Later sends wait for room.
+  std::uint32_t max_send_wr = 32;
+  /// Number of blocks that are posted as receives. The peer can send this many messages before the
+  /// program has taken the first.
+  std::uint32_t receives = 32;
+  /// Size of each block in bytes: of the longest message.
+  std::uint32_t block_size = 4096;
+  /// Minimum number of elements of a request.
+  std::uint32_t max_send_sge = 1;
+  /// Minimum number of bytes that a request can carry inline.
+  std::uint32_t max_inline_data = 0;
+  /// The parameters for the peer. More than one read at a time needs `initiator_depth`.
+  cm::connection_parameters connection{};
+};
+
+/// A received message: a block of the connection, which is posted again when this object is
+/// destroyed. It must not outlive the loop. An empty message means that the peer has ended the
+/// connection.
+class [[nodiscard]] message {
+ public:
+  /// Makes an empty message.
+  message() noexcept = default;
+  message(message&& other) noexcept : block_{std::exchange(other.block_, nullptr)} {}
+  message& operator=(message&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~message() {
+    if (block_ != nullptr) give_back(*block_);
+  }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return block_ != nullptr; }
+
+  /// Returns the fields of the receive: its length, and the immediate data. Empty for an empty
+  /// message.
+  [[nodiscard]] received_message fields() const noexcept {
+    static constexpr ibv_wc none{};
+    return block_ != nullptr ? block_->received.success().receive() : received_message{none, false};
+  }
+  /// Returns the bytes of the message; none for a peer's write with immediate.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return block_ != nullptr ? bytes_of(*block_) : std::span<const std::byte>{};
+  }
+  /// Returns the bytes of the message as registered memory, to send them on. The message must stay
+  /// until that has completed.
+  [[nodiscard]] const_buffer buffer() const noexcept;
+
+ private:
+  friend class link;
+
+  explicit message(detail::receive_block& block) noexcept : block_{&block} {}
+
+  static std::span<const std::byte> bytes_of(const detail::receive_block& block) noexcept;
+  static void give_back(detail::receive_block& block) noexcept;
+
+  detail::receive_block* block_ = nullptr;
+};
+
+/// What the operations of one reliable connection share: its queue pair, the posted receives, the
+/// arrived messages, and the requests in progress. A `connection` refers to one. The loop owns it,
+/// and destroys it when the device has let go of its memory.
+///
+/// Not thread safe: used by the thread of its loop.
+class link final : public detail::async_event_target {
+ public:
+  /// Makes a link without a queue pair. `device_loop::add_link` does.
+  link(device_loop& loop, detail::loop_device& device) noexcept;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  ~link() = default;
+
+  /// Posts requests that nobody waits for, with one doorbell. They are unsignaled: the completion
+  /// of a later request releases them. The result is full() if there is no room. A failure ends the
+  /// connection. Wraps: ibv_post_send(3).
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
+    if (state_ != state::open || !room_.empty()) [[unlikely]]
+      return refuse_post();
+    return window_.post(requests.id(&unattended_)...);
+  }
+
+  /// Starts the deadline: what is waiting when it passes ends with ETIMEDOUT, and so does the
+  /// connection. Replaces an earlier deadline.
+  void expires_after(timeout limit) noexcept;
+
+  /// Ends the connection: what is in progress ends with ECANCELED, as soon as the device has let go
+  /// of it.
+  void cancel() noexcept { end(ECANCELED); }
+  /// Ends the waits for messages, for room and for the end, with ECANCELED. What is posted stays.
+  void cancel_waits() noexcept;
+
+  /// Returns its loop.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+  /// Returns the queue pair; empty once the link has let go of it.
+  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::rts> queue_pair() const noexcept {
+    return pair_;
+  }
+  /// Returns the domain in which its memory is registered.
+  [[nodiscard]] protection_domain_ref domain() const noexcept { return pair_.protection_domain(); }
+  /// Returns the connection of librdmacm, or null before it is established.
+  [[nodiscard]] cm::connection<>* established() noexcept {
+    return std::get_if<cm::connection<>>(&holder_);
+  }
+  /// Returns true until either side has ended the connection.
+  [[nodiscard]] bool is_open() const noexcept { return state_ == state::open; }
+
+  // For the operations.
+
+  /// Returns true if a message has arrived, or if none will.
+  [[nodiscard]] bool has_message() const noexcept {
+    return arrived_first_ != nullptr || has_no_more_messages();
+  }
+  /// Returns the next message. Returns an empty one, or reports why, if none will come.
+  [[nodiscard]] message take_message(on_failure policy);
+  /// Reports why the connection has ended.
+  [[gnu::cold]] void report(std::string_view verb, on_failure policy) const;
+
+  /// Returns those that wait for a message.
+  [[nodiscard]] waiter_list& message_waiters() noexcept { return messages_; }
+  /// Returns those that wait for room.
+  [[nodiscard]] waiter_list& room_waiters() noexcept { return room_; }
+  /// Returns those that wait for the end.
+  [[nodiscard]] waiter_list& end_waiters() noexcept { return ends_; }
+  /// Returns true while `cancel_waits` takes effect.
+  [[nodiscard]] bool is_cancelling_waits() const noexcept { return waits_cancelled_; }
+  /// Returns true if the peer has ended the connection or confirmed its end.
+  [[nodiscard]] bool has_peer_ended() const noexcept { return peer_ended_; }
+
+  /// Posts requests, of which the last completes `completed` with this slot. Returns false with a
+  /// clear `result` if there is no room.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post_for(void* waiting, operation::function* function,
+                                                     const std::tuple<Requests...>& requests) {
+    detail::request_slot* const slot = free_slots_;
+    if (slot == nullptr) [[unlikely]]
+      return full();
+    slot->set(function);
+    slot->waiting = waiting;
+    const send_window_result posted = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      constexpr std::size_t last = sizeof...(Requests) - 1;
+      return window_.post(
+          std::get<Index>(requests)
+              .id(Index == last ? static_cast<operation*>(slot) : &unattended_)
+              .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
+    }(std::index_sequence_for<Requests...>{});
+    if (posted) [[likely]] {
+      take(*slot);
+    } else if (posted.accepted().value_or(1) != 0) {
+      // The device may use the memory of the accepted requests, so the waiter has to wait.
+      take(*slot);
+      end(posted.code().value());
+      return post_result{};
+    }
+    return posted;
+  }
+
+  /// Takes back the slot of a completed request.
+  [[gnu::always_inline]] void completed(detail::request_slot& slot, const completion& each) {
+    slot.next_free = free_slots_;
+    free_slots_ = &slot;
+    --busy_;
+    retire(each);
+  }
+  /// Lets those go on who wait for room.
+  [[gnu::always_inline]] void serve_room() {
+    if (!room_.empty()) [[unlikely]]
+      resume_for_room();
+  }
+
+  /// Forgets who waited for a request, and ends the connection, because the device may still use
+  /// the memory of the one who went.
+  void abandon(void* waiting) noexcept;
+
+ private:
+  friend class device_loop;
+  friend class message;
+  friend struct detail::receive_block;
+  friend class detail::connecting;
+  friend class connection;
+
+  enum class state : std::uint8_t {
+    /// The queue pair is not connected yet.
+    opening,
+    open,
+    /// The queue pair is in ERR, or on its way.
+    ending,
+  };
+  using holder =
+      std::variant<std::monostate, cm::connector<transport::rc, cm::step::ready>,
+                   cm::connection_request<transport::rc, cm::step::ready>, cm::connection<>>;
+
+  /// Counts the completion of a send.
+  [[gnu::always_inline]] void retire(const completion& each) {
+    if (each.status() != completion_status::success) [[unlikely]]
+      note_failure(each);
+    std::error_code ignored;
+    window_.completed(each, ignored);
+  }
+  static void complete_unattended(operation& which, const completion& each);
+  static void complete_receive(operation& which, const completion& each);
+
+  /// Creates the window and the blocks, and posts the blocks.
+  void prepare(queue_pair_ref<transport::rc, qp_state::init> pair, const link_options& options,
+               on_failure policy);
+  void open(cm::connection<>&& connection) noexcept;
+  /// The handle of the program has gone.
+  void abandon() noexcept;
+  void post_receive(detail::receive_block& block) noexcept;
+  void give_back(detail::receive_block& block) noexcept;
+
+  /// Ends the connection with this errno, unless it has ended.
+  void end(int reason) noexcept;
+  void enter_error() noexcept;
+  void tick(std::int64_t now);
+  void handle(cm::event& happened) override;
+  [[gnu::cold]] void note_failure(const completion& each) noexcept;
+  [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() const noexcept;
+  [[gnu::cold]] [[nodiscard]] send_window_result full() const noexcept;
+  void take(detail::request_slot& slot) noexcept {
+    free_slots_ = slot.next_free;
+    slot.next_free = &slot;  // Marks it as taken.
+    ++busy_;
+  }
+  [[gnu::cold]] void resume_for_room();
+
+  [[nodiscard]] bool has_no_more_messages() const noexcept {
+    return state_ == state::ending && posted_ == 0 && (reason_ != 0 || why_ != nullptr);
+  }
+  /// Returns the number of messages that nobody has taken.
+  [[nodiscard]] std::uint32_t unclaimed() const noexcept {
+    std::uint32_t count = 0;
+    for (const auto* each = arrived_first_; each != nullptr; each = each->next) ++count;
+    return count;
+  }
+  static void resume_all(waiter_list& waiters) {
+    while (waiters.resume_first()) {
+    }
+  }
+  [[nodiscard]] bool is_idle() const noexcept;
+  /// Does what must not be done while a completion is passed on. Returns true if the link can be
+  /// destroyed.
+  [[nodiscard]] bool care();
+  /// Destroys the queue pair, and completes what it left.
+  void let_go();
+  [[nodiscard]] bool is_anything_waiting() const noexcept {
+    return busy_ != 0 || !messages_.empty() || !room_.empty() || !ends_.empty();
+  }
+
+  /// How long the peer has to answer the end, in nanoseconds.
+  static constexpr std::int64_t longest_end = 2'000'000'000;
+
+  device_loop* loop_;
+  detail::loop_device* device_;
+  queue_pair_ref<transport::rc, qp_state::rts> pair_;
+  send_window<queue_pair_ref<transport::rc, qp_state::rts>> window_;
+  detail::request_slot* free_slots_ = nullptr;
+  std::uint32_t busy_ = 0;
+  std::uint32_t posted_ = 0;
+  std::uint32_t held_ = 0;
+  state state_ = state::opening;
+  bool peer_ended_ = false;
+  bool is_abandoned_ = false;
+  bool was_connected_ = false;
+  bool needs_care_ = false;
+  bool entered_error_ = false;
+  bool is_timed_ = false;
+  bool waits_cancelled_ = false;
+  bool has_let_go_ = false;
+  /// The errno of the end; 0 while unknown.
+  int reason_ = 0;
+  detail::receive_block* arrived_first_ = nullptr;
+  detail::receive_block* arrived_last_ = nullptr;
+  waiter_list messages_;
+  waiter_list room_;
+  waiter_list ends_;
+  /// In nanoseconds of the loop's clock.
+  std::int64_t deadline_ = 0;
+  std::int64_t ending_since_ = 0;
+  /// The operation of every request that nobody waits for.
+  struct unattended_operation : operation {
+    explicit unattended_operation(link& of) noexcept
+        : operation{&complete_unattended}, owner{&of} {}
+    link* owner;
+  } unattended_{*this};
+  /// The first failure of a request.
+  std::unique_ptr<failure> why_;
+  std::vector<detail::request_slot> slots_;
+  std::vector<detail::receive_block> blocks_;
+  std::unique_ptr<std::byte[]> memory_;
+  memory_region region_;
+  buffer_blocks<mutable_buffer> buffers_;
+  completion_reservation for_receives_;
+  // Destroyed before the memory, so that the device has let go of it.
+  holder holder_;
+};
+
+inline const_buffer message::buffer() const noexcept {
+  if (block_ == nullptr) return {};
+  const link& of = *block_->owner;
+  const auto index = static_cast<std::size_t>(block_ - of.blocks_.data());
+  return const_buffer{of.buffers_[index]}.unchecked_slice(
+      0, static_cast<std::uint32_t>(bytes().size()));
+}
+inline std::span<const std::byte> message::bytes_of(const detail::receive_block& block) noexcept {
+  const link& of = *block.owner;
+  const auto index = static_cast<std::size_t>(&block - of.blocks_.data());
+  const received_message received = block.received.success().receive();
+  return {of.memory_.get() + index * of.buffers_.block_size(),
+          received.announces_write() ? 0 : received.length()};
+}
+inline void message::give_back(detail::receive_block& block) noexcept {
+  block.owner->give_back(block);
+}
+
+inline void link::complete_unattended(operation& which, const completion& each) {
+  link& self = *static_cast<unattended_operation&>(which).owner;
+  self.retire(each);
+  self.serve_room();
+}
+
+inline void link::complete_receive(operation& which, const completion& each) {
+  auto& block = static_cast<detail::receive_block&>(which);
+  link& self = *block.owner;
+  --self.posted_;
+  if (each.status() != completion_status::success) [[unlikely]]
+    return self.note_failure(each);
+  block.received = each;
+  block.next = nullptr;
+  (self.arrived_first_ == nullptr ? self.arrived_first_ : self.arrived_last_->next) = &block;
+  self.arrived_last_ = &block;
+  ++self.held_;
+  self.messages_.resume_first();
+}
+
+inline void link::post_receive(detail::receive_block& block) noexcept {
+  const auto index = static_cast<std::size_t>(&block - blocks_.data());
+  const post_result posted =
+      pair_.post(receive(buffers_[index]).id(static_cast<operation*>(&block)));
+  if (posted) [[likely]]
+    ++posted_;
+  else
+    end(posted.code().value());
+}
+
+inline void link::give_back(detail::receive_block& block) noexcept {
+  --held_;
+  if (state_ == state::open) [[likely]]
+    post_receive(block);
+  else
+    end(ECANCELED);  // Has the loop look whether it can be destroyed.
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+inline receive_block::receive_block(async::link& of) noexcept
+    : operation{&async::link::complete_receive}, owner{&of} {}
+
+}  // namespace adverb::inline ADVERB_ABI::detail

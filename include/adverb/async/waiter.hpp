@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Waiters: what waits for software, such as a message or an event of the connection manager.
+#pragma once
+
+#include <utility>
+
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class waiter_list;
+
+/// A link of a list of waiters. Unlike an operation of the device, a waiter can leave its list at
+/// any time: it does so when it is destroyed. Not thread safe.
+class waiter {
+ public:
+  /// What the list calls when the waiter may go on. Returns false if it still has to wait. If it
+  /// returns true, it has left the list, and may be destroyed.
+  using function = bool(waiter&);
+
+  /// Makes a waiter that calls `resume`.
+  explicit waiter(function* resume) noexcept : resume_{resume} {}
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+  ~waiter() { leave(); }
+
+  /// Calls its function.
+  bool go_on() { return resume_(*this); }
+
+  /// Returns true while it is in a list.
+  [[nodiscard]] bool is_waiting() const noexcept { return previous_ != nullptr; }
+
+  /// Leaves its list, if it is in one.
+  void leave() noexcept {
+    if (previous_ == nullptr) return;
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    previous_ = next_ = nullptr;
+  }
+
+ private:
+  friend class waiter_list;
+
+  waiter* previous_ = nullptr;
+  waiter* next_ = nullptr;
+  function* resume_;
+};
+
+/// Waiters in the order in which they came. Owns none of them. Not thread safe.
+class waiter_list {
+ public:
+  waiter_list() noexcept { ends_.previous_ = ends_.next_ = &ends_; }
+  waiter_list(const waiter_list&) = delete;
+  waiter_list& operator=(const waiter_list&) = delete;
+  ~waiter_list() {
+    while (!empty()) ends_.next_->leave();
+    ends_.previous_ = nullptr;
+  }
+
+  [[nodiscard]] bool empty() const noexcept { return ends_.next_ == &ends_; }
+
+  /// Adds a waiter at the end. It must be in no list.
+  void push_back(waiter& last) noexcept {
+    last.previous_ = ends_.previous_;
+    last.next_ = &ends_;
+    ends_.previous_->next_ = &last;
+    ends_.previous_ = &last;
+  }
+
+  /// Resumes the first waiter. Returns false if there is none, or if it still has to wait.
+  bool resume_first() { return !empty() && ends_.next_->go_on(); }
+
+ private:
+  waiter ends_{nullptr};
+};
+
+}  // namespace adverb::inline ADVERB_ABI::async

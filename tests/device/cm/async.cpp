@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous connections: many tasks on one thread, and each way in which a connection ends.
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+using namespace std::chrono_literals;
+
+TEST_CASE("One thread serves 64 connections, by events and by polling",
+          "[rdma_connect][rdma_accept][ibv_get_cq_event]") {
+  for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
+    side here{{.waiting = way}};
+    int answers = 0;
+    here.loop.spawn(serve(here, 64));
+    for (int each = 0; each < 64; ++each) here.loop.spawn(ask(here, 4, answers));
+    here.loop.run();
+    CHECK(answers == 64 * 4);
+    CHECK(here.loop.connections() == 0);
+  }
+}
+
+TEST_CASE("A deadline ends what waits with ETIMEDOUT", "[rdma_disconnect]") {
+  side here;
+  std::error_code code;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    static_cast<void>(co_await client.next());  // The peer sends nothing, and ends.
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), small);
+    server.expires_after(50ms);
+    static_cast<void>(co_await server.next().report_to(code));
+    std::error_code again;
+    co_await server.perform(send()).report_to(again);
+    CHECK(again == std::errc::timed_out);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(code == std::errc::timed_out);
+}
+
+TEST_CASE("Cancelled waits leave the connection as it is", "[ibv_post_recv]") {
+  side here;
+  std::error_code code;
+  int answers = 0;
+  std::optional<async::connection> server;
+  const auto wait = [&]() -> async::task<> {
+    static_cast<void>(co_await server->next().report_to(code));
+    const text_memory memory{*server, "again"};
+    co_await server->send(memory.region.buffer().slice(0, 5));
+    const async::message answer = co_await server->next();
+    if (text_of(answer) == "again") ++answers;
+    co_await server->disconnect();
+  };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    here.loop.spawn(wait());
+    server->cancel_waits();
+  };
+  here.loop.spawn(serve(here, 1));
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(code == std::errc::operation_canceled);
+  CHECK(answers == 1);
+}
+
+TEST_CASE("A loop destroys its tasks with requests in progress, and its connections",
+          "[rdma_destroy_id][ibv_destroy_cq]") {
+  for (int each = 0; each < 8; ++each) {
+    side here;
+    int answers = 0;
+    here.loop.spawn(serve(here, 4));
+    for (int client = 0; client < 4; ++client) here.loop.spawn(ask(here, 1000, answers));
+    std::jthread stopping{[&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds{5 + 7 * each});
+      here.loop.stop();
+    }};
+    here.loop.run();
+  }
+}
+
+TEST_CASE("Nobody listens: a connection is refused", "[rdma_connect]") {
+  side here;
+  std::error_code code;
+  const auto active = [&]() -> async::task<> {
+    static_cast<void>(co_await async::connect(here.loop, device_address(1), small).report_to(code));
+  };
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(code);
+}
+
+TEST_CASE("An exception of a task ends the loop's run, which can go on",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  loop.spawn([]() -> async::task<> {
+    throw std::runtime_error{"told"};
+    co_return;
+  }());
+  CHECK_THROWS_WITH(loop.run(), "told");
+  loop.run();
+}

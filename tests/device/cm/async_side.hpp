@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What the tests of asynchronous connections share: a loop with a listener, and an echo.
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+
+#include "cm/support.hpp"
+
+namespace async_test {
+
+using namespace adverb;
+using namespace cm_test;
+
+/// A loop with a listener, and the address of that listener.
+struct side {
+  explicit side(const async::event_loop_options& options = {}) : loop{options} {}
+  [[nodiscard]] cm::socket_address address() const { return device_address(listener.port()); }
+
+  async::event_loop loop;
+  async::listener listener{loop, every_address()};
+};
+
+inline constexpr async::link_options small{.max_send_wr = 4, .receives = 8, .block_size = 64};
+
+inline async::task<> echo(async::connection client) {
+  while (const async::message message = co_await client.next())
+    co_await client.send(message.buffer());
+  co_await client.disconnect();
+}
+
+inline async::task<> serve(side& here, int clients, async::link_options options = small) {
+  for (int each = 0; each < clients; ++each)
+    here.loop.spawn(echo(co_await here.listener.accept(options)));
+}
+
+/// Memory for the requests of a connection.
+struct text_memory {
+  text_memory(const async::connection& of, std::string_view words)
+      : domain{of.protection_domain()} {
+    std::memcpy(bytes.data(), words.data(), words.size());
+    region = memory_region{domain, bytes};
+  }
+  protection_domain_ref domain;
+  std::array<char, 64> bytes{};
+  memory_region region;
+};
+
+[[nodiscard]] inline std::string_view text_of(const async::message& message) {
+  return {reinterpret_cast<const char*>(message.bytes().data()), message.bytes().size()};
+}
+
+inline async::task<> ask(side& here, int rounds, int& answers) {
+  async::connection server = co_await async::connect(here.loop, here.address(), small);
+  const text_memory memory{server, "hello"};
+  for (int each = 0; each < rounds; ++each) {
+    co_await server.send(memory.region.buffer().slice(0, 5));
+    const async::message answer = co_await server.next();
+    if (text_of(answer) == "hello") ++answers;
+  }
+  co_await server.disconnect();
+}
+
+}  // namespace async_test
