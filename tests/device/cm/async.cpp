@@ -15,15 +15,17 @@
 using namespace async_test;
 using namespace std::chrono_literals;
 
-TEST_CASE("One thread serves 64 connections, by events and by polling",
+// On soft-iWARP (Linux 6.1) the creation of about the hundredth queue pair fails with EIO.
+TEST_CASE("One thread serves many connections, by events and by polling",
           "[rdma_connect][rdma_accept][ibv_get_cq_event]") {
+  const int clients = on_iwarp() ? 32 : 64;
   for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
     side here{{.waiting = way}};
     int answers = 0;
-    here.loop.spawn(serve(here, 64));
-    for (int each = 0; each < 64; ++each) here.loop.spawn(ask(here, 4, answers));
+    here.loop.spawn(serve(here, clients));
+    for (int each = 0; each < clients; ++each) here.loop.spawn(ask(here, 4, answers));
     here.loop.run();
-    CHECK(answers == 64 * 4);
+    CHECK(answers == clients * 4);
     CHECK(here.loop.connections() == 0);
   }
 }
