@@ -41,6 +41,13 @@ inline constexpr adverb::access_rights every_right =
              : adverb::completion_status::memory_window_bind_error;
 }
 
+/// The size of a completion queue beside which one context makes many queue pairs: on soft-iWARP it
+/// contains the page at which no queue can start.
+[[nodiscard]] inline std::size_t completions_for_many_pairs() {
+  const adverb::context device = adverb::open_device();
+  return holds(device_facts::takes_a_page_for_no_page, device) ? 32768 : 4096;
+}
+
 /// The next completion of a queue; fails the test when none comes within ten seconds.
 [[nodiscard]] inline adverb::completion next_completion(adverb::completion_queue_ref queue) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{10};

@@ -180,6 +180,16 @@ inline constexpr device_fact reports_own_state{
     .device = fact_device::soft_iwarp,
     .linux_from = {6, 8},
     .where = "siw_verbs.c, siw_query_qp; 0b988c1bee28"};
+inline constexpr device_fact takes_a_page_for_no_page{
+    .what =
+        "ibv_create_qp fails, and leaves errno 0, when a queue would start at page 0x90 of what "
+        "its "
+        "context maps: libsiw takes that offset for an invalid one. A completion queue that "
+        "contains the page keeps every other from starting there.",
+    .device = fact_device::soft_iwarp,
+    .where =
+        "siw-abi.h, SIW_INVAL_UOBJ_KEY; siw_verbs.c, siw_mmap_entry_insert; libsiw, "
+        "siw_create_qp"};
 
 // libibverbs.
 inline constexpr device_fact late_fork_support_is_refused{

@@ -3,10 +3,12 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <future>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
@@ -303,4 +305,30 @@ TEST_CASE("notify establishes a connection whose confirmation is missing", "[rdm
   const auto event = ready.identifier().channel().next_event(std::chrono::seconds{10});
   REQUIRE(event);
   CHECK(event->type() == cm::event_type::established);
+}
+
+namespace {
+
+/// Returns how many pairs a context makes, of a hundred, after a completion queue of a size.
+[[nodiscard]] std::size_t pairs_beside(std::size_t completions) {
+  own_side side;
+  const completion_queue first{side.device, completions};
+  std::vector<fresh_pair> made;
+  std::error_code code;
+  while (!code && made.size() < 100) {
+    fresh_pair pair = queue_pair<transport::rc>::create(
+        side.domain,
+        {.send_cq = side.queue, .recv_cq = side.queue, .max_send_wr = 4, .max_recv_wr = 4}, code);
+    if (pair) made.push_back(std::move(pair));
+  }
+  return made.size();
+}
+
+}  // namespace
+
+TEST_CASE("One context makes a hundred queue pairs", "[ibv_create_qp]") {
+  const context device = open_device();
+  const bool fails = holds(device_facts::takes_a_page_for_no_page, device);
+  CHECK((pairs_beside(16) < 100) == fails);
+  CHECK(pairs_beside(completions_for_many_pairs()) == 100);
 }
