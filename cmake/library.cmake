@@ -15,9 +15,9 @@ list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/cm(/|\\.hpp$)")
 # Those in impl/ are for one source of a program, with ADVERB_SEPARATE_COMPILATION.
 list(FILTER adverb_verbs_headers EXCLUDE REGEX "/impl/")
 list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
-# These two are opt-in: the formatters for fmt and for <format>, which not every machine has.
+# These are opt-in: they need fmt, <format> and Asio, which not every machine has.
 list(REMOVE_ITEM adverb_verbs_headers "${adverb_include}/adverb/fmt.hpp"
-     "${adverb_include}/adverb/format.hpp")
+     "${adverb_include}/adverb/format.hpp" "${adverb_include}/adverb/asio.hpp")
 
 function(adverb_add_library name)
   add_library(adverb_${name} INTERFACE)

@@ -48,6 +48,15 @@ class async_step {
   /// Returns where the failure goes.
   [[nodiscard]] on_failure policy() const noexcept { return policy_; }
 
+  /// Starts the step with a completion token of Asio. Needs <adverb/asio.hpp>.
+  // Asio's awaitable tries a pointer to its frame before it sees that this is an operation.
+  template <class Token>
+    requires(!std::is_pointer_v<std::decay_t<Token>> ||
+             std::is_function_v<std::remove_pointer_t<std::decay_t<Token>>>)
+  auto operator()(Token&& token) const {
+    return async_start(static_cast<const Step&>(*this), std::forward<Token>(token));
+  }
+
  private:
   on_failure policy_ = throwing{};
 };
@@ -82,6 +91,8 @@ class perform_operation : public async::waiter {
     if (!result_) return result_.check(policy);
     link_->report("ibv_post_send", policy);
   }
+  /// Ends the connection, so that the device lets go of what is posted.
+  void end_posted() { link_->cancel(); }
 
  private:
   /// Returns false if there is no room.
@@ -230,6 +241,9 @@ class perform_step : public detail::async_step<perform_step<Requests...>> {
   perform_step(link& of, const Requests&... requests) noexcept
       : link_{&of}, requests_{requests...} {}
 
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
+
   /// One start of the step.
   template <class Derived>
   struct operation : detail::perform_operation<Derived, Requests...> {
@@ -249,6 +263,9 @@ class message_step : public detail::async_step<message_step> {
   /// Makes the step of this link.
   explicit message_step(link& of) noexcept : link_{&of} {}
 
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
+
   /// One start of the step.
   template <class Derived>
   struct operation : detail::message_operation<Derived> {
@@ -266,6 +283,9 @@ class disconnect_step : public detail::async_step<disconnect_step> {
  public:
   /// Makes the step of this link.
   explicit disconnect_step(link& of) noexcept : link_{&of} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
 
   /// One start of the step.
   template <class Derived>
@@ -366,6 +386,9 @@ class connect_step : public detail::async_step<connect_step> {
                const link_options& options) noexcept
       : loop_{&loop}, address_{address}, options_{options} {}
 
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+
   /// One start of the step.
   template <class Derived>
   class operation : public detail::connecting {
@@ -450,6 +473,9 @@ class accept_step : public detail::async_step<accept_step> {
   /// Makes the step of this listener.
   accept_step(listener& of, const link_options& options) noexcept
       : listener_{&of}, options_{options} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return listener_->loop(); }
 
   /// One start of the step.
   template <class Derived>

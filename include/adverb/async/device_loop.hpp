@@ -52,7 +52,9 @@ class event_source {
 /// - Watch the descriptors that `set_watch` names, and call `ready` of one that is readable, again
 /// if
 ///   it returns false.
-/// - Call `settle` before each sleep, and sleep for at most as long as it returns.
+/// - Call `settle` before each sleep, and sleep for at most as long as it returns. Where that
+/// cannot
+///   be done, have `set_wake` say when.
 ///
 /// Not thread safe.
 class device_loop {
@@ -69,6 +71,10 @@ class device_loop {
 
   /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
   void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
+
+  /// Has `wake` called, with `argument`, when there is something new for `settle`. It must not call
+  /// `settle` itself.
+  void set_wake(void (*wake)(void* argument), void* argument) noexcept;
 
   /// Polls the completions of every device, without a system call. Returns their number.
   std::size_t poll();
@@ -109,6 +115,9 @@ class device_loop {
 
   [[nodiscard]] detail::loop_device* device_of(context_ref context, on_failure policy);
   void destroy(link& which);
+  void wake() noexcept {
+    if (wake_ != nullptr) wake_(wake_argument_);
+  }
 
   device_loop_options options_;
   cm::event_channel channel_;
@@ -119,6 +128,8 @@ class device_loop {
   std::vector<link*> timed_;
   void (*watch_)(void*, event_source&) = nullptr;
   void* watch_argument_ = nullptr;
+  void (*wake_)(void*) = nullptr;
+  void* wake_argument_ = nullptr;
   std::int64_t next_tick_ = 0;
   std::size_t ending_ = 0;
 };

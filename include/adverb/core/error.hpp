@@ -79,6 +79,9 @@ class on_failure {
     }
   }
 
+  /// Returns whether a failure is thrown.
+  [[nodiscard]] constexpr bool throws() const noexcept { return way_ == way::raise; }
+
   /// Reports an existing failure.
   void report(const failure& known) const {
     report_known(*this, known);

@@ -88,6 +88,11 @@ ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), voi
   for (const auto& each : devices_) watch(argument, *each);
 }
 
+ADVERB_FUNC void device_loop::set_wake(void (*wake)(void*), void* argument) noexcept {
+  wake_ = wake;
+  wake_argument_ = argument;
+}
+
 ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options& options,
                                         on_failure policy) {
   detail::loop_device* const device = device_of(context, policy);
@@ -115,10 +120,12 @@ ADVERB_FUNC bool device_loop::arm() {
 ADVERB_FUNC void device_loop::care_for(link& which) noexcept {
   if (std::exchange(which.needs_care_, true)) return;
   to_care_for_.push_back(&which);
+  wake();
 }
 ADVERB_FUNC void device_loop::keep_time(link& which) noexcept {
   which.is_timed_ = true;
   timed_.push_back(&which);
+  wake();
 }
 
 ADVERB_FUNC std::int64_t device_loop::now() noexcept {

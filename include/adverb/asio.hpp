@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous connections on an io_context of Asio, with any completion token. Needs librdmacm,
+// and Asio 1.22 or later; with ADVERB_BOOST_ASIO, Boost.Asio 1.81 or later.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#if defined(ADVERB_BOOST_ASIO)
+#include <boost/asio.hpp>
+#if BOOST_ASIO_VERSION < 102600
+#error "<adverb/asio.hpp> needs Boost 1.81 or later"
+#endif
+#else
+#include <asio.hpp>
+#if ASIO_VERSION < 102200
+#error "<adverb/asio.hpp> needs Asio 1.22 or later"
+#endif
+#endif
+
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+#if defined(ADVERB_BOOST_ASIO)
+namespace net = ::boost::asio;
+using net_error = ::boost::system::error_code;
+#else
+namespace net = ::asio;
+using net_error = std::error_code;
+#endif
+
+/// Memory of operations that have ended, for those that follow. Not thread safe.
+class block_cache {
+ public:
+  block_cache() = default;
+  block_cache(const block_cache&) = delete;
+  block_cache& operator=(const block_cache&) = delete;
+  ~block_cache() {
+    for (free_block* each : free_)
+      while (each != nullptr) ::operator delete(std::exchange(each, each->next));
+  }
+
+  [[nodiscard]] void* allocate(std::size_t bytes) {
+    const std::size_t size = class_of(bytes);
+    if (size >= classes) return ::operator new(bytes);
+    if (free_block* const first = free_[size]) {
+      free_[size] = first->next;
+      return first;
+    }
+    return ::operator new((size + 1) * granule);
+  }
+  void deallocate(void* block, std::size_t bytes) noexcept {
+    const std::size_t size = class_of(bytes);
+    if (size >= classes) return ::operator delete(block);
+    free_[size] = new (block) free_block{free_[size]};
+  }
+
+ private:
+  struct free_block {
+    free_block* next;
+  };
+  static constexpr std::size_t granule = 64;
+  static constexpr std::size_t classes = 32;
+  static constexpr std::size_t class_of(std::size_t bytes) noexcept {
+    return (bytes - 1) / granule;
+  }
+  free_block* free_[classes] = {};
+};
+
+/// A started operation, which the loop destroys if its io_context ends before.
+class net_operation {
+ public:
+  net_operation(const net_operation&) = delete;
+  net_operation& operator=(const net_operation&) = delete;
+  /// Destroys it with its handler, and calls nobody.
+  virtual void drop() noexcept = 0;
+
+ protected:
+  net_operation() = default;
+  ~net_operation() = default;
+
+ private:
+  friend class net_loop;
+  net_operation* previous_ = nullptr;
+  net_operation* next_ = nullptr;
+};
+
+/// The loop of an io_context. Watches its descriptors only while there is work, so that
+/// `io_context::run` returns.
+class net_loop final : public net::execution_context::service, public async::device_loop {
+ public:
+  using key_type = net_loop;
+  static inline net::execution_context::id id;
+
+  explicit net_loop(net::execution_context& owner, const async::device_loop_options& options = {})
+      : service{owner},
+        device_loop{options},
+        executor_{static_cast<net::io_context&>(owner).get_executor()},
+        timer_{std::in_place, executor_} {
+    set_watch(&add_watch, this);
+    set_wake(&wake, this);
+  }
+
+  [[nodiscard]] const net::io_context::executor_type& executor() const noexcept {
+    return executor_;
+  }
+  [[nodiscard]] block_cache& blocks() noexcept { return blocks_; }
+
+  /// Counts an operation, for which the loop watches.
+  void add(net_operation& started) {
+    started.next_ = std::exchange(first_, &started);
+    if (started.next_ != nullptr) started.next_->previous_ = &started;
+    if (++operations_ == 1 && !is_in_turn_) watch_all();
+  }
+  /// Forgets an operation.
+  void remove(net_operation& ended) noexcept {
+    (ended.previous_ != nullptr ? ended.previous_->next_ : first_) = ended.next_;
+    if (ended.next_ != nullptr) ended.next_->previous_ = ended.previous_;
+    --operations_;
+  }
+  /// Looks later whether the descriptors must still be watched.
+  void note_end() {
+    if (operations_ == 0 && !is_in_turn_) post_turn();
+  }
+
+ private:
+  struct watched {
+    watched(const net::io_context::executor_type& executor, async::event_source& of)
+        : descriptor{executor, of.file_descriptor()}, source{&of} {}
+    net::posix::stream_descriptor descriptor;
+    async::event_source* source;
+    bool is_waiting = false;
+    bool has_more = false;
+  };
+
+  /// While the sources are asked. Its end watches again, also if a handler throws.
+  class turn {
+   public:
+    explicit turn(net_loop& of) noexcept : loop_{&of} {
+      loop_->is_in_turn_ = true;
+      loop_->is_settled_ = false;
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn() {
+      loop_->is_in_turn_ = false;
+      loop_->go_on();
+    }
+
+   private:
+    net_loop* loop_;
+  };
+
+  [[nodiscard]] bool has_work() const noexcept { return operations_ != 0 || ending() != 0; }
+
+  static void add_watch(void* self, async::event_source& source) {
+    auto& loop = *static_cast<net_loop*>(self);
+    loop.watched_.push_back(std::make_unique<watched>(loop.executor_, source));
+    loop.watch_all();
+  }
+  static void wake(void* self) {
+    auto& loop = *static_cast<net_loop*>(self);
+    if (!loop.is_in_turn_) loop.post_turn();
+  }
+
+  void post_turn() {
+    if (is_shut_down_ || std::exchange(is_turn_posted_, true)) return;
+    net::post(executor_, [this] {
+      is_turn_posted_ = false;
+      take_turn();
+    });
+  }
+
+  void take_turn() {
+    const turn now{*this};
+    for (std::size_t each = 0; each < watched_.size(); ++each)
+      if (std::exchange(watched_[each]->has_more, false)) ask(*watched_[each]);
+    settle_all();
+  }
+  void ask(watched& which) {
+    which.has_more = true;  // If a handler throws.
+    which.has_more = !which.source->ready();
+  }
+  void settle_all() {
+    while ((tick_ = settle()) == 0) {
+    }
+    is_settled_ = true;
+  }
+
+  void go_on() {
+    bool has_more = !is_settled_;
+    for (const auto& each : watched_) has_more = has_more || each->has_more;
+    if (has_more) post_turn();
+    if (has_work())
+      watch_all();
+    else
+      stop_watching();
+  }
+
+  void watch_all() {
+    if (is_shut_down_ || !has_work()) return;
+    for (const auto& each : watched_) {
+      if (each->is_waiting || each->has_more) continue;
+      each->is_waiting = true;
+      each->descriptor.async_wait(net::posix::stream_descriptor::wait_read,
+                                  [this, which = each.get()](const net_error& error) {
+                                    which->is_waiting = false;
+                                    if (!error) which->has_more = true;
+                                    take_turn();
+                                  });
+    }
+    if (tick_ > 0 && !is_timing_) {
+      is_timing_ = true;
+      timer_->expires_after(std::chrono::milliseconds{tick_});
+      timer_->async_wait([this](const net_error&) {
+        is_timing_ = false;
+        take_turn();
+      });
+    }
+  }
+  void stop_watching() {
+    for (const auto& each : watched_)
+      if (each->is_waiting) each->descriptor.cancel();
+    if (is_timing_) timer_->cancel();
+  }
+
+  /// The io_context ends: the handlers go first, and the connections, which their frames hold, with
+  /// the destructor.
+  void shutdown() override {
+    is_shut_down_ = true;
+    set_wake(nullptr, nullptr);
+    while (first_ != nullptr) first_->drop();
+    for (const auto& each : watched_) each->descriptor.release();
+    watched_.clear();
+    timer_.reset();
+  }
+
+  net::io_context::executor_type executor_;
+  block_cache blocks_;
+  std::vector<std::unique_ptr<watched>> watched_;
+  std::optional<net::steady_timer> timer_;
+  net_operation* first_ = nullptr;
+  std::size_t operations_ = 0;
+  int tick_ = -1;
+  bool is_in_turn_ = false;
+  bool is_settled_ = true;
+  bool is_turn_posted_ = false;
+  bool is_timing_ = false;
+  bool is_shut_down_ = false;
+};
+
+/// What a handler gets after the error code.
+template <class Result>
+struct net_result {
+  using signature = void(net_error, Result);
+  using values = std::tuple<Result>;
+};
+template <>
+struct net_result<void> {
+  using signature = void(net_error);
+  using values = std::tuple<>;
+};
+class unknown_operation;
+template <class Step>
+using net_result_of =
+    net_result<decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
+        std::declval<on_failure>()))>;
+
+/// One start of a step on Asio, with its handler.
+template <class Step, class Handler>
+class net_step_operation final
+    : public net_operation,
+      public Step::template operation<net_step_operation<Step, Handler>> {
+  using base = typename Step::template operation<net_step_operation>;
+  using executor = net::associated_executor_t<Handler, net::io_context::executor_type>;
+
+  enum class way { dispatch, post };
+
+ public:
+  static void run(const Step& step, Handler&& handler) {
+    auto& loop = static_cast<net_loop&>(step.loop());
+    void* const memory = loop.blocks().allocate(sizeof(net_step_operation));
+    auto* const made = new (memory) net_step_operation{loop, step, std::move(handler)};
+    made->begin();
+  }
+  net_step_operation(const net_step_operation&) = delete;
+  net_step_operation& operator=(const net_step_operation&) = delete;
+
+  /// Called when the operation has finished.
+  void finished() { finish(way::dispatch); }
+  void drop() noexcept override {
+    // Destroying the handler may destroy the program's frames.
+    static_cast<void>(take_handler());
+  }
+
+ private:
+  net_step_operation(net_loop& loop, const Step& step, Handler&& handler)
+      : base{step},
+        loop_{&loop},
+        policy_{step.policy()},
+        handler_{std::move(handler)},
+        work_{net::get_associated_executor(handler_, loop.executor())} {}
+  ~net_step_operation() = default;
+
+  void begin() {
+    loop_->add(*this);
+    if (!this->start()) return finish(way::post);
+    if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
+      slot.assign([this](net::cancellation_type type) { cancel(type); });
+  }
+
+  void cancel(net::cancellation_type type) {
+    if ((type & (net::cancellation_type::total | net::cancellation_type::partial |
+                 net::cancellation_type::terminal)) == net::cancellation_type::none)
+      return;
+    if constexpr (requires { this->end_posted(); }) {
+      if (!this->is_waiting()) {
+        if ((type & net::cancellation_type::terminal) != net::cancellation_type::none)
+          this->end_posted();
+        return;
+      }
+    }
+    is_cancelled_ = true;
+    finish(way::post);
+  }
+
+  [[nodiscard]] Handler take_handler() noexcept {
+    net_loop& loop = *loop_;
+    Handler taken = std::move(handler_);
+    if (auto slot = net::get_associated_cancellation_slot(taken); slot.is_connected()) slot.clear();
+    loop.remove(*this);
+    this->~net_step_operation();
+    loop.blocks().deallocate(this, sizeof(net_step_operation));
+    return taken;
+  }
+
+  /// Takes the result, or the code of what went wrong.
+  [[nodiscard]] net_error take_into(auto& result) {
+    if (is_cancelled_) return net::error::operation_aborted;
+    std::error_code code;
+    const bool throws = policy_.throws();
+    const on_failure policy = throws ? on_failure{code} : policy_;
+    if constexpr (std::is_same_v<decltype(result), std::tuple<>&>)
+      this->take(policy);
+    else
+      std::get<0>(result) = this->take(policy);
+    if (code == std::errc::operation_canceled) return net::error::operation_aborted;
+    return net_error{code};
+  }
+
+  void finish(way how) {
+    typename net_result_of<Step>::values result;
+    const net_error error = take_into(result);
+    net_loop& loop = *loop_;
+    const net::executor_work_guard<executor> work = std::move(work_);
+    const executor where = net::get_associated_executor(handler_, loop.executor());
+    auto call = [handler = take_handler(), error, result = std::move(result)]() mutable {
+      std::apply([&](auto&... each) { std::move(handler)(error, std::move(each)...); }, result);
+    };
+    if (how == way::post)
+      net::post(where, std::move(call));
+    else
+      net::dispatch(where, std::move(call));
+    loop.note_end();
+  }
+
+  net_loop* loop_;
+  on_failure policy_;
+  Handler handler_;
+  net::executor_work_guard<executor> work_;
+  bool is_cancelled_ = false;
+};
+
+/// Starts a step when Asio has a handler for it. A stored lazy operation has its own copy.
+template <class Step>
+struct net_initiation {
+  using executor_type = net::io_context::executor_type;
+  [[nodiscard]] executor_type get_executor() const noexcept {
+    return static_cast<net_loop&>(step.loop()).executor();
+  }
+  template <class Handler>
+  void operator()(Handler&& handler) const {
+    net_step_operation<Step, std::decay_t<Handler>>::run(step, std::forward<Handler>(handler));
+  }
+  Step step;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// Returns the loop of an io_context, which owns it. The options count at the first call. Its
+/// connections are used by the thread that runs the io_context; only one may.
+///
+///     asio::io_context context;
+///     async::listener listener{async::loop_of(context), 7471};
+[[nodiscard]] inline device_loop& loop_of(detail::net::io_context& context,
+                                          const device_loop_options& options = {}) {
+  auto& owner = static_cast<detail::net::execution_context&>(context);
+  if (!detail::net::has_service<detail::net_loop>(owner))
+    return detail::net::make_service<detail::net_loop>(owner, options);
+  return detail::net::use_service<detail::net_loop>(owner);
+}
+
+/// Starts a step of a connection whose loop is `loop_of` an io_context, with any completion token.
+/// The handler gets an error code, and the result if the step has one. From Asio 1.24 on a
+/// coroutine (`asio::awaitable`) awaits a step without a token: `co_await client.next()`.
+///
+/// Cancellation: `total` and `partial` end what only waits for software; `terminal` ends the
+/// connection too if the device has the request, and completes with `operation_aborted` once the
+/// device has let go of it.
+template <class Step, class Token>
+  requires requires { typename Step::template operation<Step>; }
+auto async_start(const Step& step, Token&& token) {
+  return detail::net::async_initiate<Token, typename detail::net_result_of<Step>::signature>(
+      detail::net_initiation<Step>{step}, token);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async
