@@ -88,8 +88,8 @@ ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), voi
   for (const auto& each : devices_) watch(argument, *each);
 }
 
-ADVERB_FUNC void device_loop::set_wake(void (*wake)(void*), void* argument) noexcept {
-  wake_ = wake;
+ADVERB_FUNC void device_loop::set_wake(void (*function)(void*), void* argument) noexcept {
+  wake_ = function;
   wake_argument_ = argument;
 }
 
