@@ -5,10 +5,10 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -79,24 +79,6 @@ class block_cache {
   free_block* free_[classes] = {};
 };
 
-/// A started operation, which the loop destroys if its io_context ends before.
-class net_operation {
- public:
-  net_operation(const net_operation&) = delete;
-  net_operation& operator=(const net_operation&) = delete;
-  /// Destroys it with its handler, and calls nobody.
-  virtual void drop() noexcept = 0;
-
- protected:
-  net_operation() = default;
-  ~net_operation() = default;
-
- private:
-  friend class net_loop;
-  net_operation* previous_ = nullptr;
-  net_operation* next_ = nullptr;
-};
-
 /// The loop of an io_context. Watches its descriptors only while there is work, so that
 /// `io_context::run` returns.
 class net_loop final : public net::execution_context::service, public async::device_loop {
@@ -118,21 +100,16 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
   [[nodiscard]] block_cache& blocks() noexcept { return blocks_; }
 
-  /// Counts an operation, for which the loop watches.
-  void add(net_operation& started) {
-    started.next_ = std::exchange(first_, &started);
-    if (started.next_ != nullptr) started.next_->previous_ = &started;
-    if (++operations_ == 1 && !is_in_turn_) watch_all();
-  }
-  /// Forgets an operation.
-  void remove(net_operation& ended) noexcept {
-    (ended.previous_ != nullptr ? ended.previous_->next_ : first_) = ended.next_;
-    if (ended.next_ != nullptr) ended.next_->previous_ = ended.previous_;
-    --operations_;
+  /// Adds an operation, for which the loop watches until it is destroyed. `shutdown` resumes those
+  /// that are left, to have them dropped.
+  void add(async::waiter& started) {
+    const bool is_first = operations_.empty();
+    operations_.push_back(started);
+    if (is_first && !is_in_turn_) watch_all();
   }
   /// Looks later whether the descriptors must still be watched.
   void note_end() {
-    if (operations_ == 0 && !is_in_turn_) post_turn();
+    if (operations_.empty() && !is_in_turn_) post_turn();
   }
 
  private:
@@ -163,7 +140,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     net_loop* loop_;
   };
 
-  [[nodiscard]] bool has_work() const noexcept { return operations_ != 0 || ending() != 0; }
+  [[nodiscard]] bool has_work() const noexcept { return !operations_.empty() || ending() != 0; }
 
   static void add_watch(void* self, async::event_source& source) {
     auto& loop = *static_cast<net_loop*>(self);
@@ -185,15 +162,11 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   void take_turn() {
     const turn now{*this};
-    for (std::size_t each = 0; each < watched_.size(); ++each)
-      if (std::exchange(watched_[each]->has_more, false)) ask(*watched_[each]);
-    settle_all();
-  }
-  void ask(watched& which) {
-    which.has_more = true;  // If a handler throws.
-    which.has_more = !which.source->ready();
-  }
-  void settle_all() {
+    for (std::size_t each = 0; each < watched_.size(); ++each) {
+      watched& which = *watched_[each];
+      // Stays set if a handler throws.
+      if (which.has_more) which.has_more = !which.source->ready();
+    }
     while ((tick_ = settle()) == 0) {
     }
     is_settled_ = true;
@@ -241,7 +214,8 @@ class net_loop final : public net::execution_context::service, public async::dev
   void shutdown() override {
     is_shut_down_ = true;
     set_wake(nullptr, nullptr);
-    while (first_ != nullptr) first_->drop();
+    while (operations_.resume_first()) {
+    }
     for (const auto& each : watched_) each->descriptor.release();
     watched_.clear();
     timer_.reset();
@@ -251,8 +225,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   block_cache blocks_;
   std::vector<std::unique_ptr<watched>> watched_;
   std::optional<net::steady_timer> timer_;
-  net_operation* first_ = nullptr;
-  std::size_t operations_ = 0;
+  async::waiter_list operations_;
   int tick_ = -1;
   bool is_in_turn_ = false;
   bool is_settled_ = true;
@@ -281,8 +254,7 @@ using net_result_of =
 /// One start of a step on Asio, with its handler.
 template <class Step, class Handler>
 class net_step_operation final
-    : public net_operation,
-      public Step::template operation<net_step_operation<Step, Handler>> {
+    : public Step::template operation<net_step_operation<Step, Handler>> {
   using base = typename Step::template operation<net_step_operation>;
   using executor = net::associated_executor_t<Handler, net::io_context::executor_type>;
 
@@ -300,12 +272,20 @@ class net_step_operation final
 
   /// Called when the operation has finished.
   void finished() { finish(way::dispatch); }
-  void drop() noexcept override {
-    // Destroying the handler may destroy the program's frames.
-    static_cast<void>(take_handler());
-  }
 
  private:
+  /// Its place in the list of the loop.
+  struct registration : async::waiter {
+    explicit registration(net_step_operation& of) noexcept : waiter{&drop}, operation{&of} {}
+    net_step_operation* operation;
+  };
+
+  /// Destroys the operation with its handler, which may destroy the program's frames.
+  static bool drop(async::waiter& which) {
+    static_cast<void>(static_cast<registration&>(which).operation->take_handler());
+    return true;
+  }
+
   net_step_operation(net_loop& loop, const Step& step, Handler&& handler)
       : base{step},
         loop_{&loop},
@@ -315,7 +295,7 @@ class net_step_operation final
   ~net_step_operation() = default;
 
   void begin() {
-    loop_->add(*this);
+    loop_->add(registration_);
     if (!this->start()) return finish(way::post);
     if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
       slot.assign([this](net::cancellation_type type) { cancel(type); });
@@ -340,7 +320,6 @@ class net_step_operation final
     net_loop& loop = *loop_;
     Handler taken = std::move(handler_);
     if (auto slot = net::get_associated_cancellation_slot(taken); slot.is_connected()) slot.clear();
-    loop.remove(*this);
     this->~net_step_operation();
     loop.blocks().deallocate(this, sizeof(net_step_operation));
     return taken;
@@ -350,8 +329,7 @@ class net_step_operation final
   [[nodiscard]] net_error take_into(auto& result) {
     if (is_cancelled_) return net::error::operation_aborted;
     std::error_code code;
-    const bool throws = policy_.throws();
-    const on_failure policy = throws ? on_failure{code} : policy_;
+    const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
     if constexpr (std::is_same_v<decltype(result), std::tuple<>&>)
       this->take(policy);
     else
@@ -377,6 +355,7 @@ class net_step_operation final
   }
 
   net_loop* loop_;
+  registration registration_{*this};
   on_failure policy_;
   Handler handler_;
   net::executor_work_guard<executor> work_;
@@ -421,8 +400,7 @@ namespace adverb::inline ADVERB_ABI::async {
 /// Cancellation: `total` and `partial` end what only waits for software; `terminal` ends the
 /// connection too if the device has the request, and completes with `operation_aborted` once the
 /// device has let go of it.
-template <class Step, class Token>
-  requires requires { typename Step::template operation<Step>; }
+template <detail::async_step_type Step, class Token>
 auto async_start(const Step& step, Token&& token) {
   return detail::net::async_initiate<Token, typename detail::net_result_of<Step>::signature>(
       detail::net_initiation<Step>{step}, token);

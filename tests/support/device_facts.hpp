@@ -183,8 +183,7 @@ inline constexpr device_fact reports_own_state{
 inline constexpr device_fact takes_a_page_for_no_page{
     .what =
         "ibv_create_qp fails, and leaves errno 0, when a queue would start at page 0x90 of what "
-        "its "
-        "context maps: libsiw takes that offset for an invalid one. A completion queue that "
+        "its context maps: libsiw takes that offset for an invalid one. A completion queue that "
         "contains the page keeps every other from starting there.",
     .device = fact_device::soft_iwarp,
     .where =

@@ -35,6 +35,10 @@ class connection;
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+/// Something that a coroutine can await: a description of an operation.
+template <class Step>
+concept async_step_type = requires { typename Step::template operation<Step>; };
+
 /// What every step has: where its failure goes.
 template <class Step>
 class async_step {

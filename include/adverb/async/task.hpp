@@ -20,10 +20,6 @@ class task;
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// Something that a coroutine can await: a description of an operation.
-template <class Step>
-concept async_step_type = requires { typename Step::template operation<Step>; };
-
 /// Awaits a step. It lives in the frame of the coroutine, and is the operation itself, so that
 /// nothing is allocated.
 template <class Step>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous connections on Asio: its tokens, its cancellation, and the end of its context.
 #include <chrono>
-#include <cstdint>
+#include <exception>
 #include <future>
-#include <memory>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/asio.hpp>
@@ -30,13 +28,17 @@ struct net_side {
 
   template <class Coroutine>
   void spawn(Coroutine&& started) {
-    asio::co_spawn(context, std::forward<Coroutine>(started), [this](std::exception_ptr why) {
-      if (why) failures.push_back(std::move(why));
+    asio::co_spawn(context, std::forward<Coroutine>(started), [](const std::exception_ptr& why) {
+      if (why) std::rethrow_exception(why);
     });
+  }
+  /// Runs until nothing is left to do.
+  void run() {
+    context.run();
+    context.restart();
   }
 
   asio::io_context context;
-  std::vector<std::exception_ptr> failures;
   async::device_loop& loop;
   async::listener listener;
 };
@@ -63,12 +65,6 @@ asio::awaitable<void> net_ask(net_side& here, int rounds, int& answers) {
   co_await server.disconnect()(wait);
 }
 
-/// Runs until nothing is left to do.
-void run(net_side& here) {
-  here.context.run();
-  for (const std::exception_ptr& each : here.failures) std::rethrow_exception(each);
-}
-
 /// Two ends of one connection.
 struct net_pair {
   explicit net_pair(net_side& here) {
@@ -81,8 +77,7 @@ struct net_pair {
       CHECK_FALSE(error);
       active = std::move(made);
     });
-    here.context.run();
-    here.context.restart();
+    here.run();
   }
   async::connection passive;
   async::connection active;
@@ -96,7 +91,7 @@ TEST_CASE("One io_context serves many connections", "[rdma_connect][rdma_accept]
   int answers = 0;
   here.spawn(net_serve(here, clients));
   for (int each = 0; each < clients; ++each) here.spawn(net_ask(here, 4, answers));
-  run(here);
+  here.run();
   CHECK(answers == clients * 4);
   CHECK(here.loop.connections() == 0);
 }
@@ -104,27 +99,12 @@ TEST_CASE("One io_context serves many connections", "[rdma_connect][rdma_accept]
 TEST_CASE("An io_context is destroyed with requests in progress, and its connections with it",
           "[rdma_destroy_id][ibv_destroy_cq]") {
   for (int each = 0; each < 8; ++each) {
+    net_side here;
     int answers = 0;
-    asio::io_context context;
-    async::device_loop& loop = async::loop_of(context);
-    const auto serve = [&]() -> asio::awaitable<void> {
-      async::listener listener{loop, every_address()};
-      const auto ask = [&]() -> asio::awaitable<void> {
-        async::connection server =
-            co_await async::connect(loop, device_address(listener.port()), small)(wait);
-        const text_memory memory{server, "hello"};
-        while (true) {
-          co_await server.send(memory.region.buffer().slice(0, 5))(wait);
-          const async::message answer = co_await server.next()(wait);
-          ++answers;
-        }
-      };
-      for (int client = 0; client < 4; ++client) asio::co_spawn(context, ask(), asio::detached);
-      while (true)
-        asio::co_spawn(context, net_echo(co_await listener.accept(small)(wait)), asio::detached);
-    };
-    asio::co_spawn(context, serve(), asio::detached);
-    context.run_for(std::chrono::milliseconds{5 + 7 * each});
+    // One more than there are, so that it waits for a request too.
+    here.spawn(net_serve(here, 5));
+    for (int client = 0; client < 4; ++client) here.spawn(net_ask(here, 1000, answers));
+    here.context.run_for(std::chrono::milliseconds{5 + 7 * each});
   }
 }
 
@@ -136,7 +116,7 @@ TEST_CASE("A handler gets the error of a refused connection", "[rdma_connect]") 
     code = error;
     CHECK_FALSE(made);
   });
-  run(here);
+  here.run();
   CHECK(code);
 }
 
@@ -149,7 +129,7 @@ TEST_CASE("A failure can be told to the step instead of the handler", "[rdma_con
         CHECK_FALSE(error);
         is_done = true;
       });
-  run(here);
+  here.run();
   CHECK(is_done);
   CHECK(why);
 }
@@ -164,8 +144,7 @@ TEST_CASE("Cancelling a wait for a message leaves the connection as it is", "[ib
     ends.passive.next()(asio::bind_cancellation_slot(
         signal.slot(), [&](std::error_code error, const async::message&) { code = error; }));
     asio::post(here.context, [&] { signal.emit(type); });
-    run(here);
-    here.context.restart();
+    here.run();
     CHECK(code == asio::error::operation_aborted);
   }
   const text_memory memory{ends.active, "still here"};
@@ -173,7 +152,7 @@ TEST_CASE("Cancelling a wait for a message leaves the connection as it is", "[ib
   ends.active.send(memory.region.buffer().slice(0, 10))([](std::error_code) {});
   ends.passive.next()(
       [&](std::error_code, async::message message) { received = std::move(message); });
-  run(here);
+  here.run();
   CHECK(text_of(received) == "still here");
 }
 
@@ -188,8 +167,7 @@ TEST_CASE("Only terminal cancellation ends a request in progress, and the connec
   // The peer takes none of the messages, and has eight blocks: the ninth stays in progress.
   for (int each = 0; each < 8; ++each) {
     ends.active.send(part)([](std::error_code) {});
-    run(here);
-    here.context.restart();
+    here.run();
   }
   asio::cancellation_signal signal;
   std::error_code code;
@@ -203,7 +181,7 @@ TEST_CASE("Only terminal cancellation ends a request in progress, and the connec
   CHECK_FALSE(is_done);
   signal.emit(asio::cancellation_type::terminal);
   here.context.restart();
-  run(here);
+  here.run();
   CHECK(is_done);
   CHECK(code == asio::error::operation_aborted);
 }
@@ -214,7 +192,7 @@ TEST_CASE("A deadline ends the operations of Asio with ETIMEDOUT", "[rdma_discon
   ends.passive.expires_after(50ms);
   std::error_code code;
   ends.passive.next()([&](std::error_code error, const async::message&) { code = error; });
-  run(here);
+  here.run();
   CHECK(code == std::errc::timed_out);
 }
 
@@ -248,5 +226,5 @@ TEST_CASE("A future gets the result of a step", "[rdma_connect]") {
     const async::connection server = made.get();
     CHECK(server);
   }
-  run(here);
+  here.run();
 }

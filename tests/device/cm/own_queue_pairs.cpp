@@ -30,9 +30,9 @@ struct own_side {
   std::array<std::byte, 64> bytes{};
   memory_region region{domain, bytes, access_right::local_write};
 
-  [[nodiscard]] fresh_pair make() {
+  [[nodiscard]] fresh_pair make(on_failure policy = throwing{}) {
     return queue_pair<transport::rc>::create(
-        domain, {.send_cq = queue, .recv_cq = queue, .max_send_wr = 4, .max_recv_wr = 4});
+        domain, {.send_cq = queue, .recv_cq = queue, .max_send_wr = 4, .max_recv_wr = 4}, policy);
   }
 };
 
@@ -316,9 +316,7 @@ namespace {
   std::vector<fresh_pair> made;
   std::error_code code;
   while (!code && made.size() < 100) {
-    fresh_pair pair = queue_pair<transport::rc>::create(
-        side.domain,
-        {.send_cq = side.queue, .recv_cq = side.queue, .max_send_wr = 4, .max_recv_wr = 4}, code);
+    fresh_pair pair = side.make(code);
     if (pair) made.push_back(std::move(pair));
   }
   return made.size();
