@@ -15,6 +15,28 @@
 
 using namespace async_test;
 
+namespace {
+
+using counter = remote_buffer<std::uint64_t, access_right::remote_atomic>;
+using granted_text = remote_buffer<char, access_right::remote_write>;
+
+/// Sends the peer a remote buffer, and waits until it has arrived.
+template <class Remote>
+async::task<> announce(const async::connection& client, Remote remote) {
+  const auto bytes = remote.encode();
+  const memory_region place{client.protection_domain(), bytes};
+  co_await client.send(place.const_buffer());
+}
+
+/// Waits for a remote buffer of the peer.
+template <class Remote>
+async::task<Remote> announced(const async::connection& server) {
+  const async::message place = co_await server.next();
+  co_return Remote::decode(place.bytes().template first<Remote::encoded_size>());
+}
+
+}  // namespace
+
 TEST_CASE("A chain has one completion, and its writes are there before the message",
           "[ibv_post_send][ibv_poll_cq]") {
   side here;
@@ -96,4 +118,79 @@ TEST_CASE("A failing request ends the connection with its own status",
   here.loop.run();
   CHECK(first.code() == completion_status::remote_access_error);
   CHECK(later == completion_status::remote_access_error);
+}
+
+TEST_CASE("Atomics are performed in the order in which they were started",
+          "[ibv_post_send][ibv_poll_cq]") {
+  side here;
+  std::uint64_t shared_number = 40;
+  std::array<std::uint64_t, 2> before{};
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    const memory_region region{client.protection_domain(), std::span{&shared_number, 1},
+                               access_right::local_write | access_right::remote_atomic};
+    co_await announce(client, region.remote<std::uint64_t, access_right::remote_atomic>());
+    while (co_await client.next()) {
+    }
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const auto remote = co_await announced<counter>(server);
+    const memory_region results{server.protection_domain(), before};
+    co_await server.perform(fetch_and_add(remote, 2, results.slice(0, 8)));
+    co_await server.perform(
+        compare_and_swap(remote, {.expected = 42, .desired = 7}, results.slice(8, 8)));
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(before == std::array<std::uint64_t, 2>{40, 42});
+  CHECK(shared_number == 7);
+}
+
+TEST_CASE("A window is bound and announced in one step, and closed by its owner or by the peer",
+          "[ibv_post_send][ibv_poll_cq]") {
+  side here;
+  std::array<char, 64> text{};
+  bool peer_closes = false;
+  std::error_code refused;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    const memory_region region{client.protection_domain(), text,
+                               access_right::local_write | access_right::window_bind};
+    const memory_window<window_type::two> window{client.protection_domain()};
+    const auto grant = window.prepare<char, access_right::remote_write>(region, 8, 5);
+    const auto bytes = grant.remote().encode();
+    const memory_region place{client.protection_domain(), bytes};
+    co_await client.perform(bind_window(grant), send(place.const_buffer()));
+    static_cast<void>(co_await client.next());
+    if (!peer_closes) co_await client.perform(local_invalidate(grant), send());
+    std::error_code end;
+    while (co_await client.next().report_to(end)) {
+    }
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const auto remote = co_await announced<granted_text>(server);
+    const text_memory words{server, "hello"};
+    const auto five = words.region.buffer().slice(0, 5);
+    if (peer_closes) {
+      co_await server.perform(write(remote, five), send_with_invalidate(remote));
+    } else {
+      co_await server.perform(write(remote, five), send());
+      static_cast<void>(co_await server.next());
+    }
+    co_await server.write(remote, five).report_to(refused);
+  };
+  for (const bool each : {false, true}) {
+    text = {};
+    peer_closes = each;
+    refused.clear();
+    here.loop.spawn(passive());
+    here.loop.spawn(active());
+    here.loop.run();
+    CHECK(std::string_view{text.data() + 8, 6} == std::string_view{"hello\0", 6});
+    CHECK(refused == completion_status::remote_access_error);
+  }
 }
