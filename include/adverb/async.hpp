@@ -7,6 +7,7 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/event_loop.hpp>
 #include <adverb/async/link.hpp>
+#include <adverb/async/listener.hpp>
 #include <adverb/async/operation.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/async/waiter.hpp>

@@ -4,7 +4,6 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -14,7 +13,7 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/link.hpp>
 #include <adverb/async/waiter.hpp>
-#include <adverb/cm/listener.hpp>
+#include <adverb/cm/connection_request.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
@@ -64,6 +63,9 @@ class async_step {
  private:
   on_failure policy_ = throwing{};
 };
+
+/// Reports that `cancel_waits` ended a wait.
+[[gnu::cold]] void report_cancelled(on_failure policy, std::string_view verb);
 
 template <class Derived, class... Requests>
 class perform_operation : public async::waiter {
@@ -213,7 +215,8 @@ class connecting : public async::waiter, public async_event_target {
   [[nodiscard]] bool accept(request&& requested);
   [[nodiscard]] async::connection take_connection(on_failure policy);
   [[nodiscard]] bool has_failed() const noexcept { return static_cast<bool>(why_); }
-  void fail(int number, std::string_view verb);
+  /// `cancel_waits` ended the wait for a request.
+  void cancelled(std::string_view verb) { report_cancelled(why_, verb); }
 
  private:
   /// Takes an event of its identifiers.
@@ -375,6 +378,11 @@ class [[nodiscard]] connection {
   [[nodiscard]] queue_pair_ref<transport::rc, qp_state::rts> queue_pair() const noexcept {
     return link_->queue_pair();
   }
+  /// Returns the connection of librdmacm, with its addresses and the private data of the peer; null
+  /// once the loop has destroyed it.
+  [[nodiscard]] const cm::connection<>* established() const noexcept {
+    return link_->established();
+  }
   /// Returns the domain in which to register memory for the requests.
   [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link_->domain(); }
 
@@ -425,103 +433,6 @@ class connect_step : public detail::async_step<connect_step> {
 [[nodiscard]] inline connect_step connect(device_loop& loop, const cm::socket_address& address,
                                           const link_options& options = {}) noexcept {
   return {loop, address, options};
-}
-
-class accept_step;
-
-/// Listens for connections.
-///
-///     async::listener listener{loop, 7471};
-///     while (true) loop.spawn(serve(co_await listener.accept()));
-///
-/// It stays where it is, because the loop refers to it. Not thread safe.
-class listener : public detail::async_event_target {
- public:
-  /// Listens. Wraps: rdma_listen(3).
-  listener(device_loop& loop, const cm::socket_address& address,
-           const cm::listener_options& options = {}, on_failure policy = throwing{});
-  listener(const listener&) = delete;
-  listener& operator=(const listener&) = delete;
-  ~listener() = default;
-
-  /// Returns the port on which it listens.
-  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
-
-  /// Waits for the next request, and accepts it. A request that fails on the way ends this step
-  /// only: await the next. Wraps: rdma_accept(3).
-  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
-  /// Ends the waits for requests with ECANCELED.
-  void cancel_waits();
-
-  // For the operations.
-  /// Returns its loop.
-  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
-  /// Returns those that wait for a request.
-  [[nodiscard]] waiter_list& waiters() noexcept { return waiters_; }
-  /// Returns the next request, if there is one.
-  [[nodiscard]] std::optional<cm::connection_request<>> take_request();
-
- private:
-  /// Takes an event of its identifiers.
-  void handle(cm::event& happened) override;
-
-  device_loop* loop_;
-  std::deque<cm::connection_request<>> requests_;
-  waiter_list waiters_;
-  cm::listener<> listener_;
-};
-
-/// The next connection of a listener.
-class accept_step : public detail::async_step<accept_step> {
- public:
-  /// Makes the step of this listener.
-  accept_step(listener& of, const link_options& options) noexcept
-      : listener_{&of}, options_{options} {}
-
-  /// Returns the loop that runs it.
-  [[nodiscard]] device_loop& loop() const noexcept { return listener_->loop(); }
-
-  /// One start of the step.
-  template <class Derived>
-  class operation : public detail::connecting {
-   public:
-    /// Makes an operation, and starts nothing.
-    explicit operation(const accept_step& step) noexcept
-        : connecting{&resume, step.listener_->loop(), step.options_}, listener_{step.listener_} {}
-
-    /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() {
-      if (auto requested = listener_->take_request()) return accept(std::move(*requested));
-      listener_->waiters().push_back(*this);
-      return true;
-    }
-    /// Returns the result, or reports the failure.
-    [[nodiscard]] connection take(on_failure policy) { return take_connection(policy); }
-
-   private:
-    static bool resume(waiter& which) {
-      auto& self = static_cast<operation&>(which);
-      if (self.is_waiting()) {
-        self.leave();
-        if (auto requested = self.listener_->take_request()) {
-          if (self.accept(std::move(*requested))) return true;
-        } else {
-          self.fail(ECANCELED, "async::listener::accept");
-        }
-      }
-      static_cast<Derived&>(self).finished();
-      return true;
-    }
-    listener* listener_;
-  };
-
- private:
-  listener* listener_;
-  link_options options_;
-};
-
-inline accept_step listener::accept(const link_options& options) noexcept {
-  return {*this, options};
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

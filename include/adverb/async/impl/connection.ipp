@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cerrno>
+
 #include <adverb/async/connection.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC connecting::~connecting() {
-  if (link_ != nullptr) link_->abandon();
+ADVERB_FUNC void report_cancelled(on_failure policy, std::string_view verb) {
+  policy.report(ECANCELED, verb, [](failure_description& description) {
+    description.explain("the program has cancelled it");
+  });
 }
 
-ADVERB_FUNC void connecting::fail(int number, std::string_view verb) {
-  on_failure{why_}.report(number, verb, [](failure_description&) {});
+ADVERB_FUNC connecting::~connecting() {
+  if (link_ != nullptr) link_->abandon();
 }
 
 template <class Identified>
@@ -97,37 +101,3 @@ ADVERB_FUNC async::connection connecting::take_connection(on_failure policy) {
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI::async {
-
-ADVERB_FUNC listener::listener(device_loop& loop, const cm::socket_address& address,
-                               const cm::listener_options& options, on_failure policy)
-    : loop_{&loop}, listener_{cm::listener<>::create(loop.channel(), address, options, policy)} {
-  if (listener_) listener_.set_user_context(static_cast<detail::async_event_target*>(this));
-}
-
-ADVERB_FUNC std::optional<cm::connection_request<>> listener::take_request() {
-  if (requests_.empty()) return std::nullopt;
-  std::optional<cm::connection_request<>> next{std::move(requests_.front())};
-  requests_.pop_front();
-  return next;
-}
-
-ADVERB_FUNC void listener::handle(cm::event& happened) {
-  if (happened.type() != cm::event_type::connect_request) return;
-  failure why;
-  auto requested = listener_.take_request(happened, why);
-  if (!requested) return;
-  // It has the context of this listener, which gets no other events of it.
-  requested.identifier().native_handle()->context = nullptr;
-  requests_.push_back(std::move(requested));
-  waiters_.resume_first();
-}
-
-ADVERB_FUNC void listener::cancel_waits() {
-  requests_.clear();
-  while (waiters_.resume_first()) {
-  }
-}
-
-}  // namespace adverb::inline ADVERB_ABI::async

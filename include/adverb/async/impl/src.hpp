@@ -11,3 +11,4 @@
 #include <adverb/async/impl/device_loop.ipp>
 #include <adverb/async/impl/event_loop.ipp>
 #include <adverb/async/impl/link.ipp>
+#include <adverb/async/impl/listener.ipp>

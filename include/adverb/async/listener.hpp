@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous listeners, and the requests that they receive.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <utility>
+
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/link.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/connection_request.hpp>
+#include <adverb/cm/listener.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class accept_step;
+class request_step;
+
+/// A request to connect, which the program accepts or rejects:
+///
+///     async::connection_request request = co_await listener.next();
+///     if (!welcome(request.private_data())) request.reject(cm::private_data::of("full"));
+///     else loop.spawn(serve(co_await request.accept()));
+///
+/// The destructor rejects a request without an answer. Not thread safe. It must not outlive the
+/// loop.
+class [[nodiscard]] connection_request {
+ public:
+  /// Makes an empty request.
+  connection_request() noexcept = default;
+  /// Takes over a request of librdmacm whose events come to the channel of the loop.
+  connection_request(device_loop& loop, cm::connection_request<>&& requested) noexcept
+      : loop_{&loop}, request_{std::move(requested)} {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(request_); }
+
+  /// Returns the device that received the request.
+  [[nodiscard]] context_ref context() const noexcept { return request_.context(); }
+  /// Returns the address of the peer.
+  [[nodiscard]] cm::socket_address peer_address() const noexcept { return request_.peer_address(); }
+  /// Returns the private data of the request.
+  [[nodiscard]] const cm::private_data& private_data() const noexcept {
+    return request_.private_data();
+  }
+  /// Returns the connection parameters that the peer requests.
+  [[nodiscard]] const cm::peer_parameters& parameters() const noexcept {
+    return request_.parameters();
+  }
+
+  /// Accepts the request. `options.connection` carries the private data of the answer. The request
+  /// must live until the step has started, which empties it if that succeeds. Wraps:
+  /// rdma_accept(3).
+  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
+  /// Rejects the request, and empties this object. Does not block. Wraps: rdma_reject(3).
+  void reject(const cm::private_data& data = {}, on_failure policy = throwing{}) {
+    request_.reject(data, policy);
+  }
+
+  // For the operations.
+  /// Returns its loop.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+  /// Returns the request of librdmacm.
+  [[nodiscard]] cm::connection_request<>& managed() noexcept { return request_; }
+
+ private:
+  device_loop* loop_ = nullptr;
+  cm::connection_request<> request_;
+};
+
+/// Listens for connections.
+///
+///     async::listener listener{loop, cm::socket_address::any(7471)};
+///     while (true) loop.spawn(serve(co_await listener.accept()));
+///
+/// It stays where it is, because the loop refers to it. Not thread safe.
+class listener : public detail::async_event_target {
+ public:
+  /// Listens. Wraps: rdma_listen(3).
+  listener(device_loop& loop, const cm::socket_address& address,
+           const cm::listener_options& options = {}, on_failure policy = throwing{});
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+  ~listener() = default;
+
+  /// Returns the port on which it listens.
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+
+  /// Waits for the next request, and accepts it. A request that fails on the way ends this step
+  /// only: await the next. Wraps: rdma_accept(3).
+  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
+  /// Waits for the next request, to accept or reject it.
+  [[nodiscard]] request_step next() noexcept;
+  /// Ends the waits for requests with ECANCELED.
+  void cancel_waits();
+
+  // For the operations.
+  /// Returns its loop.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+  /// Returns those that wait for a request.
+  [[nodiscard]] waiter_list& waiters() noexcept { return waiters_; }
+  /// Returns the next request, or an empty one.
+  [[nodiscard]] connection_request take_request();
+
+ private:
+  /// Takes an event of its identifiers.
+  void handle(cm::event& happened) override;
+
+  device_loop* loop_;
+  std::deque<connection_request> requests_;
+  waiter_list waiters_;
+  cm::listener<> listener_;
+};
+
+/// The connection of a request: of a given one, or of the next one of a listener.
+class accept_step : public detail::async_step<accept_step> {
+ public:
+  /// Makes the step of the next request of this listener.
+  accept_step(listener& of, const link_options& options) noexcept
+      : loop_{&of.loop()}, listener_{&of}, options_{options} {}
+  /// Makes the step of this request.
+  accept_step(connection_request& of, const link_options& options) noexcept
+      : loop_{&of.loop()}, request_{&of}, options_{options} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::connecting {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const accept_step& step) noexcept
+        : connecting{&resume, *step.loop_, step.options_},
+          listener_{step.listener_},
+          request_{step.request_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() {
+      if (request_ != nullptr) return answer(*request_);
+      if (connection_request next = listener_->take_request()) return answer(next);
+      listener_->waiters().push_back(*this);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] connection take(on_failure policy) { return take_connection(policy); }
+
+   private:
+    [[nodiscard]] bool answer(connection_request& requested) {
+      return accept(std::move(requested.managed()));
+    }
+    static bool resume(waiter& which) {
+      auto& self = static_cast<operation&>(which);
+      if (self.is_waiting()) {
+        self.leave();
+        if (connection_request next = self.listener_->take_request()) {
+          if (self.answer(next)) return true;
+        } else {
+          self.cancelled("async::listener::accept");
+        }
+      }
+      static_cast<Derived&>(self).finished();
+      return true;
+    }
+
+    listener* listener_;
+    connection_request* request_;
+  };
+
+ private:
+  device_loop* loop_;
+  listener* listener_ = nullptr;
+  connection_request* request_ = nullptr;
+  link_options options_;
+};
+
+/// The next request of a listener.
+class request_step : public detail::async_step<request_step> {
+ public:
+  /// Makes the step of this listener.
+  explicit request_step(listener& of) noexcept : listener_{&of} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return listener_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public waiter {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const request_step& step) noexcept
+        : waiter{&resume}, listener_{step.listener_} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() {
+      next_ = listener_->take_request();
+      if (next_) return false;
+      listener_->waiters().push_back(*this);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] connection_request take(on_failure policy) {
+      policy.clear();
+      if (!next_) detail::report_cancelled(policy, "async::listener::next");
+      return std::move(next_);
+    }
+
+   private:
+    static bool resume(waiter& which) {
+      auto& self = static_cast<operation&>(which);
+      self.leave();
+      self.next_ = self.listener_->take_request();
+      static_cast<Derived&>(self).finished();
+      return true;
+    }
+
+    listener* listener_;
+    connection_request next_;
+  };
+
+ private:
+  listener* listener_;
+};
+
+inline accept_step connection_request::accept(const link_options& options) noexcept {
+  return {*this, options};
+}
+inline accept_step listener::accept(const link_options& options) noexcept {
+  return {*this, options};
+}
+inline request_step listener::next() noexcept { return request_step{*this}; }
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/listener.ipp>
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Requests to connect that an asynchronous listener shows before they are answered.
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+
+namespace {
+
+[[nodiscard]] async::link_options with_number(std::uint32_t number) {
+  async::link_options options = small;
+  options.connection.private_data = cm::private_data::of(number);
+  return options;
+}
+
+/// Connects with a number, and reports why that failed.
+async::task<> knock(side& here, std::uint32_t number, std::error_code& code) {
+  const async::connection server =
+      co_await async::connect(here.loop, here.address(), with_number(number)).report_to(code);
+  if (server) co_await server.disconnect();
+}
+
+}  // namespace
+
+TEST_CASE("A request shows who asks before it is accepted, and the answer carries data",
+          "[rdma_accept][rdma_connect]") {
+  side here;
+  std::optional<std::uint32_t> question;
+  std::optional<std::uint64_t> answer;
+  const auto passive = [&]() -> async::task<> {
+    async::connection_request request = co_await here.listener.next();
+    question = request.private_data().as<std::uint32_t>();
+    CHECK(request.peer_address().ipv4() == device_address().ipv4());
+    CHECK(request.context().device().name() == open_device().device().name());
+    async::link_options options = small;
+    options.connection.private_data = cm::private_data::of(std::uint64_t{7});
+    async::connection client = co_await request.accept(options);
+    CHECK(!request);
+    co_await echo(std::move(client));
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), with_number(42));
+    answer = server.established()->private_data().as<std::uint64_t>();
+    const text_memory memory{server, "hello"};
+    co_await server.send(memory.region.buffer().slice(0, 5));
+    const async::message echoed = co_await server.next();
+    CHECK(text_of(echoed) == "hello");
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(question == 42U);
+  CHECK(answer == 7U);
+}
+
+TEST_CASE("A request is rejected by the program, or as it dies without an answer",
+          "[rdma_reject]") {
+  side here;
+  std::error_code refused;
+  std::error_code dropped;
+  std::error_code accepted;
+  const auto passive = [&]() -> async::task<> {
+    for (int each = 0; each < 3; ++each) {
+      async::connection_request request = co_await here.listener.next();
+      const auto number = request.private_data().as<std::uint32_t>();
+      if (number == 1U) request.reject(cm::private_data::of("full"));
+      if (number == 3U) here.loop.spawn(echo(co_await request.accept(small)));
+    }
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(knock(here, 1, refused));
+  here.loop.spawn(knock(here, 2, dropped));
+  here.loop.spawn(knock(here, 3, accepted));
+  here.loop.run();
+  CHECK(refused == rejected_by_program());
+  CHECK(dropped == rejected_by_program());
+  CHECK(!accepted);
+}
+
+TEST_CASE("A request that is accepted with impossible options is rejected", "[rdma_accept]") {
+  side here;
+  std::error_code here_failed;
+  std::error_code refused;
+  const auto passive = [&]() -> async::task<> {
+    async::connection_request request = co_await here.listener.next();
+    async::link_options options = small;
+    options.max_send_sge = 100'000;
+    static_cast<void>(co_await request.accept(options).report_to(here_failed));
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(knock(here, 1, refused));
+  here.loop.run();
+  CHECK(here_failed);
+  CHECK(refused == rejected_by_program());
+}
+
+TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are rejected",
+          "[rdma_reject]") {
+  std::error_code refused;
+  std::error_code cancelled;
+  {
+    side here;
+    const auto wait = [&]() -> async::task<> {
+      static_cast<void>(co_await here.listener.next().report_to(cancelled));
+    };
+    here.loop.spawn(wait());
+    here.listener.cancel_waits();
+    here.loop.run();
+  }
+  CHECK(cancelled == std::errc::operation_canceled);
+  async::event_loop loop;
+  std::optional<async::listener> listener{std::in_place, loop, every_address()};
+  const auto active = [&]() -> async::task<> {
+    const async::connection server =
+        co_await async::connect(loop, device_address(listener->port()), small).report_to(refused);
+  };
+  const auto close = [&]() -> async::task<> {
+    static_cast<void>(co_await listener->next());
+    listener.reset();
+  };
+  loop.spawn(active());
+  loop.spawn(close());
+  loop.run();
+  CHECK(refused == rejected_by_program());
+}
