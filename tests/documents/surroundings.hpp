@@ -25,6 +25,7 @@
 #include <poll.h>
 
 #include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/stop_event.hpp>
 
@@ -117,6 +118,12 @@ struct a_connected_pair : a_program_with_a_device {
 struct two_completion_queues : a_program_with_a_device {
   adverb::completion_queue classic{device, 1024};
   adverb::extended_completion_queue<> extended{device, 1024};
+};
+
+struct a_program_with_a_loop : a_program_with_a_device {
+  adverb::async::event_loop loop;
+  adverb::port_number port;
+  adverb::endpoint theirs;
 };
 
 struct two_processes : a_program_with_a_device {

@@ -322,6 +322,15 @@ class [[nodiscard]] connection {
   connection() noexcept = default;
   /// Takes over a link.
   explicit connection(link& of) noexcept : link_{&of} {}
+  /// Takes over a queue pair that the program has connected without librdmacm, and posts the
+  /// receives. The peer may send earlier: its sends wait (RNR) until then. Its completion queues
+  /// are those of the loop (`device_loop::queue`), and its device outlives the loop. The sizes of
+  /// the options are at most those of the queue pair. The queue pair is destroyed on failure.
+  ///
+  /// No side notices the end of the other: agree on it in a message, or set deadlines. `disconnect`
+  /// moves the queue pair to ERR, and waits until it is flushed. Wraps: ibv_modify_qp(3).
+  connection(device_loop& loop, adverb::queue_pair<transport::rc> pair,
+             const link_options& options = {}, on_failure policy = throwing{});
   connection(connection&& other) noexcept : link_{std::exchange(other.link_, nullptr)} {}
   connection& operator=(connection&& other) noexcept {
     std::swap(link_, other.link_);
@@ -379,7 +388,7 @@ class [[nodiscard]] connection {
     return link_->queue_pair();
   }
   /// Returns the connection of librdmacm, with its addresses and the private data of the peer; null
-  /// once the loop has destroyed it.
+  /// without librdmacm, and once the loop has destroyed it.
   [[nodiscard]] const cm::connection<>* established() const noexcept {
     return link_->established();
   }

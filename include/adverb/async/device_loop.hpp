@@ -69,6 +69,9 @@ class device_loop {
   /// Returns the protection domain of a device. The memory of its connections is registered there.
   [[nodiscard]] protection_domain_ref domain(context_ref context, on_failure policy = throwing{});
 
+  /// Returns the completion queue of a device, for queue pairs that a `connection` takes over.
+  [[nodiscard]] completion_queue_ref queue(context_ref context, on_failure policy = throwing{});
+
   /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
   void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
 

@@ -22,6 +22,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/requests.hpp>
 #include <adverb/queue/send_window.hpp>
 #include <adverb/version.hpp>
@@ -179,7 +180,7 @@ class link final : public detail::async_event_target {
   }
   /// Returns the domain in which its memory is registered.
   [[nodiscard]] protection_domain_ref domain() const noexcept { return pair_.protection_domain(); }
-  /// Returns the connection of librdmacm, or null before it is established.
+  /// Returns the connection of librdmacm, or null before it is established or without librdmacm.
   [[nodiscard]] cm::connection<>* established() noexcept {
     return std::get_if<cm::connection<>>(&holder_);
   }
@@ -267,9 +268,11 @@ class link final : public detail::async_event_target {
     /// The queue pair is in ERR, or on its way.
     ending,
   };
-  using holder =
-      std::variant<std::monostate, cm::connector<transport::rc, cm::step::ready>,
-                   cm::connection_request<transport::rc, cm::step::ready>, cm::connection<>>;
+  /// A queue pair that was connected without librdmacm.
+  using own_pair = detail::connection_pair<transport::rc, cm::pair_owner::program>;
+  using holder = std::variant<std::monostate, cm::connector<transport::rc, cm::step::ready>,
+                              cm::connection_request<transport::rc, cm::step::ready>,
+                              cm::connection<>, own_pair>;
 
   /// Counts the completion of a send.
   [[gnu::always_inline]] void retire(const completion& each) {
@@ -282,8 +285,11 @@ class link final : public detail::async_event_target {
   static void complete_receive(operation& which, const completion& each);
 
   /// Creates the window and the blocks, and posts the blocks.
-  void prepare(queue_pair_ref<transport::rc, qp_state::init> pair, const link_options& options,
+  void prepare(queue_pair_ref<transport::rc, qp_state::any> pair, const link_options& options,
                on_failure policy);
+  /// Takes over a queue pair that was connected without librdmacm.
+  void take_over(adverb::queue_pair<transport::rc>&& pair, const link_options& options,
+                 on_failure policy);
   void open(cm::connection<>&& connection) noexcept;
   /// The handle of the program has gone.
   void abandon() noexcept;
@@ -319,6 +325,11 @@ class link final : public detail::async_event_target {
     }
   }
   [[nodiscard]] bool is_idle() const noexcept;
+  /// Returns true if no request of a queue pair of its own is left in ERR.
+  [[nodiscard]] bool is_flushed() const noexcept {
+    return entered_error_ && busy_ == 0 && posted_ == 0 &&
+           std::holds_alternative<own_pair>(holder_);
+  }
   /// Does what must not be done while a completion is passed on. Returns true if the link can be
   /// destroyed.
   [[nodiscard]] bool care();

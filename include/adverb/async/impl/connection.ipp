@@ -101,3 +101,26 @@ ADVERB_FUNC async::connection connecting::take_connection(on_failure policy) {
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+ADVERB_FUNC connection::connection(device_loop& loop, adverb::queue_pair<transport::rc> pair,
+                                   const link_options& options, on_failure policy) {
+  const completion_queue_ref queue = loop.queue(pair.context(), policy);
+  if (policy.failed()) return;
+  if (pair.send_cq() != queue || pair.recv_cq() != queue) {
+    policy.report(EINVAL, "async::connection", [&](failure_description& description) {
+      detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
+      description.explain(
+          "its completion queues are not that of the loop: create it with device_loop::queue");
+    });
+    return;
+  }
+  link* const made = loop.add_link(pair.context(), options, policy);
+  if (made == nullptr) return;
+  connection taken{*made};
+  made->take_over(std::move(pair), options, policy);
+  if (!policy.failed()) *this = std::move(taken);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async

@@ -81,6 +81,11 @@ ADVERB_FUNC protection_domain_ref device_loop::domain(context_ref context, on_fa
   return device != nullptr ? protection_domain_ref{device->domain} : protection_domain_ref{};
 }
 
+ADVERB_FUNC completion_queue_ref device_loop::queue(context_ref context, on_failure policy) {
+  detail::loop_device* const device = device_of(context, policy);
+  return device != nullptr ? completion_queue_ref{device->queue} : completion_queue_ref{};
+}
+
 ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), void* argument) {
   watch_ = watch;
   watch_argument_ = argument;

@@ -9,9 +9,9 @@ namespace adverb::inline ADVERB_ABI::async {
 ADVERB_FUNC link::link(device_loop& loop, detail::loop_device& device) noexcept
     : loop_{&loop}, device_{&device} {}
 
-ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::init> pair,
+ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
                                const link_options& options, on_failure policy) {
-  pair_ = queue_pair_ref<transport::rc, qp_state::any>{pair}.as<qp_state::rts>();
+  pair_ = pair.as<qp_state::rts>();
   window_ = send_window<queue_pair_ref<transport::rc, qp_state::rts>>{
       pair_, {.size = options.max_send_wr}, policy};
   if (policy.failed()) return;
@@ -19,7 +19,7 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::init> pai
   if (policy.failed()) return;
   const std::size_t size = std::size_t{options.receives} * options.block_size;
   memory_ = std::make_unique<std::byte[]>(size);
-  region_ = memory_region{device_->domain, std::span{memory_.get(), size},
+  region_ = memory_region{pair_.protection_domain(), std::span{memory_.get(), size},
                           access_right::local_write, policy};
   if (policy.failed()) return;
   buffers_ = region_.blocks(options.block_size);
@@ -32,6 +32,16 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::init> pai
   for (std::uint32_t each = 0; each < options.receives; ++each)
     post_receive(blocks_.emplace_back(*this));
   if (reason_ != 0) report("ibv_post_recv", policy);
+}
+
+ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
+                                 const link_options& options, on_failure policy) {
+  const queue_pair_ref<transport::rc> taken = pair;
+  holder_.emplace<own_pair>(std::move(pair));
+  prepare(taken, options, policy);
+  if (policy.failed()) return;
+  was_connected_ = true;
+  state_ = state::open;
 }
 
 ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
@@ -153,6 +163,7 @@ ADVERB_FUNC void link::enter_error() noexcept {
   // Fails if the other side was faster; the queue pair is in ERR in any case.
   std::error_code ignored;
   if (established() != nullptr) established()->start_disconnect(ignored);
+  if (auto* const own = std::get_if<own_pair>(&holder_)) own->flush(ignored);
 }
 
 ADVERB_FUNC bool link::is_idle() const noexcept {
@@ -164,6 +175,7 @@ ADVERB_FUNC bool link::care() {
   needs_care_ = false;
   const bool cancelled = waits_cancelled_;
   if (state_ == state::ending && !entered_error_) enter_error();
+  if (is_flushed()) peer_ended_ = true;
   if (state_ == state::ending || cancelled) {
     resume_for_room();
     if (has_no_more_messages() || cancelled) resume_all(messages_);

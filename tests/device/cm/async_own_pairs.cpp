@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous connections over queue pairs that were connected without librdmacm.
+#include <cerrno>
+#include <cstddef>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+
+namespace {
+
+/// Two queue pairs on the queue of a loop that are connected to each other.
+struct pairs {
+  pairs() = default;
+
+  [[nodiscard]] queue_pair<transport::rc, qp_state::init> create() {
+    const completion_queue_ref queue = loop.queue(device);
+    auto fresh = queue_pair<transport::rc>::create(
+        loop.domain(device),
+        {.send_cq = queue, .recv_cq = queue, .max_send_wr = 4, .max_recv_wr = 8});
+    return fresh.init().port(first_port).allow(access_right::remote_read).apply();
+  }
+  void connect() {
+    auto near = create();
+    auto far = create();
+    const endpoint near_end = near.endpoint();
+    here.emplace(loop, near.connect(far.endpoint()), small);
+    there.emplace(loop, far.connect(near_end), small);
+  }
+
+  context device = open_device();
+  async::event_loop loop;
+  std::optional<async::connection> here;
+  std::optional<async::connection> there;
+};
+
+}  // namespace
+
+TEST_CASE("Connections without librdmacm exchange messages, and end when they are flushed",
+          "[ibv_modify_qp][ibv_post_send][ibv_post_recv]") {
+  pairs both;
+  both.connect();
+  int answers = 0;
+  const auto answer = [&]() -> async::task<> {
+    while (true) {
+      const async::message message = co_await both.there->next();
+      if (message.bytes().empty()) break;
+      co_await both.there->send(message.buffer());
+    }
+    co_await both.there->disconnect();
+  };
+  const auto ask = [&]() -> async::task<> {
+    const text_memory memory{*both.here, "hello"};
+    for (int each = 0; each < 20; ++each) {
+      co_await both.here->send(memory.region.buffer().slice(0, 5));
+      const async::message echoed = co_await both.here->next();
+      if (text_of(echoed) == "hello") ++answers;
+    }
+    co_await both.here->perform(send());
+    co_await both.here->disconnect();
+    std::error_code code;
+    co_await both.here->perform(send()).report_to(code);
+    CHECK(code == std::errc::operation_canceled);
+  };
+  both.loop.spawn(answer());
+  both.loop.spawn(ask());
+  both.loop.run();
+  CHECK(answers == 20);
+  CHECK(both.here->established() == nullptr);
+  both.here.reset();
+  both.there.reset();
+  both.loop.run();
+  CHECK(both.loop.connections() == 0);
+}
+
+TEST_CASE("A connection without librdmacm ends when its peer is gone, and its request fails",
+          "[ibv_poll_cq]") {
+  pairs both;
+  auto near = both.create();
+  auto far = both.create();
+  const endpoint near_end = near.endpoint();
+  both.here.emplace(both.loop, near.connect(far.endpoint(), {.retry_count = 1}), small);
+  both.there.emplace(both.loop, far.connect(near_end), small);
+  failure why;
+  std::error_code waiting;
+  const auto wait = [&]() -> async::task<> {
+    static_cast<void>(co_await both.here->next().report_to(waiting));
+  };
+  const auto ask = [&]() -> async::task<> {
+    co_await both.there->disconnect();
+    both.there.reset();
+    co_await both.here->perform(send()).report_to(why);
+  };
+  both.loop.spawn(wait());
+  both.loop.spawn(ask());
+  both.loop.run();
+  CHECK(why.code() == completion_status::retries_exceeded);
+  CHECK(waiting == completion_status::retries_exceeded);
+}
+
+TEST_CASE("A queue pair on another completion queue is refused with an explanation",
+          "[ibv_create_qp]") {
+  const context device = open_device();
+  async::event_loop loop;
+  const completion_queue other{device, 16};
+  const protection_domain domain{device};
+  const auto make = [&] {
+    auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = other, .recv_cq = other});
+    return fresh.init().port(first_port).apply();
+  };
+  auto near = make();
+  auto far = make();
+  failure why;
+  CHECK(!async::connection{loop, near.connect(far.endpoint()), small, why});
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() ==
+        "its completion queues are not that of the loop: create it with device_loop::queue");
+}
+
+TEST_CASE("A queue pair that is too small for the options is refused", "[ibv_query_qp]") {
+  pairs both;
+  auto near = both.create();
+  auto far = both.create();
+  failure why;
+  SECTION("for the requests in progress") {
+    async::link_options options = small;
+    options.max_send_wr = 100'000;
+    CHECK(!async::connection{both.loop, near.connect(far.endpoint()), options, why});
+  }
+  SECTION("for the receives") {
+    async::link_options options = small;
+    options.receives = 1000;
+    CHECK(!async::connection{both.loop, near.connect(far.endpoint()), options, why});
+  }
+  CHECK(why);
+  both.loop.run();
+  CHECK(both.loop.connections() == 0);
+}
