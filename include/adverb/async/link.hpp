@@ -69,10 +69,32 @@ struct request_slot : async::operation {
 
 /// A block that receives one message at a time.
 struct receive_block : async::operation {
-  explicit receive_block(async::link& of) noexcept;
+  receive_block(async::link& of, mutable_buffer buffer) noexcept;
   async::link* owner;
+  mutable_buffer memory;
   receive_block* next = nullptr;
   completion received;
+};
+
+/// The memory of blocks of one size, and its registration.
+class block_memory {
+ public:
+  block_memory() noexcept = default;
+  block_memory(protection_domain_ref domain, std::uint32_t count, std::uint32_t size,
+               on_failure policy)
+      : bytes_{std::make_unique<std::byte[]>(std::size_t{count} * size)},
+        region_{domain, std::span{bytes_.get(), std::size_t{count} * size},
+                access_right::local_write, policy} {
+    if (region_) blocks_ = region_.blocks(size);
+  }
+  [[nodiscard]] mutable_buffer operator[](std::size_t index) const noexcept {
+    return blocks_[index];
+  }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  memory_region region_;
+  buffer_blocks<mutable_buffer> blocks_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -379,9 +401,7 @@ class link final : public detail::async_event_target {
   std::unique_ptr<failure> why_;
   std::vector<detail::request_slot> slots_;
   std::vector<detail::receive_block> blocks_;
-  std::unique_ptr<std::byte[]> memory_;
-  memory_region region_;
-  buffer_blocks<mutable_buffer> buffers_;
+  detail::block_memory memory_;
   completion_reservation for_receives_;
   // Destroyed before the memory, so that the device has let go of it.
   holder holder_;
@@ -389,16 +409,12 @@ class link final : public detail::async_event_target {
 
 inline const_buffer message::buffer() const noexcept {
   if (block_ == nullptr) return {};
-  const link& of = *block_->owner;
-  const auto index = static_cast<std::size_t>(block_ - of.blocks_.data());
-  return const_buffer{of.buffers_[index]}.unchecked_slice(
-      0, static_cast<std::uint32_t>(bytes().size()));
+  return const_buffer{block_->memory}.unchecked_slice(0,
+                                                      static_cast<std::uint32_t>(bytes().size()));
 }
 inline std::span<const std::byte> message::bytes_of(const detail::receive_block& block) noexcept {
-  const link& of = *block.owner;
-  const auto index = static_cast<std::size_t>(&block - of.blocks_.data());
   const received_message received = block.received.success().receive();
-  return {of.memory_.get() + index * of.buffers_.block_size(),
+  return {reinterpret_cast<const std::byte*>(block.memory.address()),
           received.announces_write() ? 0 : received.length()};
 }
 inline void message::give_back(detail::receive_block& block) noexcept {
@@ -426,9 +442,7 @@ inline void link::complete_receive(operation& which, const completion& each) {
 }
 
 inline void link::post_receive(detail::receive_block& block) noexcept {
-  const auto index = static_cast<std::size_t>(&block - blocks_.data());
-  const post_result posted =
-      pair_.post(receive(buffers_[index]).id(static_cast<operation*>(&block)));
+  const post_result posted = pair_.post(receive(block.memory).id(static_cast<operation*>(&block)));
   if (posted) [[likely]]
     ++posted_;
   else
@@ -447,7 +461,7 @@ inline void link::give_back(detail::receive_block& block) noexcept {
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-inline receive_block::receive_block(async::link& of) noexcept
-    : operation{&async::link::complete_receive}, owner{&of} {}
+inline receive_block::receive_block(async::link& of, mutable_buffer buffer) noexcept
+    : operation{&async::link::complete_receive}, owner{&of}, memory{buffer} {}
 
 }  // namespace adverb::inline ADVERB_ABI::detail

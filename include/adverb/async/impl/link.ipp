@@ -17,12 +17,8 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
   if (policy.failed()) return;
   for_receives_ = completion_reservation{device_->queue, options.receives, policy};
   if (policy.failed()) return;
-  const std::size_t size = std::size_t{options.receives} * options.block_size;
-  memory_ = std::make_unique<std::byte[]>(size);
-  region_ = memory_region{pair_.protection_domain(), std::span{memory_.get(), size},
-                          access_right::local_write, policy};
+  memory_ = {pair_.protection_domain(), options.receives, options.block_size, policy};
   if (policy.failed()) return;
-  buffers_ = region_.blocks(options.block_size);
   slots_.reserve(options.max_send_wr);
   for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
     slots_.emplace_back(*this).next_free = free_slots_;
@@ -30,7 +26,7 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
   }
   blocks_.reserve(options.receives);
   for (std::uint32_t each = 0; each < options.receives; ++each)
-    post_receive(blocks_.emplace_back(*this));
+    post_receive(blocks_.emplace_back(*this, memory_[each]));
   if (reason_ != 0) report("ibv_post_recv", policy);
 }
 
