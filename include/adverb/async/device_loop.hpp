@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/detail/shared_receives.hpp>
 #include <adverb/async/link.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
@@ -23,6 +24,10 @@ struct device_loop_options {
   /// Number of completions for which each device has room at first. The queue grows with the
   /// connections where the device can resize it.
   std::size_t completions = 4096;
+  /// Number of blocks that the connections with `link_options::shared` share on each device.
+  std::uint32_t shared_receives = 0;
+  /// Size of each shared block in bytes: of the longest message.
+  std::uint32_t shared_block_size = 4096;
 };
 
 /// A descriptor to watch. Whoever runs the loop calls `ready` when it is readable.
@@ -71,6 +76,12 @@ class device_loop {
 
   /// Returns the completion queue of a device, for queue pairs that a `connection` takes over.
   [[nodiscard]] completion_queue_ref queue(context_ref context, on_failure policy = throwing{});
+
+  /// Returns the shared receive queue of a device, from which the connections with
+  /// `link_options::shared` take their receives. Fails with EINVAL if the options of the loop have
+  /// none. Wraps: ibv_create_srq(3).
+  [[nodiscard]] shared_receive_queue_ref shared_receives(context_ref context,
+                                                         on_failure policy = throwing{});
 
   /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
   void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
@@ -148,12 +159,21 @@ struct loop_device final : async::event_source {
   bool ready() override { return dispatcher.ready(); }
   /// Makes room for more reserved completions.
   void make_room(std::size_t entries, on_failure policy);
+  /// Creates the shared blocks, unless they exist. Returns false on failure.
+  [[nodiscard]] bool make_shared(const async::device_loop_options& options, on_failure policy);
+  /// Passes on every completion that is available.
+  void poll_all() {
+    std::error_code ignored;
+    while (dispatcher.poll(ignored) != 0) {
+    }
+  }
 
   context_ref context;
   protection_domain domain;
   completion_channel channel;
   completion_queue queue;
   async::completion_dispatcher dispatcher;
+  std::unique_ptr<shared_receives> shared;
 
  private:
   static constexpr std::size_t most_at_once = 256;

@@ -38,6 +38,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// What a loop has for one device.
 struct loop_device;
+class shared_receives;
 class connecting;
 
 /// Receives the events of an identifier of the connection manager: the user context of every
@@ -70,7 +71,10 @@ struct request_slot : async::operation {
 /// A block that receives one message at a time.
 struct receive_block : async::operation {
   receive_block(async::link& of, mutable_buffer buffer) noexcept;
-  async::link* owner;
+  receive_block(function* completed, mutable_buffer buffer) noexcept
+      : operation{completed}, memory{buffer} {}
+  /// The link of a shared block is that of its message.
+  async::link* owner = nullptr;
   mutable_buffer memory;
   receive_block* next = nullptr;
   completion received;
@@ -110,6 +114,9 @@ struct link_options {
   std::uint32_t receives = 32;
   /// Size of each block in bytes: of the longest message.
   std::uint32_t block_size = 4096;
+  /// Takes the receives from those that the connections of the loop share
+  /// (`device_loop_options::shared_receives`), not from `receives` blocks of its own.
+  bool shared = false;
   /// Minimum number of elements of a request.
   std::uint32_t max_send_sge = 1;
   /// Minimum number of bytes that a request can carry inline.
@@ -172,7 +179,7 @@ class link final : public detail::async_event_target {
   link(device_loop& loop, detail::loop_device& device) noexcept;
   link(const link&) = delete;
   link& operator=(const link&) = delete;
-  ~link() = default;
+  ~link();
 
   /// Posts requests that nobody waits for, with one doorbell. They are unsignaled: the completion
   /// of a later request releases them. The result is full() if there is no room. A failure ends the
@@ -280,6 +287,7 @@ class link final : public detail::async_event_target {
   friend class device_loop;
   friend class message;
   friend struct detail::receive_block;
+  friend class detail::shared_receives;
   friend class detail::connecting;
   friend class connection;
 
@@ -309,6 +317,8 @@ class link final : public detail::async_event_target {
   /// Creates the window and the blocks, and posts the blocks.
   void prepare(queue_pair_ref<transport::rc, qp_state::any> pair, const link_options& options,
                on_failure policy);
+  /// Takes its messages from the shared blocks.
+  void share(on_failure policy);
   /// Takes over a queue pair that was connected without librdmacm.
   void take_over(adverb::queue_pair<transport::rc>&& pair, const link_options& options,
                  on_failure policy);
@@ -317,6 +327,17 @@ class link final : public detail::async_event_target {
   void abandon() noexcept;
   void post_receive(detail::receive_block& block) noexcept;
   void give_back(detail::receive_block& block) noexcept;
+  /// Takes back a block that is not the link's, or that the link does not post again.
+  void give_back_elsewhere(detail::receive_block& block) noexcept;
+  /// Takes a received message.
+  [[gnu::always_inline]] void arrive(detail::receive_block& block, const completion& each) {
+    block.received = each;
+    block.next = nullptr;
+    (arrived_first_ == nullptr ? arrived_first_ : arrived_last_->next) = &block;
+    arrived_last_ = &block;
+    ++held_;
+    messages_.resume_first();
+  }
 
   /// Ends the connection with this errno, unless it has ended.
   void end(int reason) noexcept;
@@ -381,6 +402,8 @@ class link final : public detail::async_event_target {
   bool is_timed_ = false;
   bool waits_cancelled_ = false;
   bool has_let_go_ = false;
+  /// Whether the block of a message is posted again to the queue pair.
+  bool posts_again_ = false;
   /// The errno of the end; 0 while unknown.
   int reason_ = 0;
   detail::receive_block* arrived_first_ = nullptr;
@@ -402,6 +425,8 @@ class link final : public detail::async_event_target {
   std::vector<detail::request_slot> slots_;
   std::vector<detail::receive_block> blocks_;
   detail::block_memory memory_;
+  /// The blocks that it shares with others; null if it has its own.
+  detail::shared_receives* shared_ = nullptr;
   completion_reservation for_receives_;
   // Destroyed before the memory, so that the device has let go of it.
   holder holder_;
@@ -433,12 +458,7 @@ inline void link::complete_receive(operation& which, const completion& each) {
   --self.posted_;
   if (each.status() != completion_status::success) [[unlikely]]
     return self.note_failure(each);
-  block.received = each;
-  block.next = nullptr;
-  (self.arrived_first_ == nullptr ? self.arrived_first_ : self.arrived_last_->next) = &block;
-  self.arrived_last_ = &block;
-  ++self.held_;
-  self.messages_.resume_first();
+  self.arrive(block, each);
 }
 
 inline void link::post_receive(detail::receive_block& block) noexcept {
@@ -451,10 +471,10 @@ inline void link::post_receive(detail::receive_block& block) noexcept {
 
 inline void link::give_back(detail::receive_block& block) noexcept {
   --held_;
-  if (state_ == state::open) [[likely]]
+  if (posts_again_) [[likely]]
     post_receive(block);
   else
-    end(ECANCELED);  // Has the loop look whether it can be destroyed.
+    give_back_elsewhere(block);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

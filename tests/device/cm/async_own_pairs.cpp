@@ -143,3 +143,45 @@ TEST_CASE("A queue pair that is too small for the options is refused", "[ibv_que
   both.loop.run();
   CHECK(both.loop.connections() == 0);
 }
+
+TEST_CASE("A queue pair with the shared receive queue of the loop takes its messages from there",
+          "[ibv_create_srq][ibv_post_srq_recv]") {
+  const context device = open_device();
+  async::event_loop loop{{.devices = {.shared_receives = 4, .shared_block_size = 64}}};
+  const completion_queue_ref queue = loop.queue(device);
+  async::link_options sharing = small;
+  sharing.shared = true;
+  const auto make = [&](bool shared) {
+    queue_pair_options options{.send_cq = queue, .recv_cq = queue, .max_send_wr = 4};
+    if (shared) options.srq = loop.shared_receives(device);
+    options.max_recv_wr = shared ? 0 : 8;
+    auto fresh = queue_pair<transport::rc>::create(loop.domain(device), options);
+    return fresh.init().port(first_port).apply();
+  };
+  auto near = make(false);
+  auto far = make(true);
+  const endpoint near_end = near.endpoint();
+  SECTION("its messages arrive") {
+    const async::connection here{loop, near.connect(far.endpoint()), small};
+    const async::connection there{loop, far.connect(near_end), sharing};
+    int count = 0;
+    const auto take = [&]() -> async::task<> {
+      const text_memory memory{here, "hello"};
+      for (int each = 0; each < 10; ++each) {
+        co_await here.send(memory.region.buffer().slice(0, 5));
+        const async::message came = co_await there.next();
+        if (text_of(came) == "hello") ++count;
+      }
+    };
+    loop.spawn(take());
+    loop.run();
+    CHECK(count == 10);
+  }
+  SECTION("a queue pair without it is refused") {
+    failure why;
+    CHECK(!async::connection{loop, near.connect(far.endpoint()), sharing, why});
+    CHECK(why.explanation() ==
+          "its shared receive queue is not that of the loop: create it with "
+          "device_loop::shared_receives");
+  }
+}

@@ -26,8 +26,9 @@ ADVERB_FUNC queue_pair_options connecting::pair_options() const noexcept {
   const completion_queue_ref queue = link_->device_->queue;
   return {.send_cq = queue,
           .recv_cq = queue,
+          .srq = options_.shared ? link_->device_->shared->queue() : shared_receive_queue_ref{},
           .max_send_wr = options_.max_send_wr,
-          .max_recv_wr = options_.receives,
+          .max_recv_wr = options_.shared ? 0 : options_.receives,
           .max_send_sge = options_.max_send_sge,
           .max_inline_data = options_.max_inline_data};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 
 #include <adverb/async/device_loop.hpp>
@@ -29,6 +30,26 @@ ADVERB_FUNC void loop_device::make_room(std::size_t entries, on_failure policy) 
   const std::size_t needed = queue.reserved() + entries;
   policy.clear();
   if (needed > queue.capacity()) queue.resize(std::max(needed, 2 * queue.capacity()), policy);
+}
+
+ADVERB_FUNC bool loop_device::make_shared(const async::device_loop_options& options,
+                                          on_failure policy) {
+  policy.clear();
+  if (shared != nullptr) return true;
+  if (options.shared_receives == 0) {
+    policy.report(EINVAL, "device_loop::shared_receives", [&](failure_description& description) {
+      on_device(context.native_handle())(description);
+      description.explain("the options of the loop have no shared receives");
+    });
+    return false;
+  }
+  make_room(options.shared_receives, policy);
+  if (policy.failed()) return false;
+  auto made = std::make_unique<shared_receives>(domain, queue, options.shared_receives,
+                                                options.shared_block_size, policy);
+  if (policy.failed()) return false;
+  shared = std::move(made);
+  return true;
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -86,6 +107,13 @@ ADVERB_FUNC completion_queue_ref device_loop::queue(context_ref context, on_fail
   return device != nullptr ? completion_queue_ref{device->queue} : completion_queue_ref{};
 }
 
+ADVERB_FUNC shared_receive_queue_ref device_loop::shared_receives(context_ref context,
+                                                                  on_failure policy) {
+  detail::loop_device* const device = device_of(context, policy);
+  if (device == nullptr || !device->make_shared(options_, policy)) return {};
+  return device->shared->queue();
+}
+
 ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), void* argument) {
   watch_ = watch;
   watch_argument_ = argument;
@@ -102,7 +130,9 @@ ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options&
                                         on_failure policy) {
   detail::loop_device* const device = device_of(context, policy);
   if (device == nullptr) return nullptr;
-  device->make_room(std::size_t{options.max_send_wr} + options.receives, policy);
+  if (options.shared && !device->make_shared(options_, policy)) return nullptr;
+  device->make_room(std::size_t{options.max_send_wr} + (options.shared ? 0 : options.receives),
+                    policy);
   if (policy.failed()) return nullptr;
   links_.push_back(std::make_unique<link>(*this, *device));
   return links_.back().get();

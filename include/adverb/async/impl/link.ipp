@@ -15,19 +15,42 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
   window_ = send_window<queue_pair_ref<transport::rc, qp_state::rts>>{
       pair_, {.size = options.max_send_wr}, policy};
   if (policy.failed()) return;
-  for_receives_ = completion_reservation{device_->queue, options.receives, policy};
-  if (policy.failed()) return;
-  memory_ = {pair_.protection_domain(), options.receives, options.block_size, policy};
-  if (policy.failed()) return;
   slots_.reserve(options.max_send_wr);
   for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
     slots_.emplace_back(*this).next_free = free_slots_;
     free_slots_ = &slots_.back();
   }
+  if (options.shared) return share(policy);
+  for_receives_ = completion_reservation{device_->queue, options.receives, policy};
+  if (policy.failed()) return;
+  memory_ = {pair_.protection_domain(), options.receives, options.block_size, policy};
+  if (policy.failed()) return;
   blocks_.reserve(options.receives);
   for (std::uint32_t each = 0; each < options.receives; ++each)
     post_receive(blocks_.emplace_back(*this, memory_[each]));
   if (reason_ != 0) report("ibv_post_recv", policy);
+}
+
+ADVERB_FUNC void link::share(on_failure policy) {
+  if (pair_.srq() != device_->shared->queue()) {
+    policy.report(EINVAL, "async::connection", [&](failure_description& description) {
+      detail::on_object<detail::queue_pair_traits>(pair_.native_handle())(description);
+      description.explain(
+          "its shared receive queue is not that of the loop: create it with "
+          "device_loop::shared_receives");
+    });
+    return;
+  }
+  shared_ = device_->shared.get();
+  shared_->add(pair_.number(), *this);
+}
+
+ADVERB_FUNC link::~link() {
+  while (arrived_first_ != nullptr && shared_ != nullptr) {
+    detail::receive_block& first = *arrived_first_;
+    arrived_first_ = first.next;
+    static_cast<void>(shared_->post(first));
+  }
 }
 
 ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
@@ -38,6 +61,7 @@ ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
   if (policy.failed()) return;
   was_connected_ = true;
   state_ = state::open;
+  posts_again_ = shared_ == nullptr;
 }
 
 ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
@@ -46,7 +70,10 @@ ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
   holder_ = std::move(connection);
   established()->identifier().native_handle()->context =
       static_cast<detail::async_event_target*>(this);
-  if (state_ == state::opening) state_ = state::open;
+  if (state_ == state::opening) {
+    state_ = state::open;
+    posts_again_ = shared_ == nullptr;
+  }
   if (peer_ended_) end(ECONNRESET);
 }
 
@@ -121,7 +148,16 @@ ADVERB_FUNC void link::abandon() noexcept {
   end(ECANCELED);
 }
 
+ADVERB_FUNC void link::give_back_elsewhere(detail::receive_block& block) noexcept {
+  const post_result posted = shared_ != nullptr ? shared_->post(block) : post_result{};
+  if (!posted)
+    end(posted.code().value());
+  else if (state_ != state::open)
+    end(ECANCELED);  // Has the loop look whether it can be destroyed.
+}
+
 ADVERB_FUNC void link::end(int reason) noexcept {
+  posts_again_ = false;
   if (reason_ == 0 && why_ == nullptr) reason_ = reason;
   if (state_ != state::ending) {
     state_ = state::ending;
@@ -160,6 +196,8 @@ ADVERB_FUNC void link::enter_error() noexcept {
   std::error_code ignored;
   if (established() != nullptr) established()->start_disconnect(ignored);
   if (auto* const own = std::get_if<own_pair>(&holder_)) own->flush(ignored);
+  // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
+  if (shared_ != nullptr) device_->poll_all();
 }
 
 ADVERB_FUNC bool link::is_idle() const noexcept {
@@ -199,12 +237,12 @@ ADVERB_FUNC void link::tick(std::int64_t now) {
 
 ADVERB_FUNC void link::let_go() {
   has_let_go_ = true;
+  const qp_number number = pair_ ? pair_.number() : qp_number{};
   holder_ = std::monostate{};
   pair_ = {};
   // Some devices leave the completions of a destroyed queue pair in its completion queue.
-  std::error_code ignored;
-  while (device_->dispatcher.poll(ignored) != 0) {
-  }
+  device_->poll_all();
+  if (shared_ != nullptr) shared_->remove(number);
   posted_ = 0;
   for (detail::request_slot& each : slots_) {
     if (!each.is_taken()) continue;

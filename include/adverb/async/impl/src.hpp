@@ -12,3 +12,4 @@
 #include <adverb/async/impl/event_loop.ipp>
 #include <adverb/async/impl/link.ipp>
 #include <adverb/async/impl/listener.ipp>
+#include <adverb/async/impl/shared_receives.ipp>

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// The blocks that the connections of one device share.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include <adverb/async/link.hpp>
+#include <adverb/completion/completion_queue.hpp>
+#include <adverb/memory/protection_domain.hpp>
+#include <adverb/queue/requests.hpp>
+#include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A shared receive queue, its blocks, and the links that take messages from it, by the number of
+/// their queue pair.
+class shared_receives {
+ public:
+  shared_receives(protection_domain_ref domain, completion_queue_ref completions,
+                  std::uint32_t count, std::uint32_t size, on_failure policy);
+  shared_receives(const shared_receives&) = delete;
+  shared_receives& operator=(const shared_receives&) = delete;
+  ~shared_receives() = default;
+
+  [[nodiscard]] shared_receive_queue_ref queue() const noexcept { return queue_; }
+
+  void add(qp_number number, async::link& of) {
+    links_.emplace(static_cast<std::uint32_t>(number), &of);
+  }
+  void remove(qp_number number) noexcept { links_.erase(static_cast<std::uint32_t>(number)); }
+
+  post_result post(receive_block& block) const noexcept {
+    return queue_.post(receive(block.memory).id(static_cast<async::operation*>(&block)));
+  }
+
+ private:
+  struct shared_block : receive_block {
+    shared_block(shared_receives& of, mutable_buffer buffer) noexcept
+        : receive_block{&shared_receives::complete, buffer}, pool{&of} {}
+    shared_receives* pool;
+  };
+
+  static void complete(async::operation& which, const completion& each);
+
+  block_memory memory_;
+  std::vector<shared_block> blocks_;
+  std::unordered_map<std::uint32_t, async::link*> links_;
+  completion_reservation reservation_;
+  shared_receive_queue queue_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/shared_receives.ipp>
+#endif
