@@ -27,6 +27,7 @@
 #endif
 
 #include <adverb/async/connection.hpp>
+#include <adverb/async/datagrams.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/listener.hpp>
 #include <adverb/async/waiter.hpp>

@@ -4,6 +4,7 @@
 
 #include <adverb/async/completion_dispatcher.hpp>
 #include <adverb/async/connection.hpp>
+#include <adverb/async/datagrams.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/event_loop.hpp>
 #include <adverb/async/link.hpp>

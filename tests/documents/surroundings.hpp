@@ -124,6 +124,7 @@ struct a_program_with_a_loop : a_program_with_a_device {
   adverb::async::event_loop loop;
   adverb::port_number port;
   adverb::endpoint theirs;
+  adverb::cm::socket_address own_address;
 };
 
 struct two_processes : a_program_with_a_device {

@@ -67,10 +67,13 @@ class async_step {
 /// Reports that `cancel_waits` ended a wait.
 [[gnu::cold]] void report_cancelled(on_failure policy, std::string_view verb);
 
-template <class Derived, class... Requests>
+/// Fails with EINVAL unless a queue pair completes on the queue of a loop. Returns true if it does.
+[[nodiscard]] bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on_failure policy);
+
+template <class Derived, class Link, class... Requests>
 class perform_operation : public async::waiter {
  public:
-  perform_operation(async::link& of, const std::tuple<Requests...>& requests) noexcept
+  perform_operation(Link& of, const std::tuple<Requests...>& requests) noexcept
       : waiter{&resume_for_room}, link_{&of}, requests_{requests} {}
   perform_operation(const perform_operation&) = delete;
   perform_operation& operator=(const perform_operation&) = delete;
@@ -124,7 +127,7 @@ class perform_operation : public async::waiter {
 
   static void complete(async::operation& which, const completion& each) {
     auto& slot = static_cast<request_slot&>(which);
-    async::link& link = *slot.owner;
+    Link& link = static_cast<Link&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
     const bool succeeded = each.status() == completion_status::success;
     link.completed(slot, each);
@@ -136,7 +139,7 @@ class perform_operation : public async::waiter {
     static_cast<Derived*>(self)->finished();
   }
 
-  async::link* link_;
+  Link* link_;
   std::tuple<Requests...> requests_;
   send_window_result result_{post_result{}};
   bool is_posted_ = false;
@@ -240,12 +243,12 @@ class connecting : public async::waiter, public async_event_target {
 
 namespace adverb::inline ADVERB_ABI::async {
 
-/// Sends, reads, writes or any other requests of a connection, awaited as one.
-template <class... Requests>
-class perform_step : public detail::async_step<perform_step<Requests...>> {
+/// Sends, reads, writes or any other requests of a link, awaited as one.
+template <class Link, class... Requests>
+class basic_perform_step : public detail::async_step<basic_perform_step<Link, Requests...>> {
  public:
   /// Makes the step of these requests.
-  perform_step(link& of, const Requests&... requests) noexcept
+  basic_perform_step(Link& of, const Requests&... requests) noexcept
       : link_{&of}, requests_{requests...} {}
 
   /// Returns the loop that runs it.
@@ -253,16 +256,20 @@ class perform_step : public detail::async_step<perform_step<Requests...>> {
 
   /// One start of the step.
   template <class Derived>
-  struct operation : detail::perform_operation<Derived, Requests...> {
+  struct operation : detail::perform_operation<Derived, Link, Requests...> {
     /// Makes an operation, and starts nothing.
-    explicit operation(const perform_step& step) noexcept
-        : detail::perform_operation<Derived, Requests...>{*step.link_, step.requests_} {}
+    explicit operation(const basic_perform_step& step) noexcept
+        : detail::perform_operation<Derived, Link, Requests...>{*step.link_, step.requests_} {}
   };
 
  private:
-  link* link_;
+  Link* link_;
   std::tuple<Requests...> requests_;
 };
+
+/// Requests of a connection, awaited as one.
+template <class... Requests>
+using perform_step = basic_perform_step<link, Requests...>;
 
 /// The next message of a connection.
 class message_step : public detail::async_step<message_step> {

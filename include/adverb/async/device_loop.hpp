@@ -19,6 +19,8 @@
 
 namespace adverb::inline ADVERB_ABI::async {
 
+class datagram_link;
+
 /// The options of a loop.
 struct device_loop_options {
   /// Number of completions for which each device has room at first. The queue grows with the
@@ -111,6 +113,9 @@ class device_loop {
   [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }
   /// Returns a new link on a device, which the loop owns.
   [[nodiscard]] link* add_link(context_ref context, const link_options& options, on_failure policy);
+  /// Returns a new link for datagrams, which the loop owns.
+  [[nodiscard]] datagram_link* add_datagram_link(context_ref context, const link_options& options,
+                                                 on_failure policy);
   /// Has `settle` look after a link.
   void care_for(link& which) noexcept;
   /// Has `settle` look at the deadline of a link.
@@ -128,6 +133,9 @@ class device_loop {
   };
 
   [[nodiscard]] detail::loop_device* device_of(context_ref context, on_failure policy);
+  /// Returns the device with room for another link, or null on failure.
+  [[nodiscard]] detail::loop_device* device_for(context_ref context, const link_options& options,
+                                                on_failure policy);
   void destroy(link& which);
   void wake() noexcept {
     if (wake_ != nullptr) wake_(wake_argument_);

@@ -19,6 +19,7 @@
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
+#include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/memory/memory_region.hpp>
@@ -159,6 +160,7 @@ class [[nodiscard]] message {
 
  private:
   friend class link;
+  friend class datagram;
 
   explicit message(detail::receive_block& block) noexcept : block_{&block} {}
 
@@ -170,16 +172,16 @@ class [[nodiscard]] message {
 
 /// What the operations of one reliable connection share: its queue pair, the posted receives, the
 /// arrived messages, and the requests in progress. A `connection` refers to one. The loop owns it,
-/// and destroys it when the device has let go of its memory.
+/// and destroys it when the device has let go of its memory. That of datagrams derives from it.
 ///
 /// Not thread safe: used by the thread of its loop.
-class link final : public detail::async_event_target {
+class link : public detail::async_event_target {
  public:
   /// Makes a link without a queue pair. `device_loop::add_link` does.
   link(device_loop& loop, detail::loop_device& device) noexcept;
   link(const link&) = delete;
   link& operator=(const link&) = delete;
-  ~link();
+  virtual ~link();
 
   /// Posts requests that nobody waits for, with one doorbell. They are unsignaled: the completion
   /// of a later request releases them. The result is full() if there is no room. A failure ends the
@@ -203,12 +205,13 @@ class link final : public detail::async_event_target {
 
   /// Returns its loop.
   [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
-  /// Returns the queue pair; empty once the link has let go of it.
+  /// Returns the queue pair; empty once the link has let go of it, or if it is of datagrams.
   [[nodiscard]] queue_pair_ref<transport::rc, qp_state::rts> queue_pair() const noexcept {
-    return pair_;
+    std::error_code none;
+    return queue_pair_ref<transport::rc, qp_state::any>{adopt, pair_, none}.as<qp_state::rts>();
   }
   /// Returns the domain in which its memory is registered.
-  [[nodiscard]] protection_domain_ref domain() const noexcept { return pair_.protection_domain(); }
+  [[nodiscard]] protection_domain_ref domain() const noexcept { return pair_->pd; }
   /// Returns the connection of librdmacm, or null before it is established or without librdmacm.
   [[nodiscard]] cm::connection<>* established() noexcept {
     return std::get_if<cm::connection<>>(&holder_);
@@ -243,6 +246,16 @@ class link final : public detail::async_event_target {
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post_for(void* waiting, operation::function* function,
                                                      const std::tuple<Requests...>& requests) {
+    return post_through([this](const auto&... each) { return window_.post(each...); }, unattended_,
+                        waiting, function, requests);
+  }
+  /// The same, through the window of any transport: `post` posts the requests.
+  // Not through a reference to the window, which would be kept in a register.
+  template <class Post, class... Requests>
+  [[gnu::always_inline]] send_window_result post_through(const Post& post, operation& unattended,
+                                                         void* waiting,
+                                                         operation::function* function,
+                                                         const std::tuple<Requests...>& requests) {
     detail::request_slot* const slot = free_slots_;
     if (slot == nullptr) [[unlikely]]
       return full();
@@ -250,10 +263,9 @@ class link final : public detail::async_event_target {
     slot->waiting = waiting;
     const send_window_result posted = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
       constexpr std::size_t last = sizeof...(Requests) - 1;
-      return window_.post(
-          std::get<Index>(requests)
-              .id(Index == last ? static_cast<operation*>(slot) : &unattended_)
-              .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
+      return post(std::get<Index>(requests)
+                      .id(Index == last ? static_cast<operation*>(slot) : &unattended)
+                      .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
     }(std::index_sequence_for<Requests...>{});
     if (posted) [[likely]] {
       take(*slot);
@@ -268,9 +280,7 @@ class link final : public detail::async_event_target {
 
   /// Takes back the slot of a completed request.
   [[gnu::always_inline]] void completed(detail::request_slot& slot, const completion& each) {
-    slot.next_free = free_slots_;
-    free_slots_ = &slot;
-    --busy_;
+    put_back(slot);
     retire(each);
   }
   /// Lets those go on who wait for room.
@@ -290,6 +300,8 @@ class link final : public detail::async_event_target {
   friend class detail::shared_receives;
   friend class detail::connecting;
   friend class connection;
+  friend class datagram_endpoint;
+  friend class datagram_link;
 
   enum class state : std::uint8_t {
     /// The queue pair is not connected yet.
@@ -298,12 +310,16 @@ class link final : public detail::async_event_target {
     /// The queue pair is in ERR, or on its way.
     ending,
   };
-  /// A queue pair that was connected without librdmacm.
-  using own_pair = detail::connection_pair<transport::rc, cm::pair_owner::program>;
   using holder = std::variant<std::monostate, cm::connector<transport::rc, cm::step::ready>,
                               cm::connection_request<transport::rc, cm::step::ready>,
-                              cm::connection<>, own_pair>;
+                              cm::connection<>, cm::datagram_endpoint,
+                              adverb::queue_pair<transport::rc>, adverb::queue_pair<transport::ud>>;
 
+  [[gnu::always_inline]] void put_back(detail::request_slot& slot) noexcept {
+    slot.next_free = free_slots_;
+    free_slots_ = &slot;
+    --busy_;
+  }
   /// Counts the completion of a send.
   [[gnu::always_inline]] void retire(const completion& each) {
     if (each.status() != completion_status::success) [[unlikely]]
@@ -314,15 +330,18 @@ class link final : public detail::async_event_target {
   static void complete_unattended(operation& which, const completion& each);
   static void complete_receive(operation& which, const completion& each);
 
-  /// Creates the window and the blocks, and posts the blocks.
+  /// Creates the window, the slots and the blocks, and posts the blocks.
   void prepare(queue_pair_ref<transport::rc, qp_state::any> pair, const link_options& options,
                on_failure policy);
+  /// Creates the slots and the blocks, and posts the blocks.
+  void fill(ibv_qp* pair, const link_options& options, on_failure policy);
   /// Takes its messages from the shared blocks.
   void share(on_failure policy);
   /// Takes over a queue pair that was connected without librdmacm.
   void take_over(adverb::queue_pair<transport::rc>&& pair, const link_options& options,
                  on_failure policy);
   void open(cm::connection<>&& connection) noexcept;
+  void open_without_peer() noexcept;
   /// The handle of the program has gone.
   void abandon() noexcept;
   void post_receive(detail::receive_block& block) noexcept;
@@ -368,10 +387,9 @@ class link final : public detail::async_event_target {
     }
   }
   [[nodiscard]] bool is_idle() const noexcept;
-  /// Returns true if no request of a queue pair of its own is left in ERR.
+  /// Returns true if no request is left in ERR, and no peer confirms the end.
   [[nodiscard]] bool is_flushed() const noexcept {
-    return entered_error_ && busy_ == 0 && posted_ == 0 &&
-           std::holds_alternative<own_pair>(holder_);
+    return entered_error_ && has_no_peer_ && busy_ == 0 && posted_ == 0;
   }
   /// Does what must not be done while a completion is passed on. Returns true if the link can be
   /// destroyed.
@@ -387,7 +405,7 @@ class link final : public detail::async_event_target {
 
   device_loop* loop_;
   detail::loop_device* device_;
-  queue_pair_ref<transport::rc, qp_state::rts> pair_;
+  ibv_qp* pair_ = nullptr;
   send_window<queue_pair_ref<transport::rc, qp_state::rts>> window_;
   detail::request_slot* free_slots_ = nullptr;
   std::uint32_t busy_ = 0;
@@ -402,6 +420,8 @@ class link final : public detail::async_event_target {
   bool is_timed_ = false;
   bool waits_cancelled_ = false;
   bool has_let_go_ = false;
+  /// The end is that of the queue pair: librdmacm has not connected it.
+  bool has_no_peer_ = false;
   /// Whether the block of a message is posted again to the queue pair.
   bool posts_again_ = false;
   /// The errno of the end; 0 while unknown.
@@ -416,8 +436,8 @@ class link final : public detail::async_event_target {
   std::int64_t ending_since_ = 0;
   /// The operation of every request that nobody waits for.
   struct unattended_operation : operation {
-    explicit unattended_operation(link& of) noexcept
-        : operation{&complete_unattended}, owner{&of} {}
+    explicit unattended_operation(link& of, function* completed = &complete_unattended) noexcept
+        : operation{completed}, owner{&of} {}
     link* owner;
   } unattended_{*this};
   /// The first failure of a request.
@@ -462,7 +482,8 @@ inline void link::complete_receive(operation& which, const completion& each) {
 }
 
 inline void link::post_receive(detail::receive_block& block) noexcept {
-  const post_result posted = pair_.post(receive(block.memory).id(static_cast<operation*>(&block)));
+  const post_result posted = detail::post<transport::rc, qp_state::rts>(
+      pair_, receive(block.memory).id(static_cast<operation*>(&block)));
   if (posted) [[likely]]
     ++posted_;
   else

@@ -14,10 +14,75 @@
 #include <adverb/cm/listener.hpp>
 #include <adverb/version.hpp>
 
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// Listens, and keeps the requests that nobody has taken.
+template <transport Transport>
+class request_queue : public async_event_target {
+ public:
+  request_queue(async::device_loop& loop, const cm::socket_address& address,
+                const cm::listener_options& options = {}, on_failure policy = throwing{})
+      : loop_{&loop},
+        listener_{cm::listener<Transport>::create(loop.channel(), address, options, policy)} {
+    if (listener_) listener_.set_user_context(static_cast<async_event_target*>(this));
+  }
+  request_queue(const request_queue&) = delete;
+  request_queue& operator=(const request_queue&) = delete;
+
+  /// Returns the port on which it listens.
+  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+
+  /// Ends the waits for requests with ECANCELED.
+  void cancel_waits() {
+    requests_.clear();
+    while (waiters_.resume_first()) {
+    }
+  }
+
+  // For the operations.
+  /// Returns its loop.
+  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
+  /// Returns those that wait for a request.
+  [[nodiscard]] async::waiter_list& waiters() noexcept { return waiters_; }
+  /// Returns the next request, or an empty one.
+  [[nodiscard]] cm::connection_request<Transport> take_request() {
+    cm::connection_request<Transport> next;
+    if (!requests_.empty()) {
+      next = std::move(requests_.front());
+      requests_.pop_front();
+    }
+    return next;
+  }
+
+ protected:
+  ~request_queue() = default;
+
+ private:
+  /// Takes an event of its identifiers.
+  void handle(cm::event& happened) override {
+    if (happened.type() != cm::event_type::connect_request) return;
+    failure why;
+    auto requested = listener_.take_request(happened, why);
+    if (!requested) return;
+    // It has the context of this listener, which gets no other events of it.
+    requested.identifier().native_handle()->context = nullptr;
+    requests_.push_back(std::move(requested));
+    waiters_.resume_first();
+  }
+
+  async::device_loop* loop_;
+  std::deque<cm::connection_request<Transport>> requests_;
+  async::waiter_list waiters_;
+  cm::listener<Transport> listener_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
 namespace adverb::inline ADVERB_ABI::async {
 
 class accept_step;
-class request_step;
+template <class Listener>
+class basic_request_step;
 
 /// A request to connect, which the program accepts or rejects:
 ///
@@ -76,42 +141,21 @@ class [[nodiscard]] connection_request {
 ///     while (true) loop.spawn(serve(co_await listener.accept()));
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
-class listener : public detail::async_event_target {
+class listener : public detail::request_queue<transport::rc> {
  public:
   /// Listens. Wraps: rdma_listen(3).
-  listener(device_loop& loop, const cm::socket_address& address,
-           const cm::listener_options& options = {}, on_failure policy = throwing{});
-  listener(const listener&) = delete;
-  listener& operator=(const listener&) = delete;
-  ~listener() = default;
-
-  /// Returns the port on which it listens.
-  [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
+  using request_queue::request_queue;
 
   /// Waits for the next request, and accepts it. A request that fails on the way ends this step
   /// only: await the next. Wraps: rdma_accept(3).
   [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
   /// Waits for the next request, to accept or reject it.
-  [[nodiscard]] request_step next() noexcept;
-  /// Ends the waits for requests with ECANCELED.
-  void cancel_waits();
+  [[nodiscard]] basic_request_step<listener> next() noexcept;
 
-  // For the operations.
-  /// Returns its loop.
-  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
-  /// Returns those that wait for a request.
-  [[nodiscard]] waiter_list& waiters() noexcept { return waiters_; }
   /// Returns the next request, or an empty one.
-  [[nodiscard]] connection_request take_request();
-
- private:
-  /// Takes an event of its identifiers.
-  void handle(cm::event& happened) override;
-
-  device_loop* loop_;
-  std::deque<connection_request> requests_;
-  waiter_list waiters_;
-  cm::listener<> listener_;
+  [[nodiscard]] connection_request take_request() {
+    return {loop(), request_queue::take_request()};
+  }
 };
 
 /// The connection of a request: of a given one, or of the next one of a listener.
@@ -177,10 +221,13 @@ class accept_step : public detail::async_step<accept_step> {
 };
 
 /// The next request of a listener.
-class request_step : public detail::async_step<request_step> {
+template <class Listener>
+class basic_request_step : public detail::async_step<basic_request_step<Listener>> {
+  using request = decltype(std::declval<Listener&>().take_request());
+
  public:
   /// Makes the step of this listener.
-  explicit request_step(listener& of) noexcept : listener_{&of} {}
+  explicit basic_request_step(Listener& of) noexcept : listener_{&of} {}
 
   /// Returns the loop that runs it.
   [[nodiscard]] device_loop& loop() const noexcept { return listener_->loop(); }
@@ -190,7 +237,7 @@ class request_step : public detail::async_step<request_step> {
   class operation : public waiter {
    public:
     /// Makes an operation, and starts nothing.
-    explicit operation(const request_step& step) noexcept
+    explicit operation(const basic_request_step& step) noexcept
         : waiter{&resume}, listener_{step.listener_} {}
 
     /// Starts it. Returns false if it has finished already.
@@ -201,7 +248,7 @@ class request_step : public detail::async_step<request_step> {
       return true;
     }
     /// Returns the result, or reports the failure.
-    [[nodiscard]] connection_request take(on_failure policy) {
+    [[nodiscard]] request take(on_failure policy) {
       policy.clear();
       if (!next_) detail::report_cancelled(policy, "async::listener::next");
       return std::move(next_);
@@ -216,12 +263,12 @@ class request_step : public detail::async_step<request_step> {
       return true;
     }
 
-    listener* listener_;
-    connection_request next_;
+    Listener* listener_;
+    request next_;
   };
 
  private:
-  listener* listener_;
+  Listener* listener_;
 };
 
 inline accept_step connection_request::accept(const link_options& options) noexcept {
@@ -230,10 +277,8 @@ inline accept_step connection_request::accept(const link_options& options) noexc
 inline accept_step listener::accept(const link_options& options) noexcept {
   return {*this, options};
 }
-inline request_step listener::next() noexcept { return request_step{*this}; }
+inline basic_request_step<listener> listener::next() noexcept {
+  return basic_request_step<listener>{*this};
+}
 
 }  // namespace adverb::inline ADVERB_ABI::async
-
-#if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/async/impl/listener.ipp>
-#endif

@@ -127,6 +127,14 @@ class [[nodiscard]] multicast_join {
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(joining_); }
 
+  /// Returns true if an event of a shared channel ends this join. One endpoint can have several
+  /// joins in progress.
+  [[nodiscard]] bool is_about(const event& happened) const noexcept {
+    return joining_ && happened.identifier() == joining_.identifier() &&
+           (happened.join_context() == joining_.state_ ||
+            happened.type() == event_type::device_removal);
+  }
+
   /// Returns a descriptor that becomes readable when `finish` has an event to take, or -1 if it is
   /// empty.
   [[nodiscard]] int file_descriptor() const noexcept {

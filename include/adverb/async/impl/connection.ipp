@@ -13,6 +13,18 @@ ADVERB_FUNC void report_cancelled(on_failure policy, std::string_view verb) {
   });
 }
 
+ADVERB_FUNC bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on_failure policy) {
+  const completion_queue_ref queue = loop.queue(pair->context, policy);
+  if (policy.failed()) return false;
+  if (pair->send_cq == queue.native_handle() && pair->recv_cq == queue.native_handle()) return true;
+  policy.report(EINVAL, "device_loop::queue", [&](failure_description& description) {
+    on_object<queue_pair_traits>(pair)(description);
+    description.explain(
+        "its completion queues are not that of the loop: create it with device_loop::queue");
+  });
+  return false;
+}
+
 ADVERB_FUNC connecting::~connecting() {
   if (link_ != nullptr) link_->abandon();
 }
@@ -107,16 +119,7 @@ namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC connection::connection(device_loop& loop, adverb::queue_pair<transport::rc> pair,
                                    const link_options& options, on_failure policy) {
-  const completion_queue_ref queue = loop.queue(pair.context(), policy);
-  if (policy.failed()) return;
-  if (pair.send_cq() != queue || pair.recv_cq() != queue) {
-    policy.report(EINVAL, "async::connection", [&](failure_description& description) {
-      detail::on_object<detail::queue_pair_traits>(pair.native_handle())(description);
-      description.explain(
-          "its completion queues are not that of the loop: create it with device_loop::queue");
-    });
-    return;
-  }
+  if (!detail::is_on_queue_of(loop, pair.native_handle(), policy)) return;
   link* const made = loop.add_link(pair.context(), options, policy);
   if (made == nullptr) return;
   connection taken{*made};

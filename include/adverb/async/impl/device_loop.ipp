@@ -126,14 +126,21 @@ ADVERB_FUNC void device_loop::set_wake(void (*function)(void*), void* argument) 
   wake_argument_ = argument;
 }
 
-ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options& options,
-                                        on_failure policy) {
+ADVERB_FUNC detail::loop_device* device_loop::device_for(context_ref context,
+                                                         const link_options& options,
+                                                         on_failure policy) {
   detail::loop_device* const device = device_of(context, policy);
   if (device == nullptr) return nullptr;
   if (options.shared && !device->make_shared(options_, policy)) return nullptr;
   device->make_room(std::size_t{options.max_send_wr} + (options.shared ? 0 : options.receives),
                     policy);
-  if (policy.failed()) return nullptr;
+  return policy.failed() ? nullptr : device;
+}
+
+ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options& options,
+                                        on_failure policy) {
+  detail::loop_device* const device = device_for(context, options, policy);
+  if (device == nullptr) return nullptr;
   links_.push_back(std::make_unique<link>(*this, *device));
   return links_.back().get();
 }

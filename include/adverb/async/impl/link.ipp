@@ -11,10 +11,13 @@ ADVERB_FUNC link::link(device_loop& loop, detail::loop_device& device) noexcept
 
 ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
                                const link_options& options, on_failure policy) {
-  pair_ = pair.as<qp_state::rts>();
   window_ = send_window<queue_pair_ref<transport::rc, qp_state::rts>>{
-      pair_, {.size = options.max_send_wr}, policy};
-  if (policy.failed()) return;
+      pair.as<qp_state::rts>(), {.size = options.max_send_wr}, policy};
+  if (!policy.failed()) fill(pair.native_handle(), options, policy);
+}
+
+ADVERB_FUNC void link::fill(ibv_qp* pair, const link_options& options, on_failure policy) {
+  pair_ = pair;
   slots_.reserve(options.max_send_wr);
   for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
     slots_.emplace_back(*this).next_free = free_slots_;
@@ -23,7 +26,7 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
   if (options.shared) return share(policy);
   for_receives_ = completion_reservation{device_->queue, options.receives, policy};
   if (policy.failed()) return;
-  memory_ = {pair_.protection_domain(), options.receives, options.block_size, policy};
+  memory_ = {domain(), options.receives, options.block_size, policy};
   if (policy.failed()) return;
   blocks_.reserve(options.receives);
   for (std::uint32_t each = 0; each < options.receives; ++each)
@@ -32,9 +35,9 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
 }
 
 ADVERB_FUNC void link::share(on_failure policy) {
-  if (pair_.srq() != device_->shared->queue()) {
+  if (pair_->srq != device_->shared->queue().native_handle()) {
     policy.report(EINVAL, "async::connection", [&](failure_description& description) {
-      detail::on_object<detail::queue_pair_traits>(pair_.native_handle())(description);
+      detail::on_object<detail::queue_pair_traits>(pair_)(description);
       description.explain(
           "its shared receive queue is not that of the loop: create it with "
           "device_loop::shared_receives");
@@ -42,7 +45,7 @@ ADVERB_FUNC void link::share(on_failure policy) {
     return;
   }
   shared_ = device_->shared.get();
-  shared_->add(pair_.number(), *this);
+  shared_->add(static_cast<qp_number>(pair_->qp_num), *this);
 }
 
 ADVERB_FUNC link::~link() {
@@ -56,10 +59,15 @@ ADVERB_FUNC link::~link() {
 ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
                                  const link_options& options, on_failure policy) {
   const queue_pair_ref<transport::rc> taken = pair;
-  holder_.emplace<own_pair>(std::move(pair));
+  holder_ = std::move(pair);
   prepare(taken, options, policy);
   if (policy.failed()) return;
+  open_without_peer();
+}
+
+ADVERB_FUNC void link::open_without_peer() noexcept {
   was_connected_ = true;
+  has_no_peer_ = true;
   state_ = state::open;
   posts_again_ = shared_ == nullptr;
 }
@@ -119,11 +127,10 @@ ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
 
 ADVERB_FUNC send_window_result link::refuse_post() const noexcept {
   const int number = state_ == state::open ? 0 : reason_ != 0 ? reason_ : ECONNRESET;
-  return number == 0 ? full()
-                     : post_result{pair_.native_handle(), number, 0, detail::posted_to::send_queue};
+  return number == 0 ? full() : post_result{pair_, number, 0, detail::posted_to::send_queue};
 }
 ADVERB_FUNC send_window_result link::full() const noexcept {
-  return post_result{pair_.native_handle(), static_cast<int>(window_.outstanding()), window_.size(),
+  return post_result{pair_, static_cast<int>(window_.outstanding()), window_.size(),
                      detail::posted_to::full_send_window};
 }
 
@@ -195,7 +202,11 @@ ADVERB_FUNC void link::enter_error() noexcept {
   // Fails if the other side was faster; the queue pair is in ERR in any case.
   std::error_code ignored;
   if (established() != nullptr) established()->start_disconnect(ignored);
-  if (auto* const own = std::get_if<own_pair>(&holder_)) own->flush(ignored);
+  if (has_no_peer_) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    static_cast<void>(ibv_modify_qp(pair_, &attributes, IBV_QP_STATE));
+  }
   // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
   if (shared_ != nullptr) device_->poll_all();
 }
@@ -237,9 +248,9 @@ ADVERB_FUNC void link::tick(std::int64_t now) {
 
 ADVERB_FUNC void link::let_go() {
   has_let_go_ = true;
-  const qp_number number = pair_ ? pair_.number() : qp_number{};
+  const auto number = pair_ != nullptr ? static_cast<qp_number>(pair_->qp_num) : qp_number{};
   holder_ = std::monostate{};
-  pair_ = {};
+  pair_ = nullptr;
   // Some devices leave the completions of a destroyed queue pair in its completion queue.
   device_->poll_all();
   if (shared_ != nullptr) shared_->remove(number);

@@ -8,8 +8,8 @@
 #endif
 
 #include <adverb/async/impl/connection.ipp>
+#include <adverb/async/impl/datagrams.ipp>
 #include <adverb/async/impl/device_loop.ipp>
 #include <adverb/async/impl/event_loop.ipp>
 #include <adverb/async/impl/link.ipp>
-#include <adverb/async/impl/listener.ipp>
 #include <adverb/async/impl/shared_receives.ipp>

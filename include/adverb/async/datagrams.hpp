@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous datagrams (UD): endpoints, the messages that they receive, and multicast groups.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/link.hpp>
+#include <adverb/async/listener.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/connector.hpp>
+#include <adverb/cm/datagram_endpoint.hpp>
+#include <adverb/cm/datagram_peer.hpp>
+#include <adverb/cm/multicast_membership.hpp>
+#include <adverb/queue/datagram.hpp>
+#include <adverb/queue/send_window.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class datagram_link;
+
+/// A received datagram: a block of the endpoint, which is posted again when this object is
+/// destroyed. It must not outlive the loop.
+class [[nodiscard]] datagram {
+ public:
+  /// Makes an empty datagram.
+  datagram() noexcept = default;
+  /// Takes over a message whose block begins with a header.
+  explicit datagram(message&& arrived) noexcept : message_{std::move(arrived)} {}
+
+  [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(message_); }
+
+  /// Returns the fields of the receive: the queue pair of the sender, and the immediate data. Their
+  /// length includes the header.
+  [[nodiscard]] received_message fields() const noexcept { return message_.fields(); }
+  /// Returns the payload.
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return message_ ? datagram_payload(message_.bytes(), fields()) : std::span<const std::byte>{};
+  }
+  /// Returns the payload as registered memory, to send it on. The datagram must stay until that has
+  /// completed.
+  [[nodiscard]] const_buffer buffer() const noexcept {
+    return message_.buffer().unchecked_slice(message_ ? grh_size : 0,
+                                             static_cast<std::uint32_t>(bytes().size()));
+  }
+  /// Returns the header, with the addresses of the sender and of the destination. The datagram must
+  /// not be empty. The header is valid if `fields().has_grh()`.
+  [[nodiscard]] global_route_header header() const noexcept {
+    return global_route_header{
+        std::span{reinterpret_cast<const std::byte*>(message_.block_->memory.address()), grh_size}
+            .first<grh_size>()};
+  }
+
+ private:
+  friend class datagram_link;
+
+  [[nodiscard]] const completion& received() const noexcept { return message_.block_->received; }
+
+  message message_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A group that an endpoint is joining. It waits for the end of the endpoint beside the event.
+class joining_group : public async::waiter {
+ public:
+  joining_group(const joining_group&) = delete;
+  joining_group& operator=(const joining_group&) = delete;
+
+  /// Takes an event. Returns true if it ends the join, which is then destroyed perhaps.
+  bool take_event(cm::event& happened);
+
+ protected:
+  joining_group(function* resume, async::datagram_link& of) noexcept : waiter{resume}, link_{&of} {}
+  ~joining_group();
+
+  [[nodiscard]] bool start_join(const cm::socket_address& group,
+                                const cm::multicast_options& options);
+  [[nodiscard]] cm::multicast_membership take_membership(on_failure policy);
+
+ private:
+  async::datagram_link* link_;
+  cm::multicast_join join_;
+  cm::multicast_membership membership_;
+  failure why_;
+};
+
+/// A peer whose queue pair an endpoint asks for. It waits for the end of the endpoint beside the
+/// events.
+class resolving_peer : public async::waiter, public async_event_target {
+ public:
+  resolving_peer(const resolving_peer&) = delete;
+  resolving_peer& operator=(const resolving_peer&) = delete;
+
+ protected:
+  resolving_peer(waiter::function* resume, async::datagram_link& of,
+                 const cm::peer_options& options) noexcept
+      : waiter{resume}, link_{&of}, options_{options} {}
+  ~resolving_peer() = default;
+
+  [[nodiscard]] bool start_resolve(const cm::socket_address& address);
+  [[nodiscard]] cm::datagram_peer take_peer(on_failure policy);
+
+ private:
+  using started = cm::connector<transport::ud>;
+  using near = cm::connector<transport::ud, cm::step::address_resolved>;
+  using far = cm::connector<transport::ud, cm::step::route_resolved>;
+
+  /// Takes an event of its identifier.
+  void handle(cm::event& happened) override;
+  void advance(cm::event& happened);
+
+  async::datagram_link* link_;
+  cm::peer_options options_;
+  std::variant<std::monostate, started, near, far> at_;
+  cm::datagram_peer peer_;
+  failure why_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// What the operations of one endpoint for datagrams share. A `datagram_endpoint` refers to one.
+class datagram_link final : public link {
+ public:
+  /// Makes a link without a queue pair. `device_loop::add_datagram_link` does.
+  using link::link;
+
+  // For the operations.
+
+  /// Posts requests, of which the last completes `function` with its slot.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post_for(void* waiting, operation::function* function,
+                                                     const std::tuple<Requests...>& requests) {
+    return post_through([this](const auto&... each) { return datagrams_.post(each...); },
+                        unattended_datagrams_, waiting, function, requests);
+  }
+  /// Takes back the slot of a completed request.
+  [[gnu::always_inline]] void completed(detail::request_slot& slot, const completion& each) {
+    put_back(slot);
+    retire_datagram(each);
+  }
+  /// Returns the next datagram, or reports why none will come.
+  [[nodiscard]] datagram take_datagram(on_failure policy);
+
+  /// Creates the endpoint of librdmacm on a local address.
+  void create(const cm::socket_address& address, const link_options& options, on_failure policy);
+  /// Takes over a queue pair that was created without librdmacm.
+  void take_over(adverb::queue_pair<transport::ud>&& pair, const link_options& options,
+                 on_failure policy);
+
+  /// Returns the endpoint of librdmacm, or null without librdmacm.
+  [[nodiscard]] cm::datagram_endpoint* managed() noexcept {
+    return std::get_if<cm::datagram_endpoint>(&holder_);
+  }
+  /// Returns the queue pair; empty once the link has let go of it.
+  [[nodiscard]] queue_pair_ref<transport::ud> datagram_pair() const noexcept;
+  /// Returns the sender of a datagram as a destination.
+  [[nodiscard]] cm::datagram_target sender_of(const datagram& received, on_failure policy) const;
+
+  /// Has the events of a join passed to it.
+  void add(detail::joining_group& joining) { joining_.push_back(&joining); }
+  /// Forgets a join.
+  void remove(const detail::joining_group& joining) noexcept { std::erase(joining_, &joining); }
+
+ private:
+  /// Counts the completion of a send.
+  [[gnu::always_inline]] void retire_datagram(const completion& each) {
+    if (each.status() != completion_status::success) [[unlikely]]
+      note_failure(each);
+    std::error_code ignored;
+    datagrams_.completed(each, ignored);
+  }
+  void open(queue_pair_ref<transport::ud> pair, link_options options, on_failure policy);
+  void handle(cm::event& happened) override;
+  static void complete_unattended_datagram(operation& which, const completion& each);
+
+  send_window<queue_pair_ref<transport::ud>> datagrams_;
+  unattended_operation unattended_datagrams_{*this, &complete_unattended_datagram};
+  std::vector<detail::joining_group*> joining_;
+  port_number port_{};
+  adverb::queue_key queue_key_{};
+};
+
+/// The next datagram of an endpoint.
+class datagram_step : public detail::async_step<datagram_step> {
+ public:
+  /// Makes the step of this link.
+  explicit datagram_step(datagram_link& of) noexcept : link_{&of} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::message_operation<Derived> {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const datagram_step& step) noexcept
+        : detail::message_operation<Derived>{*step.link_}, link_{step.link_} {}
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] datagram take(on_failure policy) { return link_->take_datagram(policy); }
+
+   private:
+    datagram_link* link_;
+  };
+
+ private:
+  datagram_link* link_;
+};
+
+/// A peer, found by the address of its listener.
+class resolve_step : public detail::async_step<resolve_step> {
+ public:
+  /// Makes the step to this address.
+  resolve_step(datagram_link& of, const cm::socket_address& address,
+               const cm::peer_options& options) noexcept
+      : link_{&of}, address_{address}, options_{options} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::resolving_peer {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const resolve_step& step) noexcept
+        : resolving_peer{&resume, *step.link_, step.options_}, address_{step.address_} {}
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() { return start_resolve(address_); }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] cm::datagram_peer take(on_failure policy) { return take_peer(policy); }
+
+   private:
+    static bool resume(waiter& which) {
+      which.leave();
+      static_cast<Derived&>(static_cast<operation&>(which)).finished();
+      return true;
+    }
+    cm::socket_address address_;
+  };
+
+ private:
+  datagram_link* link_;
+  cm::socket_address address_;
+  cm::peer_options options_;
+};
+
+/// The membership of an endpoint in a multicast group.
+class join_step : public detail::async_step<join_step> {
+ public:
+  /// Makes the step of this group.
+  join_step(datagram_link& of, const cm::socket_address& group,
+            const cm::multicast_options& options) noexcept
+      : link_{&of}, group_{group}, options_{options} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::joining_group {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const join_step& step) noexcept
+        : joining_group{&resume, *step.link_}, group_{step.group_}, options_{step.options_} {}
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() { return start_join(group_, options_); }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] cm::multicast_membership take(on_failure policy) {
+      return take_membership(policy);
+    }
+
+   private:
+    static bool resume(waiter& which) {
+      which.leave();
+      static_cast<Derived&>(static_cast<operation&>(which)).finished();
+      return true;
+    }
+    cm::socket_address group_;
+    cm::multicast_options options_;
+  };
+
+ private:
+  datagram_link* link_;
+  cm::socket_address group_;
+  cm::multicast_options options_;
+};
+
+/// Listens for those who ask where to send datagrams. The answers do not block:
+///
+///     while (true) (co_await listener.next()).accept_datagrams(here.queue_pair());
+///
+/// It stays where it is, because the loop refers to it. Not thread safe.
+class datagram_listener : public detail::request_queue<transport::ud> {
+ public:
+  /// Listens. Wraps: rdma_listen(3).
+  using request_queue::request_queue;
+
+  /// Waits for the next request. A peer that has not got the answer in time repeats it.
+  [[nodiscard]] basic_request_step<datagram_listener> next() noexcept {
+    return basic_request_step<datagram_listener>{*this};
+  }
+};
+
+/// An endpoint for datagrams (UD) of a loop. Its functions return steps to await:
+///
+///     async::datagram_endpoint here{loop, own_address};
+///     const cm::datagram_peer peer = co_await here.resolve(address);
+///     co_await here.send(peer, question);
+///     const async::datagram answer = co_await here.next();
+///
+/// What a request refers to, its destination too, must live until its step has finished. Destroying
+/// a step under way cancels it, and ends the endpoint if the device has the request. The destructor
+/// ends the endpoint without blocking. Its memberships must end before.
+///
+/// Of the options, `receives` blocks have room for a header beside `block_size` bytes of payload;
+/// `shared` and `connection` do not count. iWARP has no datagrams.
+///
+/// Not thread safe: used by the thread of its loop, which must outlive it.
+class [[nodiscard]] datagram_endpoint {
+ public:
+  /// Makes an empty endpoint.
+  datagram_endpoint() noexcept = default;
+  /// Makes an endpoint on a local address, and posts the receives. Fails with EADDRNOTAVAIL if the
+  /// address is a wildcard, which selects no device. Wraps: rdma_bind_addr(3), rdma_create_qp(3).
+  datagram_endpoint(device_loop& loop, const cm::socket_address& address,
+                    const link_options& options = {}, on_failure policy = throwing{});
+  /// Takes over a queue pair that was created without librdmacm, and posts the receives. Its
+  /// completion queues are those of the loop (`device_loop::queue`), and its device outlives the
+  /// loop. The queue pair is destroyed on failure.
+  datagram_endpoint(device_loop& loop, adverb::queue_pair<transport::ud> pair,
+                    const link_options& options = {}, on_failure policy = throwing{});
+  datagram_endpoint(datagram_endpoint&& other) noexcept
+      : link_{std::exchange(other.link_, nullptr)} {}
+  datagram_endpoint& operator=(datagram_endpoint&& other) noexcept {
+    std::swap(link_, other.link_);
+    return *this;
+  }
+  ~datagram_endpoint() { abandon(); }
+
+  [[nodiscard]] explicit operator bool() const noexcept { return link_ != nullptr; }
+
+  /// Posts requests with one doorbell, each with its destination (`send(…).to(peer)`), and waits
+  /// for the completion of the last. Waits for room before, in order.
+  template <class... Requests>
+  [[nodiscard]] basic_perform_step<datagram_link, Requests...> perform(
+      const Requests&... requests) const noexcept {
+    static_assert(sizeof...(Requests) > 0, "there is nothing to perform");
+    return {*link_, requests...};
+  }
+  /// Sends a datagram to a peer or to a group.
+  template <class Payload>
+  [[nodiscard]] auto send(const datagram_destination& to, const Payload& payload) const noexcept {
+    return perform(adverb::send(payload).to(to));
+  }
+  /// Waits for the next datagram.
+  [[nodiscard]] datagram_step next() const noexcept { return datagram_step{*link_}; }
+  /// Asks the listener at an address for the queue pair that receives datagrams. The time limit of
+  /// the options is that of the address and of the route. Wraps: rdma_resolve_addr(3),
+  /// rdma_resolve_route(3), rdma_connect(3).
+  [[nodiscard]] resolve_step resolve(const cm::socket_address& address,
+                                     const cm::peer_options& options = {}) const noexcept {
+    return {*link_, address, options};
+  }
+  /// Joins a multicast group. The membership is a destination, and its destructor leaves the group.
+  /// Fails with EINVAL without librdmacm. Ignores the time limit of the options.
+  /// Wraps: rdma_join_multicast(3).
+  [[nodiscard]] join_step join(const cm::socket_address& group,
+                               const cm::multicast_options& options = {}) const noexcept {
+    return {*link_, group, options};
+  }
+  /// Ends the endpoint, and waits until its requests are flushed. Wraps: ibv_modify_qp(3).
+  [[nodiscard]] disconnect_step close() const noexcept { return disconnect_step{*link_}; }
+
+  /// Returns the sender of a datagram as a destination. Its queue key is assumed to be that of this
+  /// endpoint. A system call; keep the result for further answers. Wraps: ibv_create_ah(3).
+  [[nodiscard]] cm::datagram_target sender_of(const datagram& received,
+                                              on_failure policy = throwing{}) const {
+    return link_->sender_of(received, policy);
+  }
+
+  /// As in `connection`.
+  void expires_after(timeout limit) const noexcept { link_->expires_after(limit); }
+  /// Ends what is under way with ECANCELED, and the endpoint.
+  void cancel() const noexcept { link_->cancel(); }
+  /// Ends the waits for datagrams, for room, for peers and for groups, with ECANCELED.
+  void cancel_waits() const noexcept { link_->cancel_waits(); }
+
+  /// Returns the queue pair; empty once the loop has destroyed it.
+  [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
+    return link_->datagram_pair();
+  }
+  /// Returns the domain in which to register memory for the requests.
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link_->domain(); }
+  /// Returns the endpoint of librdmacm, with its address; null without librdmacm.
+  [[nodiscard]] const cm::datagram_endpoint* managed() const noexcept { return link_->managed(); }
+
+ private:
+  void abandon() noexcept;
+
+  datagram_link* link_ = nullptr;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/datagrams.ipp>
+#endif
