@@ -28,6 +28,7 @@
 
 #include <adverb/async/connection.hpp>
 #include <adverb/async/datagrams.hpp>
+#include <adverb/async/device_events.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/listener.hpp>
 #include <adverb/async/waiter.hpp>

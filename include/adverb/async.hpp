@@ -5,8 +5,10 @@
 #include <adverb/async/completion_dispatcher.hpp>
 #include <adverb/async/connection.hpp>
 #include <adverb/async/datagrams.hpp>
+#include <adverb/async/device_events.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/event_loop.hpp>
+#include <adverb/async/event_source.hpp>
 #include <adverb/async/link.hpp>
 #include <adverb/async/listener.hpp>
 #include <adverb/async/operation.hpp>

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/detail/device_event_source.hpp>
 #include <adverb/async/detail/shared_receives.hpp>
+#include <adverb/async/event_source.hpp>
 #include <adverb/async/link.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
@@ -30,26 +32,6 @@ struct device_loop_options {
   std::uint32_t shared_receives = 0;
   /// Size of each shared block in bytes: of the longest message.
   std::uint32_t shared_block_size = 4096;
-};
-
-/// A descriptor to watch. Whoever runs the loop calls `ready` when it is readable.
-class event_source {
- public:
-  /// Makes a source of a descriptor, which it does not own.
-  explicit event_source(int file_descriptor) noexcept : file_descriptor_{file_descriptor} {}
-  /// Returns the descriptor.
-  [[nodiscard]] int file_descriptor() const noexcept { return file_descriptor_; }
-  /// Takes what has happened. Returns false if more is left: call it again, even if the descriptor
-  /// is not readable.
-  virtual bool ready() = 0;
-
- protected:
-  event_source(const event_source&) = default;
-  event_source& operator=(const event_source&) = default;
-  ~event_source() = default;
-
- private:
-  int file_descriptor_;
 };
 
 /// What an event loop needs for RDMA: one channel of the connection manager, and for each device in
@@ -84,6 +66,10 @@ class device_loop {
   /// none. Wraps: ibv_create_srq(3).
   [[nodiscard]] shared_receive_queue_ref shared_receives(context_ref context,
                                                          on_failure policy = throwing{});
+
+  /// Returns the asynchronous events of a device, and has its descriptor watched. `device_events`
+  /// awaits them.
+  [[nodiscard]] detail::device_event_source* events(context_ref context, on_failure policy);
 
   /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
   void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
@@ -182,6 +168,7 @@ struct loop_device final : async::event_source {
   completion_queue queue;
   async::completion_dispatcher dispatcher;
   std::unique_ptr<shared_receives> shared;
+  std::unique_ptr<device_event_source> async_events;
 
  private:
   static constexpr std::size_t most_at_once = 256;

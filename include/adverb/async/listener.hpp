@@ -35,8 +35,7 @@ class request_queue : public async_event_target {
   /// Ends the waits for requests with ECANCELED.
   void cancel_waits() {
     requests_.clear();
-    while (waiters_.resume_first()) {
-    }
+    waiters_.resume_all();
   }
 
   // For the operations.

@@ -70,7 +70,21 @@ class waiter_list {
   /// Resumes the first waiter. Returns false if there is none, or if it still has to wait.
   bool resume_first() { return !empty() && ends_.next_->go_on(); }
 
+  /// Resumes those that wait now, up to the first that still has to wait. Those that they add wait
+  /// on.
+  void resume_all() {
+    waiter last{&stop};
+    push_back(last);
+    while (resume_first()) {
+    }
+  }
+
  private:
+  static bool stop(waiter& last) {
+    last.leave();
+    return false;
+  }
+
   waiter ends_{nullptr};
 };
 

@@ -157,7 +157,7 @@ TEST_CASE("An endpoint joins groups, sends to them and leaves",
     }
     first.close();
     failure why;
-    CHECK(!co_await there.join(device_address()).report_to(why));
+    static_cast<void>(co_await there.join(device_address()).report_to(why));
     CHECK(why.code() == std::errc::invalid_argument);
   };
   loop.spawn(member());
@@ -175,14 +175,15 @@ TEST_CASE("Cancelled waits leave an endpoint as it is, and its end cancels the o
   std::error_code waited;
   std::error_code resolved;
   std::error_code ended;
-  std::error_code sent;
+  std::error_code joined;
   const auto wait = [&]() -> async::task<> {
-    CHECK(!co_await here.next().report_to(waited));
-    CHECK(!co_await here.next().report_to(ended));
-    CHECK(!co_await here.join(*cm::socket_address::parse("239.7.8.3", 0)).report_to(sent));
+    static_cast<void>(co_await here.next().report_to(waited));
+    static_cast<void>(co_await here.next().report_to(ended));
+    const auto group = *cm::socket_address::parse("239.7.8.3", 0);
+    static_cast<void>(co_await here.join(group).report_to(joined));
   };
   const auto resolve = [&]() -> async::task<> {
-    CHECK(!co_await here.resolve(device_address(1)).report_to(resolved));
+    static_cast<void>(co_await here.resolve(device_address(1)).report_to(resolved));
     here.cancel();
   };
   loop.spawn(wait());
@@ -192,7 +193,7 @@ TEST_CASE("Cancelled waits leave an endpoint as it is, and its end cancels the o
   CHECK(waited == std::errc::operation_canceled);
   CHECK(resolved == std::errc::operation_canceled);
   CHECK(ended == std::errc::operation_canceled);
-  CHECK(sent == std::errc::operation_canceled);
+  CHECK(joined == std::errc::operation_canceled);
 }
 
 TEST_CASE("An endpoint needs the address of a device, and a queue pair on the loop's queue",

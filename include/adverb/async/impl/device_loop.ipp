@@ -114,11 +114,27 @@ ADVERB_FUNC shared_receive_queue_ref device_loop::shared_receives(context_ref co
   return device->shared->queue();
 }
 
+ADVERB_FUNC detail::device_event_source* device_loop::events(context_ref context,
+                                                             on_failure policy) {
+  detail::loop_device* const device = device_of(context, policy);
+  if (device == nullptr) return nullptr;
+  if (device->async_events == nullptr) {
+    context.set_async_non_blocking(true, policy);
+    if (policy.failed()) return nullptr;
+    device->async_events = std::make_unique<detail::device_event_source>(context);
+    if (watch_ != nullptr) watch_(watch_argument_, *device->async_events);
+  }
+  return device->async_events.get();
+}
+
 ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), void* argument) {
   watch_ = watch;
   watch_argument_ = argument;
   watch(argument, manager_);
-  for (const auto& each : devices_) watch(argument, *each);
+  for (const auto& each : devices_) {
+    watch(argument, *each);
+    if (each->async_events != nullptr) watch(argument, *each->async_events);
+  }
 }
 
 ADVERB_FUNC void device_loop::set_wake(void (*function)(void*), void* argument) noexcept {
