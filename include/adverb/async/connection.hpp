@@ -217,6 +217,8 @@ class connecting : public async::waiter, public async_event_target {
   /// Starts to accept a request. Returns false if that failed.
   [[nodiscard]] bool accept(request&& requested);
   [[nodiscard]] async::connection take_connection(on_failure policy);
+  /// Has the reason of the peer stored if it rejects.
+  void set_rejection(std::optional<cm::rejection>* where) noexcept { rejection_ = where; }
   [[nodiscard]] bool has_failed() const noexcept { return static_cast<bool>(why_); }
   /// `cancel_waits` ended the wait for a request.
   void cancelled(std::string_view verb) { report_cancelled(why_, verb); }
@@ -237,6 +239,7 @@ class connecting : public async::waiter, public async_event_target {
                cm::connector<transport::rc, cm::step::route_resolved>>
       at_;
   failure why_;
+  std::optional<cm::rejection>* rejection_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -414,6 +417,13 @@ class connect_step : public detail::async_step<connect_step> {
                const link_options& options) noexcept
       : loop_{&loop}, address_{address}, options_{options} {}
 
+  /// Stores the reason and the private data of the peer if it rejects. `why` must live until the
+  /// step has finished.
+  [[nodiscard]] connect_step rejection_to(std::optional<cm::rejection>& why) && noexcept {
+    rejection_ = &why;
+    return std::move(*this);
+  }
+
   /// Returns the loop that runs it.
   [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
 
@@ -423,7 +433,9 @@ class connect_step : public detail::async_step<connect_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const connect_step& step) noexcept
-        : connecting{&resume, *step.loop_, step.options_}, address_{step.address_} {}
+        : connecting{&resume, *step.loop_, step.options_}, address_{step.address_} {
+      set_rejection(step.rejection_);
+    }
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() { return connect_to(address_); }
@@ -442,6 +454,7 @@ class connect_step : public detail::async_step<connect_step> {
   device_loop* loop_;
   cm::socket_address address_;
   link_options options_;
+  std::optional<cm::rejection>* rejection_ = nullptr;
 };
 
 /// Connects to a listener. Resolves the address and the route, creates the queue pair, and posts

@@ -304,7 +304,7 @@ class join_step : public detail::async_step<join_step> {
 ///     while (true) (co_await listener.next()).accept_datagrams(here.queue_pair());
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
-class datagram_listener : public detail::request_queue<transport::ud> {
+class datagram_listener final : public detail::request_queue<transport::ud> {
  public:
   /// Listens. Wraps: rdma_listen(3).
   using request_queue::request_queue;

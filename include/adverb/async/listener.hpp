@@ -140,7 +140,7 @@ class [[nodiscard]] connection_request {
 ///     while (true) loop.spawn(serve(co_await listener.accept()));
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
-class listener : public detail::request_queue<transport::rc> {
+class listener final : public detail::request_queue<transport::rc> {
  public:
   /// Listens. Wraps: rdma_listen(3).
   using request_queue::request_queue;

@@ -2,6 +2,7 @@
 // Requests to connect that an asynchronous listener shows before they are answered.
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -21,10 +22,15 @@ namespace {
   return options;
 }
 
-/// Connects with a number, and reports why that failed.
-async::task<> knock(side& here, std::uint32_t number, std::error_code& code) {
+/// Connects with a number, and reports why that failed, in the words of the peer too.
+async::task<> knock(side& here, std::uint32_t number, std::error_code& code,
+                    std::optional<std::string>* words = nullptr) {
+  std::optional<cm::rejection> rejected;
   const async::connection server =
-      co_await async::connect(here.loop, here.address(), with_number(number)).report_to(code);
+      co_await async::connect(here.loop, here.address(), with_number(number))
+          .rejection_to(rejected)
+          .report_to(code);
+  if (words != nullptr && rejected) *words = rejected->private_data.text();
   if (server) co_await server.disconnect();
 }
 
@@ -77,11 +83,13 @@ TEST_CASE("A request is rejected by the program, or as it dies without an answer
     }
   };
   here.loop.spawn(passive());
-  here.loop.spawn(knock(here, 1, refused));
+  std::optional<std::string> words;
+  here.loop.spawn(knock(here, 1, refused, &words));
   here.loop.spawn(knock(here, 2, dropped));
   here.loop.spawn(knock(here, 3, accepted));
   here.loop.run();
   CHECK(refused == rejected_by_program());
+  CHECK(words == "full");
   CHECK(dropped == rejected_by_program());
   CHECK(!accepted);
 }

@@ -93,10 +93,12 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     if (!why_) held.start_connect(options_.connection, why_);
   } else if (link_ != nullptr) {
     cm::connection<> made;
-    if (auto* const active = std::get_if<ready_connector>(&link_->holder_))
+    if (auto* const active = std::get_if<ready_connector>(&link_->holder_)) {
       made = active->finish(happened, why_);
-    else if (auto* const passive = std::get_if<ready_request>(&link_->holder_))
+      if (rejection_ != nullptr && active->rejection()) *rejection_ = active->rejection();
+    } else if (auto* const passive = std::get_if<ready_request>(&link_->holder_)) {
       made = passive->finish(happened, why_);
+    }
     if (!made) return false;
     link_->open(std::move(made));
     return true;
