@@ -105,6 +105,22 @@ TEST_CASE("A connection without librdmacm ends when its peer is gone, and its re
   CHECK(waiting == completion_status::retries_exceeded);
 }
 
+TEST_CASE("A queue pair that fails behind the loop ends its connection with ECONNRESET",
+          "[ibv_modify_qp]") {
+  pairs both;
+  both.connect();
+  std::error_code waiting;
+  const auto wait = [&]() -> async::task<> {
+    static_cast<void>(co_await both.here->next().report_to(waiting));
+  };
+  both.loop.spawn(wait());
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  REQUIRE(ibv_modify_qp(both.here->queue_pair().native_handle(), &attributes, IBV_QP_STATE) == 0);
+  both.loop.run();
+  CHECK(waiting == std::errc::connection_reset);
+}
+
 TEST_CASE("A queue pair on another completion queue is refused with an explanation",
           "[ibv_create_qp]") {
   const context device = open_device();

@@ -105,7 +105,7 @@ ADVERB_FUNC message link::take_message(on_failure policy) {
     arrived_first_ = first->next;
     return message{*first};
   }
-  const bool is_orderly = peer_ended_ && reason_ == ECONNRESET && why_ == nullptr;
+  const bool is_orderly = peer_ended_ && !has_no_peer_ && reason_ == ECONNRESET && why_ == nullptr;
   if (!is_orderly) report("async::connection::next", policy);
   return {};
 }
@@ -220,7 +220,10 @@ ADVERB_FUNC bool link::care() {
   needs_care_ = false;
   const bool cancelled = waits_cancelled_;
   if (state_ == state::ending && !entered_error_) enter_error();
-  if (is_flushed()) peer_ended_ = true;
+  if (is_flushed()) {
+    peer_ended_ = true;
+    if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
+  }
   if (state_ == state::ending || cancelled) {
     resume_for_room();
     if (has_no_more_messages() || cancelled) resume_all(messages_);
