@@ -6,6 +6,7 @@
 #include <exception>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/task.hpp>
@@ -60,7 +61,7 @@ class event_loop : public device_loop {
   int epoll_ = -1;
   int wake_ = -1;
   bool is_stopped_ = false;
-  /// Devices that have more to do.
+  /// Devices that have more to do, each once.
   std::vector<event_source*> unfinished_;
   std::unordered_set<void*> roots_;
   std::exception_ptr exception_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <span>
+#include <vector>
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -96,9 +97,7 @@ ADVERB_FUNC void event_loop::turn() {
   }
   std::array<epoll_event, 16> events;
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
-  const auto left_over = std::exchange(unfinished_, {});
-  for (event_source* each : left_over)
-    if (!each->ready()) unfinished_.push_back(each);
+  std::erase_if(unfinished_, [](event_source* each) { return each->ready(); });
   for (int each = 0; each < count; ++each) {
     auto* const source =
         static_cast<event_source*>(events[static_cast<std::size_t>(each)].data.ptr);
@@ -106,7 +105,8 @@ ADVERB_FUNC void event_loop::turn() {
       std::uint64_t number = 0;
       static_cast<void>(::read(wake_, &number, sizeof number) == sizeof number);
       is_stopped_ = true;
-    } else if (!source->ready()) {
+    } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end() &&
+               !source->ready()) {
       unfinished_.push_back(source);
     }
   }

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// The steps of established connections allocate nothing, with tasks and with Asio's coroutines. A
+// program of its own, because it replaces operator new.
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/asio.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+namespace {
+
+std::size_t allocated = 0;
+
+}  // namespace
+
+// The forms for arrays call these.
+void* operator new(std::size_t size) {
+  ++allocated;
+  if (void* const block = std::malloc(size == 0 ? 1 : size)) return block;
+  throw std::bad_alloc{};
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
+using namespace async_test;
+
+namespace {
+
+/// Counts what is allocated after the slowest connection has done its first rounds, until the
+/// fastest has done all.
+class steady_state {
+ public:
+  explicit steady_state(std::size_t connections) : beginning_{connections} {}
+
+  /// A connection has done one more round.
+  void note(int round) {
+    if (round == first_round && --beginning_ == 0) {
+      begin_ = allocated;
+      has_begun_ = true;
+    }
+    if (round == rounds && !has_ended_) {
+      has_ended_ = true;
+      count_ = allocated - begin_;
+      was_steady_ = has_begun_;
+    }
+  }
+  /// Returns true if there was such a time.
+  [[nodiscard]] bool was_steady() const { return was_steady_; }
+  [[nodiscard]] std::size_t count() const { return count_; }
+
+  static constexpr int first_round = 100;
+  static constexpr int rounds = 300;
+
+ private:
+  std::size_t beginning_;
+  std::size_t begin_ = 0;
+  std::size_t count_ = 0;
+  bool has_begun_ = false;
+  bool has_ended_ = false;
+  bool was_steady_ = false;
+};
+
+async::task<> ask_often(const async::connection& server, steady_state& state) {
+  const text_memory memory{server, "hello"};
+  for (int round = 1; round <= steady_state::rounds; ++round) {
+    co_await server.send(memory.region.buffer().slice(0, 5));
+    static_cast<void>(co_await server.next());
+    state.note(round);
+  }
+  co_await server.disconnect();
+}
+
+/// Connects, and starts all as soon as the last one is connected.
+async::task<> connect_one(side& here, std::vector<async::connection>& servers, std::size_t count,
+                          steady_state& state) {
+  servers.push_back(co_await async::connect(here.loop, here.address(), small));
+  if (servers.size() != count) co_return;
+  for (const async::connection& each : servers) here.loop.spawn(ask_often(each, state));
+}
+
+constexpr auto wait = asio::use_awaitable;
+
+struct net_side {
+  template <class Coroutine>
+  void spawn(Coroutine&& started) {
+    asio::co_spawn(context, std::forward<Coroutine>(started), [](const std::exception_ptr& why) {
+      if (why) std::rethrow_exception(why);
+    });
+  }
+
+  asio::io_context context;
+  async::device_loop& loop{async::loop_of(context, {.completions = completions_for_many_pairs()})};
+  async::listener listener{loop, every_address()};
+};
+
+asio::awaitable<void> net_echo(async::connection client) {
+  while (const async::message message = co_await client.next()(wait))
+    co_await client.send(message.buffer())(wait);
+  co_await client.disconnect()(wait);
+}
+
+asio::awaitable<void> net_serve(net_side& here, std::size_t clients) {
+  for (std::size_t each = 0; each < clients; ++each)
+    here.spawn(net_echo(co_await here.listener.accept(small)(wait)));
+}
+
+asio::awaitable<void> net_ask_often(const async::connection& server, steady_state& state) {
+  const text_memory memory{server, "hello"};
+  for (int round = 1; round <= steady_state::rounds; ++round) {
+    co_await server.send(memory.region.buffer().slice(0, 5))(wait);
+    static_cast<void>(co_await server.next()(wait));
+    state.note(round);
+  }
+  co_await server.disconnect()(wait);
+}
+
+asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connection>& servers,
+                                      std::size_t count, steady_state& state) {
+  servers.push_back(
+      co_await async::connect(here.loop, device_address(here.listener.port()), small)(wait));
+  if (servers.size() != count) co_return;
+  for (const async::connection& each : servers) here.spawn(net_ask_often(each, state));
+}
+
+}  // namespace
+
+TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+  for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
+    for (const std::size_t count : {1, 64}) {
+      side here{{.waiting = way, .devices = {.completions = completions_for_many_pairs()}}};
+      std::vector<async::connection> servers;
+      steady_state state{count};
+      here.loop.spawn(serve(here, static_cast<int>(count)));
+      for (std::size_t each = 0; each < count; ++each)
+        here.loop.spawn(connect_one(here, servers, count, state));
+      here.loop.run();
+      CHECK(state.was_steady());
+      CHECK(state.count() == 0);
+    }
+  }
+}
+
+TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+  for (const std::size_t count : {1, 64}) {
+    net_side here;
+    std::vector<async::connection> servers;
+    steady_state state{count};
+    here.spawn(net_serve(here, count));
+    for (std::size_t each = 0; each < count; ++each)
+      here.spawn(net_connect_one(here, servers, count, state));
+    here.context.run();
+    CHECK(state.was_steady());
+    CHECK(state.count() == 0);
+  }
+}
