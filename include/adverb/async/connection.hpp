@@ -127,16 +127,21 @@ class perform_operation : public async::waiter {
 
   static void complete(async::operation& which, const completion& each) {
     auto& slot = static_cast<request_slot&>(which);
+    // Siw of Linux 6.1 flushes a read in progress twice.
+    if (!slot.is_taken()) [[unlikely]]
+      return;
     Link& link = static_cast<Link&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
     const bool succeeded = each.status() == completion_status::success;
     link.completed(slot, each);
-    link.serve_room();
-    if (self == nullptr) [[unlikely]]
-      return;
-    self->is_posted_ = false;
-    self->succeeded_ = succeeded;
-    static_cast<Derived*>(self)->finished();
+    // Those that wait for room come later, because they may destroy this operation.
+    link.serve_room_after([&] {
+      if (self == nullptr) [[unlikely]]
+        return;
+      self->is_posted_ = false;
+      self->succeeded_ = succeeded;
+      static_cast<Derived*>(self)->finished();
+    });
   }
 
   Link* link_;
@@ -184,7 +189,10 @@ class disconnect_operation : public async::waiter {
     return true;
   }
   /// Returns the result, or reports the failure.
-  void take(on_failure policy) const { policy.clear(); }
+  void take(on_failure policy) const {
+    if (link_->has_peer_ended()) return policy.clear();
+    link_->report("rdma_disconnect", policy);
+  }
 
  private:
   static bool resume(waiter& which) {
@@ -198,7 +206,7 @@ class disconnect_operation : public async::waiter {
 };
 
 /// A connection on its way, of either side.
-class connecting : public async::waiter, public async_event_target {
+class connecting : public async::cancellable_waiter, public async_event_target {
  public:
   connecting(const connecting&) = delete;
   connecting& operator=(const connecting&) = delete;
@@ -209,7 +217,7 @@ class connecting : public async::waiter, public async_event_target {
 
   connecting(waiter::function* resume, async::device_loop& loop,
              const async::link_options& options) noexcept
-      : waiter{resume}, loop_{&loop}, options_{options} {}
+      : cancellable_waiter{resume}, loop_{&loop}, options_{options} {}
   ~connecting();
 
   /// Starts to connect. Returns false if that failed.
@@ -370,9 +378,9 @@ class [[nodiscard]] connection {
     return perform(adverb::write(remote, payload));
   }
   /// Reads memory of the peer.
-  template <class Buffer, class Remote>
-  [[nodiscard]] auto read(const Buffer& into, const Remote& remote) const noexcept {
-    return perform(adverb::read(into, remote));
+  template <class Remote, class Buffer>
+  [[nodiscard]] auto read(const Remote& remote, const Buffer& into) const noexcept {
+    return perform(adverb::read(remote, into));
   }
   /// Posts requests that nobody waits for. See `link::post`.
   template <class... Requests>

@@ -36,7 +36,7 @@ class device_events {
   /// Wraps: ibv_get_async_event(3), ibv_ack_async_event(3).
   [[nodiscard]] device_event_step next() const noexcept;
   /// Ends the waits for events of the device with ECANCELED.
-  void cancel_waits() const { source_->waiters().resume_all(); }
+  void cancel_waits() const noexcept { loop_->cancel(source_->waiters()); }
 
  private:
   device_loop* loop_;
@@ -55,11 +55,11 @@ class device_event_step : public detail::async_step<device_event_step> {
 
   /// One start of the step.
   template <class Derived>
-  class operation : public waiter {
+  class operation : public cancellable_waiter {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const device_event_step& step) noexcept
-        : waiter{&resume}, source_{step.source_} {}
+        : cancellable_waiter{&resume}, source_{step.source_} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() {
@@ -79,7 +79,7 @@ class device_event_step : public detail::async_step<device_event_step> {
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
       self.leave();
-      self.next_ = self.source_->take();
+      if (!self.is_cancelled()) self.next_ = self.source_->take();
       static_cast<Derived&>(self).finished();
       return true;
     }

@@ -12,6 +12,7 @@
 #include <adverb/async/detail/shared_receives.hpp>
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/link.hpp>
+#include <adverb/async/waiter.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/completion/completion_channel.hpp>
@@ -104,6 +105,8 @@ class device_loop {
                                                  on_failure policy);
   /// Has `settle` look after a link.
   void care_for(link& which) noexcept;
+  /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `settle` resume them.
+  void cancel(waiter_list& waiters) noexcept;
   /// Has `settle` look at the deadline of a link.
   void keep_time(link& which) noexcept;
   /// Counts a link whose handle has gone.
@@ -133,6 +136,7 @@ class device_loop {
   std::vector<std::unique_ptr<detail::loop_device>> devices_;
   std::vector<std::unique_ptr<link>> links_;
   std::vector<link*> to_care_for_;
+  waiter_list to_resume_;
   std::vector<link*> timed_;
   void (*watch_)(void*, event_source&) = nullptr;
   void* watch_argument_ = nullptr;
@@ -155,12 +159,9 @@ struct loop_device final : async::event_source {
   void make_room(std::size_t entries, on_failure policy);
   /// Creates the shared blocks, unless they exist. Returns false on failure.
   [[nodiscard]] bool make_shared(const async::device_loop_options& options, on_failure policy);
-  /// Passes on every completion that is available.
-  void poll_all() {
-    std::error_code ignored;
-    while (dispatcher.poll(ignored) != 0) {
-    }
-  }
+  /// Passes on every completion that is available now. Behind as many as the queue holds there are
+  /// only later ones, of which there may be no end.
+  void poll_all();
 
   context_ref context;
   protection_domain domain;

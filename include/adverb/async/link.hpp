@@ -283,10 +283,14 @@ class link : public detail::async_event_target {
     put_back(slot);
     retire(each);
   }
-  /// Lets those go on who wait for room.
-  [[gnu::always_inline]] void serve_room() {
+  /// Calls a function, and then lets those go on who wait for room.
+  template <class Function>
+  [[gnu::always_inline]] void serve_room_after(const Function& function) {
+    rest_for_settle rest{*this};
+    function();
     if (!room_.empty()) [[unlikely]]
-      resume_for_room();
+      room_.resume();
+    rest.is_done();
   }
 
   /// Forgets who waited for a request, and ends the connection, because the device may still use
@@ -320,6 +324,23 @@ class link : public detail::async_event_target {
     free_slots_ = &slot;
     --busy_;
   }
+
+  /// Has `settle` do what a handler that throws leaves undone.
+  class rest_for_settle {
+   public:
+    explicit rest_for_settle(link& of) noexcept : link_{&of} {}
+    rest_for_settle(const rest_for_settle&) = delete;
+    rest_for_settle& operator=(const rest_for_settle&) = delete;
+    ~rest_for_settle() {
+      if (link_ != nullptr) [[unlikely]]
+        link_->need_care();
+    }
+    void is_done() noexcept { link_ = nullptr; }
+
+   private:
+    link* link_;
+  };
+
   /// Counts the completion of a send.
   [[gnu::always_inline]] void retire(const completion& each) {
     if (each.status() != completion_status::success) [[unlikely]]
@@ -371,7 +392,6 @@ class link : public detail::async_event_target {
     slot.next_free = &slot;  // Marks it as taken.
     ++busy_;
   }
-  [[gnu::cold]] void resume_for_room();
 
   [[nodiscard]] bool has_no_more_messages() const noexcept {
     return state_ == state::ending && posted_ == 0 && (reason_ != 0 || why_ != nullptr);
@@ -382,11 +402,8 @@ class link : public detail::async_event_target {
     for (const auto* each = arrived_first_; each != nullptr; each = each->next) ++count;
     return count;
   }
-  static void resume_all(waiter_list& waiters) {
-    while (waiters.resume_first()) {
-    }
-  }
   [[nodiscard]] bool is_idle() const noexcept;
+  [[gnu::cold]] void need_care() noexcept;
   /// Returns true if no request is left in ERR, and no peer confirms the end.
   [[nodiscard]] bool is_flushed() const noexcept {
     return entered_error_ && has_no_peer_ && busy_ == 0 && posted_ == 0;
@@ -468,8 +485,7 @@ inline void message::give_back(detail::receive_block& block) noexcept {
 
 inline void link::complete_unattended(operation& which, const completion& each) {
   link& self = *static_cast<unattended_operation&>(which).owner;
-  self.retire(each);
-  self.serve_room();
+  self.serve_room_after([&] { self.retire(each); });
 }
 
 inline void link::complete_receive(operation& which, const completion& each) {

@@ -32,10 +32,10 @@ class request_queue : public async_event_target {
   /// Returns the port on which it listens.
   [[nodiscard]] std::uint16_t port() const noexcept { return listener_.port(); }
 
-  /// Ends the waits for requests with ECANCELED.
-  void cancel_waits() {
+  /// Ends the waits for requests with ECANCELED, and rejects those that nobody has taken.
+  void cancel_waits() noexcept {
     requests_.clear();
-    waiters_.resume_all();
+    loop_->cancel(waiters_);
   }
 
   // For the operations.
@@ -54,7 +54,8 @@ class request_queue : public async_event_target {
   }
 
  protected:
-  ~request_queue() = default;
+  /// Ends the waits as `cancel_waits` does.
+  ~request_queue() { cancel_waits(); }
 
  private:
   /// Takes an event of its identifiers.
@@ -198,10 +199,11 @@ class accept_step : public detail::async_step<accept_step> {
       auto& self = static_cast<operation&>(which);
       if (self.is_waiting()) {
         self.leave();
-        if (connection_request next = self.listener_->take_request()) {
-          if (self.answer(next)) return true;
-        } else {
+        if (self.is_cancelled()) {
           self.cancelled("async::listener::accept");
+        } else {
+          connection_request next = self.listener_->take_request();
+          if (self.answer(next)) return true;
         }
       }
       static_cast<Derived&>(self).finished();
@@ -233,11 +235,11 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
 
   /// One start of the step.
   template <class Derived>
-  class operation : public waiter {
+  class operation : public cancellable_waiter {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const basic_request_step& step) noexcept
-        : waiter{&resume}, listener_{step.listener_} {}
+        : cancellable_waiter{&resume}, listener_{step.listener_} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() {
@@ -257,7 +259,7 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
       self.leave();
-      self.next_ = self.listener_->take_request();
+      if (!self.is_cancelled()) self.next_ = self.listener_->take_request();
       static_cast<Derived&>(self).finished();
       return true;
     }

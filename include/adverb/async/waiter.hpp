@@ -46,6 +46,19 @@ class waiter {
   function* resume_;
 };
 
+/// A waiter that learns when what it waits for will not come. Not thread safe.
+class cancellable_waiter : public waiter {
+ public:
+  using waiter::waiter;
+
+  /// Marks it. `device_loop::cancel` does.
+  void cancel() noexcept { is_cancelled_ = true; }
+  [[nodiscard]] bool is_cancelled() const noexcept { return is_cancelled_; }
+
+ private:
+  bool is_cancelled_ = false;
+};
+
 /// Waiters in the order in which they came. Owns none of them. Not thread safe.
 class waiter_list {
  public:
@@ -67,24 +80,24 @@ class waiter_list {
     ends_.previous_ = &last;
   }
 
-  /// Resumes the first waiter. Returns false if there is none, or if it still has to wait.
-  bool resume_first() { return !empty() && ends_.next_->go_on(); }
+  /// Returns the first waiter. There must be one.
+  [[nodiscard]] waiter& front() noexcept { return *ends_.next_; }
 
-  /// Resumes those that wait now, up to the first that still has to wait. Those that they add wait
-  /// on.
-  void resume_all() {
-    waiter last{&stop};
-    push_back(last);
+  /// Resumes the first waiter. Returns false if there is none, or if it still has to wait.
+  bool resume_first() { return !empty() && front().go_on(); }
+  /// Resumes those that can go on, in order, up to the first that still has to wait.
+  void resume() {
     while (resume_first()) {
     }
   }
-
- private:
-  static bool stop(waiter& last) {
-    last.leave();
-    return false;
+  /// The same, but leaves those that come meanwhile.
+  void resume_present() {
+    waiter last{[](waiter&) { return false; }};
+    push_back(last);
+    resume();
   }
 
+ private:
   waiter ends_{nullptr};
 };
 

@@ -75,6 +75,64 @@ TEST_CASE("Cancelled waits leave the connection as it is", "[ibv_post_recv]") {
   CHECK(answers == 1);
 }
 
+TEST_CASE("A cancelled wait can be repeated at once", "[ibv_post_recv]") {
+  side here;
+  std::error_code first, second;
+  std::optional<async::connection> server;
+  const auto wait = [&]() -> async::task<> {
+    static_cast<void>(co_await server->next().report_to(first));
+    server->expires_after(50ms);
+    static_cast<void>(co_await server->next().report_to(second));
+    server.reset();
+  };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    here.loop.spawn(wait());
+    server->cancel_waits();
+  };
+  here.loop.spawn(serve(here, 1));
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(first == std::errc::operation_canceled);
+  CHECK(second == std::errc::timed_out);
+}
+
+TEST_CASE("A cancelled wait for the end reports it", "[rdma_disconnect]") {
+  side here;
+  std::error_code code;
+  std::optional<async::connection> server;
+  const auto end = [&]() -> async::task<> {
+    co_await server->disconnect().report_to(code);
+    server.reset();
+  };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    here.loop.spawn(end());
+    server->cancel_waits();
+  };
+  here.loop.spawn(serve(here, 1));
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(code == std::errc::operation_canceled);
+}
+
+TEST_CASE("The end of a listener ends the waits for its requests", "[rdma_destroy_id]") {
+  async::event_loop loop;
+  std::optional<async::listener> listener{std::in_place, loop, every_address()};
+  int ended = 0;
+  const auto accept = [&]() -> async::task<> {
+    std::error_code code;
+    static_cast<void>(co_await listener->accept(small).report_to(code));
+    if (code == std::errc::operation_canceled) ++ended;
+  };
+  loop.spawn(accept());
+  loop.spawn(accept());
+  listener.reset();
+  CHECK(ended == 0);
+  loop.run();
+  CHECK(ended == 2);
+}
+
 TEST_CASE("A loop destroys its tasks with requests in progress, and its connections",
           "[rdma_destroy_id][ibv_destroy_cq]") {
   for (int each = 0; each < 8; ++each) {

@@ -75,6 +75,37 @@ TEST_CASE("A chain has one completion, and its writes are there before the messa
   CHECK(announced == 7);
 }
 
+TEST_CASE("A read fetches the memory of the peer", "[ibv_post_send]") {
+  side here;
+  const std::array<std::uint64_t, 2> there{5, 6};
+  std::array<std::uint64_t, 2> fetched{};
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    const memory_region region{client.protection_domain(), there, access_right::remote_read};
+    const auto remote = region.remote<std::uint64_t, access_right::remote_read>().encode();
+    const memory_region place{client.protection_domain(), remote};
+    co_await client.send(place.const_buffer());
+    while (co_await client.next()) {
+    }
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const memory_region region{server.protection_domain(), fetched, every_right};
+    std::array<std::byte, 24> place{};
+    {
+      const async::message told = co_await server.next();
+      std::memcpy(place.data(), told.bytes().data(), sizeof place);
+    }
+    const auto remote = remote_buffer<std::uint64_t, access_right::remote_read>::decode(place);
+    co_await server.read(remote, region.buffer());
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(fetched == there);
+}
+
 TEST_CASE("Sends beyond the window wait for room in order", "[ibv_post_send]") {
   side here;
   std::vector<std::uint32_t> arrived;

@@ -172,8 +172,7 @@ ADVERB_FUNC void datagram_link::handle(cm::event& happened) {
 ADVERB_FUNC void datagram_link::complete_unattended_datagram(operation& which,
                                                              const completion& each) {
   auto& self = static_cast<datagram_link&>(*static_cast<unattended_operation&>(which).owner);
-  self.retire_datagram(each);
-  self.serve_room();
+  self.serve_room_after([&] { self.retire_datagram(each); });
 }
 
 ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,

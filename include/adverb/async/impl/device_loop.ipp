@@ -32,6 +32,13 @@ ADVERB_FUNC void loop_device::make_room(std::size_t entries, on_failure policy) 
   if (needed > queue.capacity()) queue.resize(std::max(needed, 2 * queue.capacity()), policy);
 }
 
+ADVERB_FUNC void loop_device::poll_all() {
+  std::error_code ignored;
+  std::size_t left = queue.capacity() + async::completion_dispatcher::batch_size;
+  for (std::size_t count = 1; count != 0 && left != 0; left -= std::min(left, count))
+    count = dispatcher.poll(ignored);
+}
+
 ADVERB_FUNC bool loop_device::make_shared(const async::device_loop_options& options,
                                           on_failure policy) {
   policy.clear();
@@ -180,6 +187,16 @@ ADVERB_FUNC void device_loop::care_for(link& which) noexcept {
   to_care_for_.push_back(&which);
   wake();
 }
+ADVERB_FUNC void device_loop::cancel(waiter_list& waiters) noexcept {
+  if (waiters.empty()) return;
+  while (!waiters.empty()) {
+    auto& first = static_cast<cancellable_waiter&>(waiters.front());
+    first.cancel();
+    first.leave();
+    to_resume_.push_back(first);
+  }
+  wake();
+}
 ADVERB_FUNC void device_loop::keep_time(link& which) noexcept {
   which.is_timed_ = true;
   timed_.push_back(&which);
@@ -200,7 +217,8 @@ ADVERB_FUNC void device_loop::destroy(link& which) {
 }
 
 ADVERB_FUNC int device_loop::settle() {
-  while (!to_care_for_.empty()) {
+  while (to_resume_.resume_first() || !to_care_for_.empty()) {
+    if (to_care_for_.empty()) continue;
     link& next = *to_care_for_.back();
     to_care_for_.pop_back();
     if (next.care()) destroy(next);
@@ -214,7 +232,7 @@ ADVERB_FUNC int device_loop::settle() {
       each->is_timed_ = each->deadline_ != 0 || each->state_ == link::state::ending;
       return !each->is_timed_;
     });
-    if (!to_care_for_.empty()) return 0;
+    if (!to_care_for_.empty() || !to_resume_.empty()) return 0;
   }
   return between_ticks / 1'000'000;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/link.hpp>
 
@@ -192,11 +194,6 @@ ADVERB_FUNC void link::handle(cm::event& happened) {
   end(ECONNRESET);
 }
 
-ADVERB_FUNC void link::resume_for_room() {
-  while (room_.resume_first()) {
-  }
-}
-
 ADVERB_FUNC void link::enter_error() noexcept {
   entered_error_ = true;
   // Fails if the other side was faster; the queue pair is in ERR in any case.
@@ -216,24 +213,33 @@ ADVERB_FUNC bool link::is_idle() const noexcept {
          room_.empty() && ends_.empty();
 }
 
+ADVERB_FUNC void link::need_care() noexcept { loop_->care_for(*this); }
+
 ADVERB_FUNC bool link::care() {
   needs_care_ = false;
-  const bool cancelled = waits_cancelled_;
-  if (state_ == state::ending && !entered_error_) enter_error();
-  if (is_flushed()) {
-    peer_ended_ = true;
-    if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-  }
-  if (state_ == state::ending || cancelled) {
-    resume_for_room();
-    if (has_no_more_messages() || cancelled) resume_all(messages_);
-    if (peer_ended_ || cancelled) resume_all(ends_);
+  rest_for_settle rest{*this};
+  if (waits_cancelled_) {
+    room_.resume_present();
+    messages_.resume_present();
+    ends_.resume_present();
     waits_cancelled_ = false;
   }
-  if (!is_abandoned_) return false;
-  if (!entered_error_ || held_ > unclaimed() || !(is_idle() || !was_connected_)) return false;
-  if (!has_let_go_) let_go();
-  return messages_.empty() && room_.empty() && ends_.empty();
+  if (state_ == state::ending) {
+    if (!entered_error_) enter_error();
+    if (is_flushed()) {
+      peer_ended_ = true;
+      if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
+    }
+    if (has_let_go_) let_go();
+    if (has_no_more_messages()) messages_.resume();
+    if (peer_ended_) ends_.resume();
+  }
+  room_.resume();
+  const bool can_let_go =
+      is_abandoned_ && entered_error_ && held_ <= unclaimed() && (is_idle() || !was_connected_);
+  if (can_let_go) let_go();
+  rest.is_done();
+  return can_let_go && messages_.empty() && room_.empty() && ends_.empty();
 }
 
 ADVERB_FUNC void link::tick(std::int64_t now) {
@@ -244,19 +250,22 @@ ADVERB_FUNC void link::tick(std::int64_t now) {
   if (now - ending_since_ < longest_end || has_let_go_) return;
   // The device or the peer does not answer. Without its queue pair the device uses no memory.
   if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-  let_go();
   peer_ended_ = true;
   loop_->care_for(*this);
+  let_go();
 }
 
 ADVERB_FUNC void link::let_go() {
-  has_let_go_ = true;
-  const auto number = pair_ != nullptr ? static_cast<qp_number>(pair_->qp_num) : qp_number{};
-  holder_ = std::monostate{};
-  pair_ = nullptr;
+  if (!std::exchange(has_let_go_, true)) {
+    const auto number = pair_ != nullptr ? static_cast<qp_number>(pair_->qp_num) : qp_number{};
+    holder_ = std::monostate{};
+    pair_ = nullptr;
+    if (shared_ != nullptr) shared_->remove(number);
+  } else if (posted_ == 0 && busy_ == 0) {
+    return;
+  }
   // Some devices leave the completions of a destroyed queue pair in its completion queue.
   device_->poll_all();
-  if (shared_ != nullptr) shared_->remove(number);
   posted_ = 0;
   for (detail::request_slot& each : slots_) {
     if (!each.is_taken()) continue;
