@@ -133,7 +133,7 @@ asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connect
 
 TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
-    for (const std::size_t count : {1, 64}) {
+    for (const std::size_t count : {1U, 64U}) {
       side here{{.waiting = way, .devices = {.completions = completions_for_many_pairs()}}};
       std::vector<async::connection> servers;
       steady_state state{count};
@@ -148,7 +148,7 @@ TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]
 }
 
 TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
-  for (const std::size_t count : {1, 64}) {
+  for (const std::size_t count : {1U, 64U}) {
     net_side here;
     std::vector<async::connection> servers;
     steady_state state{count};
