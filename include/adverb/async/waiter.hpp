@@ -53,6 +53,7 @@ class cancellable_waiter : public waiter {
 
   /// Marks it. `device_loop::cancel` does.
   void cancel() noexcept { is_cancelled_ = true; }
+  /// Returns true if it was cancelled.
   [[nodiscard]] bool is_cancelled() const noexcept { return is_cancelled_; }
 
  private:
