@@ -103,6 +103,22 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
   [[nodiscard]] block_cache& blocks() noexcept { return blocks_; }
 
+  /// Returns true if this executor is that of the io_context, alone or in an `any_io_executor`.
+  template <class Executor>
+  [[nodiscard]] bool owns(const Executor& executor) const noexcept {
+    using own = net::io_context::executor_type;
+    if constexpr (std::is_same_v<Executor, own>) {
+      return executor == executor_;
+    } else if constexpr (requires { executor.template target<own>(); }) {
+      const own* const target = executor.template target<own>();
+      return target != nullptr && *target == executor_;
+    } else {
+      return false;
+    }
+  }
+  /// Returns true while it asks its descriptors, so that a handler may be called in place.
+  [[nodiscard]] bool is_in_turn() const noexcept { return is_in_turn_; }
+
   /// Adds an operation, for which the loop watches until it is destroyed. `shutdown` resumes those
   /// that are left, to have them dropped.
   void add(async::waiter& started) {
@@ -290,11 +306,11 @@ class net_step_operation final
   }
 
   net_step_operation(net_loop& loop, const Step& step, Handler&& handler)
-      : base{step},
-        loop_{&loop},
-        policy_{step.policy()},
-        handler_{std::move(handler)},
-        work_{net::get_associated_executor(handler_, loop.executor())} {}
+      : base{step}, loop_{&loop}, policy_{step.policy()}, handler_{std::move(handler)} {
+    // The loop itself keeps its io_context running.
+    const auto& where = net::get_associated_executor(handler_, loop.executor());
+    if (!loop.owns(where)) work_.emplace(where);
+  }
   ~net_step_operation() = default;
 
   void begin() {
@@ -345,15 +361,18 @@ class net_step_operation final
     typename net_result_of<Step>::values result;
     const net_error error = take_into(result);
     net_loop& loop = *loop_;
-    const net::executor_work_guard<executor> work = std::move(work_);
-    const executor where = net::get_associated_executor(handler_, loop.executor());
+    const auto work = std::move(work_);
     auto call = [handler = take_handler(), error, result = std::move(result)]() mutable {
       std::apply([&](auto&... each) { std::move(handler)(error, std::move(each)...); }, result);
     };
-    if (how == way::post)
-      net::post(where, std::move(call));
+    if (!work && how == way::dispatch && loop.is_in_turn())
+      call();
+    else if (!work)
+      net::post(loop.executor(), std::move(call));
+    else if (how == way::dispatch)
+      net::dispatch(work->get_executor(), std::move(call));
     else
-      net::dispatch(where, std::move(call));
+      net::post(work->get_executor(), std::move(call));
     loop.note_end();
   }
 
@@ -361,7 +380,8 @@ class net_step_operation final
   registration registration_{*this};
   on_failure policy_;
   Handler handler_;
-  net::executor_work_guard<executor> work_;
+  /// Empty for a handler that runs on the io_context of the loop.
+  std::optional<net::executor_work_guard<executor>> work_;
   bool is_cancelled_ = false;
 };
 

@@ -120,6 +120,25 @@ TEST_CASE("A handler gets the error of a refused connection", "[rdma_connect]") 
   CHECK(code);
 }
 
+TEST_CASE("A handler runs on the executor that it is bound to", "[rdma_connect]") {
+  net_side here;
+  asio::io_context other;
+  const auto strand = asio::make_strand(here.context);
+  bool ran_on_other = false;
+  bool ran_on_strand = false;
+  async::connect(here.loop, device_address(1), small)(asio::bind_executor(
+      other, [&](std::error_code, const async::connection&) { ran_on_other = true; }));
+  async::connect(here.loop, device_address(1),
+                 small)(asio::bind_executor(strand, [&](std::error_code, const async::connection&) {
+    ran_on_strand = strand.running_in_this_thread();
+  }));
+  here.run();
+  CHECK(ran_on_strand);
+  CHECK_FALSE(ran_on_other);
+  other.run();
+  CHECK(ran_on_other);
+}
+
 TEST_CASE("A failure can be told to the step instead of the handler", "[rdma_connect]") {
   net_side here;
   failure why;
