@@ -20,7 +20,7 @@ namespace adverb::inline ADVERB_ABI::detail {
 template <transport Transport>
 class request_queue : public async_event_target {
  public:
-  /// Listens. Wraps: rdma_listen(3).
+  /// Listens.
   request_queue(async::device_loop& loop, const cm::socket_address& address,
                 const cm::listener_options& options = {}, on_failure policy = throwing{})
       : loop_{&loop},

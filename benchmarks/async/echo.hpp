@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// What the programs with tasks and with Asio share.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+
+#include "common.h"
+
+namespace echo {
+
+inline constexpr adverb::async::link_options options{
+    .max_send_wr = depth, .receives = depth, .block_size = block_size};
+
+inline adverb::cm::socket_address address_of(const job& given) {
+  const auto address = adverb::cm::socket_address::parse(given.address, given.port);
+  if (!address) throw std::runtime_error{std::string{given.address} + " is no address"};
+  return *address;
+}
+
+/// Returns the room in the completion queue, which does not grow.
+inline std::uint32_t completions_of(const job& given) {
+  return static_cast<std::uint32_t>(2 * depth * given.connections);
+}
+
+/// A connection of a client, and the message that it sends.
+struct client {
+  explicit client(adverb::async::connection&& made) : connection{std::move(made)} {}
+
+  adverb::async::connection connection;
+  std::array<std::byte, message_size> bytes{};
+  adverb::memory_region region{connection.protection_domain(), bytes,
+                               adverb::access_right::local_write};
+};
+
+inline void check(const adverb::async::message& answer) {
+  if (answer.bytes().size() != message_size) throw std::runtime_error{"the answer is no echo"};
+}
+
+}  // namespace echo
