@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous connections: many tasks on one thread, and each way in which a connection ends.
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -27,6 +30,34 @@ TEST_CASE("One thread serves many connections, by events and by polling",
     CHECK(answers == clients * 4);
     CHECK(here.loop.connections() == 0);
   }
+}
+
+TEST_CASE("None of 64 connections starves beside others", "[ibv_poll_cq]") {
+  constexpr std::size_t clients = 64;
+  constexpr int rounds = 40;
+  side here{{.devices = {.completions = completions_for_many_pairs()}}};
+  std::vector<async::connection> servers;
+  std::vector<int> answers(clients);
+  bool is_first_done = false;
+  const auto keep_asking = [&](std::size_t which) -> async::task<> {
+    const text_memory memory{servers[which], "hello"};
+    while (!is_first_done) {
+      co_await servers[which].send(memory.region.buffer().slice(0, 5));
+      static_cast<void>(co_await servers[which].next());
+      if (++answers[which] == rounds) is_first_done = true;
+    }
+    co_await servers[which].disconnect();
+  };
+  const auto connect = [&]() -> async::task<> {
+    servers.push_back(co_await async::connect(here.loop, here.address(), small));
+    if (servers.size() != clients) co_return;
+    for (std::size_t each = 0; each < clients; ++each) here.loop.spawn(keep_asking(each));
+  };
+  here.loop.spawn(serve(here, clients));
+  for (std::size_t each = 0; each < clients; ++each) here.loop.spawn(connect());
+  here.loop.run();
+  CHECK(is_first_done);
+  CHECK(*std::min_element(answers.begin(), answers.end()) >= rounds / 2);
 }
 
 TEST_CASE("A deadline ends what waits with ETIMEDOUT", "[rdma_disconnect]") {
