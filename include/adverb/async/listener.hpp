@@ -2,6 +2,7 @@
 // Asynchronous listeners, and the requests that they receive.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <utility>
@@ -24,6 +25,8 @@ class request_queue : public async_event_target {
   request_queue(async::device_loop& loop, const cm::socket_address& address,
                 const cm::listener_options& options = {}, on_failure policy = throwing{})
       : loop_{&loop},
+        most_requests_{options.backlog > 0 ? static_cast<std::size_t>(options.backlog)
+                                           : default_backlog},
         listener_{cm::listener<Transport>::create(loop.channel(), address, options, policy)} {
     if (listener_) listener_.set_user_context(static_cast<async_event_target*>(this));
   }
@@ -64,14 +67,19 @@ class request_queue : public async_event_target {
     if (happened.type() != cm::event_type::connect_request) return;
     failure why;
     auto requested = listener_.take_request(happened, why);
-    if (!requested) return;
+    // The loop empties the queue of the kernel, so its limit is kept here. The destructor rejects.
+    if (!requested || requests_.size() == most_requests_) return;
     // It has the context of this listener, which gets no other events of it.
     requested.identifier().native_handle()->context = nullptr;
     requests_.push_back(std::move(requested));
     waiters_.resume_first();
   }
 
+  /// The limit of the kernel for a backlog of 0, unless net.rdma_ucm.max_backlog is set.
+  static constexpr std::size_t default_backlog = 1024;
+
   async::device_loop* loop_;
+  std::size_t most_requests_;
   std::deque<cm::connection_request<Transport>> requests_;
   async::waiter_list waiters_;
   cm::listener<Transport> listener_;

@@ -111,6 +111,30 @@ TEST_CASE("A request that is accepted with impossible options is rejected", "[rd
   CHECK(refused == rejected_by_program());
 }
 
+TEST_CASE("Requests beyond the backlog are rejected", "[rdma_listen]") {
+  async::event_loop loop;
+  async::listener listener{loop, every_address(), {.backlog = 2}};
+  int rejected = 0;
+  int served = 0;
+  const auto active = [&]() -> async::task<> {
+    std::error_code code;
+    async::connection server =
+        co_await async::connect(loop, device_address(listener.port()), small).report_to(code);
+    if (code == rejected_by_program()) ++rejected;
+    // The others waited meanwhile, and are served now.
+    if (!server) {
+      for (int each = 0; each < 2; ++each) loop.spawn(echo(co_await listener.accept(small)));
+    } else {
+      ++served;
+      co_await server.disconnect();
+    }
+  };
+  for (int each = 0; each < 3; ++each) loop.spawn(active());
+  loop.run();
+  CHECK(rejected == 1);
+  CHECK(served == 2);
+}
+
 TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are rejected",
           "[rdma_reject]") {
   std::error_code refused;
