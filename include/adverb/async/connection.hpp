@@ -214,6 +214,7 @@ class connecting : public async::cancellable_waiter, public async_event_target {
  protected:
   using started = cm::connector<transport::rc>;
   using request = cm::connection_request<transport::rc>;
+  using request_ready = cm::connection_request<transport::rc, cm::step::ready>;
 
   connecting(waiter::function* resume, async::device_loop& loop,
              const async::link_options& options) noexcept
@@ -225,9 +226,10 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Starts to accept a request. Returns false if that failed.
   [[nodiscard]] bool accept(request&& requested);
   [[nodiscard]] async::connection take_connection(on_failure policy);
+  /// Ends the wait for the peer. Returns false if it does not wait for it.
+  [[nodiscard]] bool stop_waiting_for_peer();
   /// Has the reason of the peer stored if it rejects.
   void set_rejection(std::optional<cm::rejection>* where) noexcept { rejection_ = where; }
-  [[nodiscard]] bool has_failed() const noexcept { return static_cast<bool>(why_); }
   /// `cancel_waits` ended the wait for a request.
   void cancelled(std::string_view verb) { report_cancelled(why_, verb); }
 
@@ -237,6 +239,8 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Takes the event. Returns true if the connection is established.
   [[nodiscard]] bool advance(cm::event& happened);
   [[nodiscard]] queue_pair_options pair_options() const noexcept;
+  /// Waits for the peer, until the deadline.
+  void wait_for_peer();
   template <class Identified>
   void receive_events_of(const Identified& identified) noexcept;
 
@@ -452,7 +456,9 @@ class connect_step : public detail::async_step<connect_step> {
 
    private:
     static bool resume(waiter& which) {
-      static_cast<Derived&>(static_cast<operation&>(which)).finished();
+      auto& self = static_cast<operation&>(which);
+      static_cast<void>(self.stop_waiting_for_peer());
+      static_cast<Derived&>(self).finished();
       return true;
     }
     cm::socket_address address_;

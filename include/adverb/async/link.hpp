@@ -22,6 +22,7 @@
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/core/failure.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/memory/memory_region.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/requests.hpp>
@@ -122,6 +123,9 @@ struct link_options {
   std::uint32_t max_send_sge = 1;
   /// Minimum number of bytes that a request can carry inline.
   std::uint32_t max_inline_data = 0;
+  /// The time for the peer to answer a connect, and to complete an accepted connection. The step
+  /// fails with ETIMEDOUT afterwards. It may be late by 20 milliseconds.
+  timeout connect_timeout = detail::seconds{10};
   /// The parameters for the peer. More than one read at a time needs `initiator_depth`.
   cm::connection_parameters connection{};
 };

@@ -206,7 +206,7 @@ class accept_step : public detail::async_step<accept_step> {
     }
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
-      if (self.is_waiting()) {
+      if (!self.stop_waiting_for_peer() && self.is_waiting()) {
         self.leave();
         if (self.is_cancelled()) {
           self.cancelled("async::listener::accept");

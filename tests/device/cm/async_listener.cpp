@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requests to connect that an asynchronous listener shows before they are answered.
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,11 @@
 using namespace async_test;
 
 namespace {
+
+constexpr async::link_options soon{.max_send_wr = 4,
+                                   .receives = 8,
+                                   .block_size = 64,
+                                   .connect_timeout = std::chrono::milliseconds{100}};
 
 [[nodiscard]] async::link_options with_number(std::uint32_t number) {
   async::link_options options = small;
@@ -133,6 +139,42 @@ TEST_CASE("Requests beyond the backlog are rejected", "[rdma_listen]") {
   loop.run();
   CHECK(rejected == 1);
   CHECK(served == 2);
+}
+
+TEST_CASE("A connect that is not answered fails at its limit", "[rdma_connect]") {
+  side here;
+  failure why;
+  async::connection_request kept;
+  const auto passive = [&]() -> async::task<> { kept = co_await here.listener.next(); };
+  const auto active = [&]() -> async::task<> {
+    static_cast<void>(co_await async::connect(here.loop, here.address(), soon).report_to(why));
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  INFO(why.what());
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.verb() == "rdma_connect");
+  CHECK(kept);
+  CHECK(here.loop.connections() == 0);
+}
+
+TEST_CASE("An acceptance that is not taken fails at its limit", "[rdma_accept][optional]") {
+  if (on_iwarp())
+    return tell_skip("acceptances that are not taken", "the kernel takes them for the program");
+  side here;
+  failure why;
+  auto silent = ready_for(here.address());
+  silent.start_connect();
+  const auto passive = [&]() -> async::task<> {
+    static_cast<void>(co_await here.listener.accept(soon).report_to(why));
+  };
+  here.loop.spawn(passive());
+  here.loop.run();
+  INFO(why.what());
+  CHECK(why.code() == std::errc::timed_out);
+  CHECK(why.verb() == "rdma_accept");
+  CHECK(here.loop.connections() == 0);
 }
 
 TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are rejected",

@@ -64,17 +64,35 @@ ADVERB_FUNC bool connecting::accept(request&& requested) {
   auto& held = link_->holder_.emplace<decltype(ready)>(std::move(ready));
   link_->prepare(held.queue_pair(), options_, why_);
   if (!why_) held.start_accept(options_.connection, why_);
+  if (!why_) wait_for_peer();
   return !why_;
 }
 
+// The end of the link, which its deadline may be, ends the wait.
+ADVERB_FUNC void connecting::wait_for_peer() {
+  link_->end_waiters().push_back(*this);
+  link_->expires_after(options_.connect_timeout);
+}
+
+ADVERB_FUNC bool connecting::stop_waiting_for_peer() {
+  if (link_ == nullptr) return false;
+  if (is_waiting()) {
+    leave();
+    const bool asked = std::holds_alternative<request_ready>(link_->holder_);
+    link_->report(asked ? "rdma_accept" : "rdma_connect", why_);
+  }
+  return true;
+}
+
 ADVERB_FUNC void connecting::handle(cm::event& happened) {
-  if (advance(happened) || why_) go_on();
+  if (!advance(happened) && !why_) return;
+  leave();
+  go_on();
 }
 
 ADVERB_FUNC bool connecting::advance(cm::event& happened) {
   using resolved = cm::connector<transport::rc, cm::step::address_resolved>;
   using ready_connector = cm::connector<transport::rc, cm::step::ready>;
-  using ready_request = cm::connection_request<transport::rc, cm::step::ready>;
   if (auto* const start = std::get_if<started>(&at_)) {
     auto near = start->finish(happened, why_);
     if (!near) return false;
@@ -91,15 +109,17 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     auto& held = link_->holder_.emplace<ready_connector>(std::move(ready));
     link_->prepare(held.queue_pair(), options_, why_);
     if (!why_) held.start_connect(options_.connection, why_);
+    if (!why_) wait_for_peer();
   } else if (link_ != nullptr) {
     cm::connection<> made;
     if (auto* const active = std::get_if<ready_connector>(&link_->holder_)) {
       made = active->finish(happened, why_);
       if (rejection_ != nullptr && active->rejection()) *rejection_ = active->rejection();
-    } else if (auto* const passive = std::get_if<ready_request>(&link_->holder_)) {
+    } else if (auto* const passive = std::get_if<request_ready>(&link_->holder_)) {
       made = passive->finish(happened, why_);
     }
     if (!made) return false;
+    link_->expires_after(timeout::endless());
     link_->open(std::move(made));
     return true;
   }

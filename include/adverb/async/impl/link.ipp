@@ -232,7 +232,8 @@ ADVERB_FUNC bool link::care() {
     }
     if (has_let_go_) let_go();
     if (has_no_more_messages()) messages_.resume();
-    if (peer_ended_) ends_.resume();
+    // One whose queue pair has failed may still be established.
+    if (peer_ended_ || (!was_connected_ && reason_ != 0)) ends_.resume();
   }
   room_.resume();
   const bool can_let_go =
