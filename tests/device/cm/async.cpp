@@ -200,3 +200,19 @@ TEST_CASE("An exception of a task ends the loop's run, which can go on",
   CHECK_THROWS_WITH(loop.run(), "told");
   loop.run();
 }
+
+TEST_CASE("A task awaits any number of tasks that end at once", "[rdma_create_event_channel]") {
+  constexpr int count = 200'000;
+  async::event_loop loop;
+  int ended = 0;
+  const auto end_at_once = [&]() -> async::task<> {
+    ++ended;
+    co_return;
+  };
+  const auto await_all = [&]() -> async::task<> {
+    for (int each = 0; each < count; ++each) co_await end_at_once();
+  };
+  loop.spawn(await_all());
+  loop.run();
+  CHECK(ended == count);
+}

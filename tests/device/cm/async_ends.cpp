@@ -171,7 +171,7 @@ struct by_tasks {
     if (owned) return loop.spawn(std::move(coroutine));
     actors.push_back(std::make_unique<task>(std::move(coroutine)));
     task& made = *actors.back();
-    std::move(made).operator co_await().await_suspend(std::noop_coroutine()).resume();
+    static_cast<void>(std::move(made).operator co_await().await_suspend(std::noop_coroutine()));
   }
   /// Destroys a task, which must not be running.
   void kill(std::size_t actor, chance&) { std::exchange(actors[actor], nullptr).reset(); }
