@@ -365,6 +365,8 @@ class link : public detail::async_event_target {
   /// Takes over a queue pair that was connected without librdmacm.
   void take_over(adverb::queue_pair<transport::rc>&& pair, const link_options& options,
                  on_failure policy);
+  /// Has the peer try again after 0.64 ms if it finds no block. librdmacm leaves it at 655 ms.
+  void shorten_rnr_timer() noexcept;
   void open(cm::connection<>&& connection) noexcept;
   void open_without_peer() noexcept;
   /// The handle of the program has gone.

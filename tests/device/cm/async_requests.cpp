@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What asynchronous connections post: chains, more than there is room for, and what fails.
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -130,6 +131,26 @@ TEST_CASE("Sends beyond the window wait for room in order", "[ibv_post_send]") {
   here.loop.run();
   REQUIRE(arrived.size() == count);
   for (std::uint32_t each = 0; each < count; ++each) CHECK(arrived[each] == each);
+}
+
+TEST_CASE("Both sides have a peer without a block try again after 0.64 ms", "[ibv_modify_qp]") {
+  side here;
+  std::vector<rnr_timer> timers;
+  const auto note_timer_of = [&](const async::connection& of) {
+    timers.push_back(of.queue_pair().query().rnr_timer());
+  };
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    note_timer_of(client);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    note_timer_of(server);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(timers == std::vector(2, rnr_timer{std::chrono::microseconds{640}}));
 }
 
 TEST_CASE("A failing request ends the connection with its own status",

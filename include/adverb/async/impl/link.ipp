@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/link.hpp>
@@ -65,6 +66,13 @@ ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
   prepare(taken, options, policy);
   if (policy.failed()) return;
   open_without_peer();
+}
+
+ADVERB_FUNC void link::shorten_rnr_timer() noexcept {
+  ibv_qp_attr attributes{};
+  attributes.min_rnr_timer = rnr_timer{std::chrono::microseconds{640}}.code();
+  // Fails where there is no such timer (iWARP).
+  static_cast<void>(ibv_modify_qp(pair_, &attributes, IBV_QP_MIN_RNR_TIMER));
 }
 
 ADVERB_FUNC void link::open_without_peer() noexcept {
