@@ -147,7 +147,7 @@ class [[nodiscard]] connection_request {
 /// Listens for connections.
 ///
 ///     async::listener listener{loop, cm::socket_address::any(7471)};
-///     while (true) loop.spawn(serve(co_await listener.accept()));
+///     while (true) loop.spawn(serve(co_await listener.next()));
 ///
 /// It stays where it is, because the loop refers to it. Not thread safe.
 class listener final : public detail::request_queue<transport::rc> {
@@ -156,7 +156,8 @@ class listener final : public detail::request_queue<transport::rc> {
   using request_queue::request_queue;
 
   /// Waits for the next request, and accepts it. A request that fails on the way ends this step
-  /// only: await the next. Wraps: rdma_accept(3).
+  /// only: await the next. A peer that does not finish the handshake holds up this step, but not
+  /// `next`. Wraps: rdma_accept(3).
   [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
   /// Waits for the next request, to accept or reject it.
   [[nodiscard]] basic_request_step<listener> next() noexcept;

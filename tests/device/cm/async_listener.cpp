@@ -206,3 +206,27 @@ TEST_CASE("Waits for requests are cancelled, and requests that nobody takes are 
   loop.run();
   CHECK(refused == rejected_by_program());
 }
+
+TEST_CASE("A peer that does not finish the handshake holds up no other", "[rdma_accept]") {
+  side here;
+  auto idle = cm::connector<transport::rc>::create()
+                  .resolve_address(here.address())
+                  .resolve_route()
+                  .create_queue_pair();
+  idle.start_connect();
+  const auto accept = [](async::connection_request request) -> async::task<> {
+    co_await echo(co_await request.accept(small));
+  };
+  const auto listen = [&]() -> async::task<> {
+    while (true) here.loop.spawn(accept(co_await here.listener.next()));
+  };
+  int answers = 0;
+  const auto active = [&]() -> async::task<> {
+    co_await ask(here, 1, answers);
+    here.loop.stop();
+  };
+  here.loop.spawn(listen());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(answers == 1);
+}
