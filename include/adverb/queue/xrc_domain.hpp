@@ -52,7 +52,11 @@ namespace detail {
 struct xrc_domain_traits {
   using native_type = ibv_xrcd;
   static constexpr std::string_view destroy_verb = "ibv_close_xrcd";
-  static int destroy(ibv_xrcd* domain) noexcept { return ibv_close_xrcd(domain); }
+  static int destroy(ibv_xrcd* domain) noexcept {
+    // ibv_close_xrcd does not test for what every context has that opened a domain.
+    if (verbs_get_ctx(domain->context) == nullptr) __builtin_unreachable();
+    return ibv_close_xrcd(domain);
+  }
   static void list_parents(const ibv_xrcd* domain, parent_visitor& parents) noexcept {
     parents.add(domain->context);
   }

@@ -85,9 +85,8 @@ ADVERB_FUNC void link::open_without_peer() noexcept {
 ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
   was_connected_ = true;
   peer_ended_ = connection.has_ended();
-  holder_ = std::move(connection);
-  established()->identifier().native_handle()->context =
-      static_cast<detail::async_event_target*>(this);
+  const auto& held = holder_.emplace<cm::connection<>>(std::move(connection));
+  held.identifier().native_handle()->context = static_cast<detail::async_event_target*>(this);
   if (state_ == state::opening) {
     state_ = state::open;
     posts_again_ = shared_ == nullptr;
