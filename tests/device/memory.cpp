@@ -132,6 +132,24 @@ TEST_CASE("The same memory can be registered twice, with keys of its own each ti
   CHECK(first.lkey() != second.lkey());
 }
 
+TEST_CASE("Memory that does not persist cannot be registered for flushes to persistence",
+          "[optional][ibv_reg_mr]") {
+  const context device = open_device();
+  if (!device.query_device().capabilities().contains(device_capability::flush_persistent)) {
+    tell_skip("memory that does not persist", "the device has no flushes to persistence");
+    return;
+  }
+  const protection_domain domain{device};
+  std::vector<std::byte> bytes(page);
+  failure why;
+  const memory_region region{domain, bytes,
+                             access_right::local_write | access_right::flush_persistent, why};
+  CHECK(!region);
+  CHECK(why.code() == std::errc::invalid_argument);
+  CHECK(why.explanation() ==
+        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+}
+
 TEST_CASE("A limit for locked memory that is too low is named, with what to do", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};

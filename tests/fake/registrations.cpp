@@ -159,6 +159,11 @@ TEST_CASE_METHOD(fixture, "a failed registration names the features that the dev
   CHECK(said(EINVAL, flush_persistent | on_demand) ==
         "fake0 has no on-demand paging; fake0 has no flushes to persistence");
   CHECK(said(EINVAL, local_write).empty());
+
+  machine.devices[0].extended.device_cap_flags_ex =
+      static_cast<std::uint64_t>(adverb::device_capability::flush_persistent);
+  CHECK(said(EINVAL, flush_persistent) ==
+        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
 }
 
 TEST_CASE_METHOD(fixture, "a failed registration names no feature that the device has") {

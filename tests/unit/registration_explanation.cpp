@@ -74,6 +74,14 @@ TEST_CASE("every problem that can be seen is named") {
         "huge_pages requires on_demand");
 }
 
+TEST_CASE("the right to flush to persistence needs memory that persists") {
+  constexpr access_rights rights = access_right::local_write | access_right::flush_persistent;
+  CHECK(explanation(EINVAL, 64, rights) ==
+        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
+  CHECK(explanation(EIO, 64, rights).empty());
+  CHECK(explanation(EINVAL, 64, access_right::local_write | access_right::flush_global).empty());
+}
+
 TEST_CASE("memory that is not there is named as the reason") {
   CHECK(explanation(EFAULT, 64, access_right::local_write) ==
         "a part of the range is not mapped, or not writable");

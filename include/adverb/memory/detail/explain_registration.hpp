@@ -83,7 +83,7 @@ inline constexpr std::array rights_and_features{
 
 /// Explains the errno, for use if there is no other explanation.
 [[gnu::cold]] void explain_code(problem_list& problems, const std::error_code& code,
-                                std::size_t length);
+                                const registration_attempt& attempt);
 
 /// Adds all detectable problems of a registration.
 [[gnu::cold]] void explain_registration(problem_list& problems, const std::error_code& code,

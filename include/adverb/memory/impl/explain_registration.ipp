@@ -54,7 +54,7 @@ ADVERB_FUNC void explain_regions(problem_list& problems, const registration_atte
 }
 
 ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& code,
-                              std::size_t length) {
+                              const registration_attempt& attempt) {
   if (code == std::errc::bad_address) {
     problems.add("a part of the range is not mapped, or not writable");
   } else if (code == std::errc::not_enough_memory || code == std::errc::operation_not_permitted) {
@@ -63,7 +63,11 @@ ADVERB_FUNC void explain_code(problem_list& problems, const std::error_code& cod
     problems.add(
         "{} bytes were requested, and this process may lock {} in all: raise the limit with "
         "\"ulimit -l unlimited\" or LimitMEMLOCK=infinity",
-        {length, limit.rlim_cur});
+        {attempt.length, limit.rlim_cur});
+  } else if (code == std::errc::invalid_argument &&
+             attempt.rights.contains(access_right::flush_persistent)) {
+    problems.add(
+        "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
   }
 }
 
@@ -77,7 +81,7 @@ ADVERB_FUNC void explain_registration(problem_list& problems, const std::error_c
     if (!unknown && problems.empty() && code == std::errc::not_enough_memory)
       explain_regions(problems, attempt, device);
   }
-  if (problems.empty()) explain_code(problems, code, attempt.length);
+  if (problems.empty()) explain_code(problems, code, attempt);
 }
 
 [[gnu::noinline]] ADVERB_FUNC void report_registration(on_failure policy, int number,
