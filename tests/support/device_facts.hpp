@@ -190,6 +190,15 @@ inline constexpr device_fact takes_a_page_for_no_page{
         "siw-abi.h, SIW_INVAL_UOBJ_KEY; siw_verbs.c, siw_mmap_entry_insert; libsiw, "
         "siw_create_qp"};
 
+// librdmacm.
+inline constexpr device_fact programs_raise_no_events{
+    .what =
+        "rdma_write_cm_event and rdma_resolve_addrinfo fail with EINVAL: the kernel does not know "
+        "the command.",
+    .device = fact_device::any,
+    .linux_before = {6, 17},
+    .where = "ucma.c, ucma_write"};
+
 // libibverbs.
 inline constexpr device_fact late_fork_support_is_refused{
     .what =
