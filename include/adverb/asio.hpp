@@ -159,7 +159,9 @@ class net_loop final : public net::execution_context::service, public async::dev
     net_loop* loop_;
   };
 
-  [[nodiscard]] bool has_work() const noexcept { return !operations_.empty() || ending() != 0; }
+  [[nodiscard]] bool has_work() const noexcept {
+    return !operations_.empty() || has_tasks() || ending() != 0;
+  }
 
   static void add_watch(void* self, async::event_source& source) {
     auto& loop = *static_cast<net_loop*>(self);
@@ -233,6 +235,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   void shutdown() override {
     is_shut_down_ = true;
     set_wake(nullptr, nullptr);
+    destroy_tasks();
     while (operations_.resume_first()) {
     }
     for (const auto& each : watched_) each->descriptor.release();

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,8 @@
 namespace adverb::inline ADVERB_ABI::async {
 
 class datagram_link;
+template <class T>
+class task;
 
 /// The options of a loop.
 struct device_loop_options {
@@ -53,8 +56,15 @@ class device_loop {
   explicit device_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
   device_loop(const device_loop&) = delete;
   device_loop& operator=(const device_loop&) = delete;
-  /// Destroys the connections. No operation may be waiting, and no message may be left.
+  /// Destroys the tasks that have not ended, the newest first, and the connections. No other
+  /// operation may be waiting, and no message may be left.
   ~device_loop();
+
+  /// Starts a task, which the loop owns. An exception that leaves it is thrown by `settle`. Needs
+  /// <adverb/async/task.hpp>.
+  void spawn(task<void> started);
+  /// Returns true if a spawned task has not ended.
+  [[nodiscard]] bool has_tasks() const noexcept { return !roots_.empty(); }
 
   /// Returns the protection domain of a device. The memory of its connections is registered there.
   [[nodiscard]] protection_domain_ref domain(context_ref context, on_failure policy = throwing{});
@@ -86,7 +96,8 @@ class device_loop {
   bool arm();
 
   /// Does what was put off: destroys ended connections, and ends what is late. Returns the number
-  /// of milliseconds after which it must be called again: -1 for never.
+  /// of milliseconds after which it must be called again: -1 for never. Rethrows the first
+  /// exception that left a task.
   int settle();
 
   /// Returns the number of connections, including those that are ending.
@@ -114,6 +125,13 @@ class device_loop {
   /// Returns the time of the system's coarse clock in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept;
 
+ protected:
+  /// Destroys the tasks that have not ended, the newest first.
+  void destroy_tasks() {
+    while (roots_.resume_first()) {
+    }
+  }
+
  private:
   struct manager_source final : event_source {
     explicit manager_source(device_loop& of);
@@ -125,6 +143,9 @@ class device_loop {
   /// Returns the device with room for another link, or null on failure.
   [[nodiscard]] detail::loop_device* device_for(context_ref context, const link_options& options,
                                                 on_failure policy);
+  struct root;
+  static root run_root(device_loop& loop, task<void> started);
+  int settle_links();
   void destroy(link& which);
   void wake() noexcept {
     if (wake_ != nullptr) wake_(wake_argument_);
@@ -144,6 +165,9 @@ class device_loop {
   void* wake_argument_ = nullptr;
   std::int64_t next_tick_ = 0;
   std::size_t ending_ = 0;
+  /// The outermost frames of the spawned tasks, the newest first.
+  waiter_list roots_;
+  std::exception_ptr exception_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -2,10 +2,6 @@
 // A loop for tasks, with epoll or busy polling.
 #pragma once
 
-#include <coroutine>
-#include <exception>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 #include <adverb/async/device_loop.hpp>
@@ -36,15 +32,13 @@ struct event_loop_options {
 ///     loop.spawn(serve(loop));
 ///     loop.run();
 ///
-/// `stop` is thread safe; nothing else is. The destructor destroys the tasks that have not ended.
+/// `stop` is thread safe; nothing else is.
 class event_loop : public device_loop {
  public:
   /// Wraps: epoll_create(2), eventfd(2).
   explicit event_loop(const event_loop_options& options = {}, on_failure policy = throwing{});
   ~event_loop();
 
-  /// Starts a task, which the loop owns. An exception that leaves it ends `run`.
-  void spawn(task<> started);
   /// Runs until every task and every connection without a handle has ended, or until `stop`.
   /// Rethrows the first exception that left a task.
   void run();
@@ -52,8 +46,6 @@ class event_loop : public device_loop {
   void stop() noexcept;
 
  private:
-  struct root;
-  static root run_root(event_loop& loop, task<> started);
   static void watch(void* self, event_source& source);
   void turn();
 
@@ -61,10 +53,8 @@ class event_loop : public device_loop {
   int epoll_ = -1;
   int wake_ = -1;
   bool is_stopped_ = false;
-  /// Devices that have more to do, each once.
+  /// What has more to do.
   std::vector<event_source*> unfinished_;
-  std::unordered_set<void*> roots_;
-  std::exception_ptr exception_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async

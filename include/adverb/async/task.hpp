@@ -9,14 +9,8 @@
 #include <utility>
 
 #include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
 #include <adverb/version.hpp>
-
-namespace adverb::inline ADVERB_ABI::async {
-
-template <class T>
-class task;
-
-}  // namespace adverb::inline ADVERB_ABI::async
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -120,8 +114,8 @@ namespace adverb::inline ADVERB_ABI::async {
 ///         co_await client.send(message.buffer());
 ///     }
 ///
-/// It starts when it is awaited or passed to `event_loop::spawn`. Destroying it destroys its frame,
-/// which cancels what it awaits.
+/// It starts when it is awaited or passed to `device_loop::spawn`. Destroying it destroys its
+/// frame, which cancels what it awaits.
 template <class T = void>
 class [[nodiscard]] task {
  public:
@@ -176,3 +170,7 @@ inline async::task<void> task_promise<void>::get_return_object() noexcept {
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/task.ipp>
+#endif

@@ -74,12 +74,9 @@ class waiter_list {
   [[nodiscard]] bool empty() const noexcept { return ends_.next_ == &ends_; }
 
   /// Adds a waiter at the end. It must be in no list.
-  void push_back(waiter& last) noexcept {
-    last.previous_ = ends_.previous_;
-    last.next_ = &ends_;
-    ends_.previous_->next_ = &last;
-    ends_.previous_ = &last;
-  }
+  void push_back(waiter& last) noexcept { insert(last, ends_); }
+  /// Adds a waiter at the front. It must be in no list.
+  void push_front(waiter& first) noexcept { insert(first, *ends_.next_); }
 
   /// Returns the first waiter. There must be one.
   [[nodiscard]] waiter& front() noexcept { return *ends_.next_; }
@@ -99,6 +96,13 @@ class waiter_list {
   }
 
  private:
+  static void insert(waiter& added, waiter& before) noexcept {
+    added.previous_ = before.previous_;
+    added.next_ = &before;
+    before.previous_->next_ = &added;
+    before.previous_ = &added;
+  }
+
   waiter ends_{nullptr};
 };
 

@@ -216,3 +216,22 @@ TEST_CASE("A task awaits any number of tasks that end at once", "[rdma_create_ev
   loop.run();
   CHECK(ended == count);
 }
+
+TEST_CASE("A loop destroys the tasks that have not ended, the newest first",
+          "[rdma_create_event_channel]") {
+  std::vector<int> destroyed;
+  struct guard {
+    ~guard() { order->push_back(number); }
+    std::vector<int>* order;
+    int number;
+  };
+  {
+    side here;
+    const auto wait = [&](int number) -> async::task<> {
+      const guard counted{&destroyed, number};
+      static_cast<void>(co_await here.listener.next());
+    };
+    for (int each = 0; each < 3; ++each) here.loop.spawn(wait(each));
+  }
+  CHECK(destroyed == std::vector{2, 1, 0});
+}

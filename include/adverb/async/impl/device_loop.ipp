@@ -69,6 +69,7 @@ ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_fail
 }
 
 ADVERB_FUNC device_loop::~device_loop() {
+  destroy_tasks();
   // An operation that is completed here has nobody who waits for it.
   while (!links_.empty()) {
     link& last = *links_.back();
@@ -217,6 +218,12 @@ ADVERB_FUNC void device_loop::destroy(link& which) {
 }
 
 ADVERB_FUNC int device_loop::settle() {
+  const int next = settle_links();
+  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
+  return next;
+}
+
+ADVERB_FUNC int device_loop::settle_links() {
   while (to_resume_.resume_first() || !to_care_for_.empty()) {
     if (to_care_for_.empty()) continue;
     link& next = *to_care_for_.back();

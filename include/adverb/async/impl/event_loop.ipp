@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,31 +16,6 @@
 #include <adverb/core/detail/check.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
-
-/// The outermost coroutine of a spawned task. It frees itself at its end.
-struct event_loop::root {
-  struct promise_type {
-    event_loop* loop;
-    promise_type(event_loop& of, const task<>&) noexcept : loop{&of} {}
-    ~promise_type() {
-      loop->roots_.erase(std::coroutine_handle<promise_type>::from_promise(*this).address());
-    }
-    root get_return_object() noexcept {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    static std::suspend_always initial_suspend() noexcept { return {}; }
-    static std::suspend_never final_suspend() noexcept { return {}; }
-    static void return_void() noexcept {}
-    void unhandled_exception() noexcept {
-      if (!loop->exception_) loop->exception_ = std::current_exception();
-    }
-  };
-  std::coroutine_handle<promise_type> frame;
-};
-
-ADVERB_FUNC event_loop::root event_loop::run_root(event_loop&, task<> started) {
-  co_await std::move(started);
-}
 
 ADVERB_FUNC event_loop::event_loop(const event_loop_options& options, on_failure policy)
     : device_loop{options.devices, policy}, options_{options} {
@@ -58,7 +34,6 @@ ADVERB_FUNC event_loop::event_loop(const event_loop_options& options, on_failure
 }
 
 ADVERB_FUNC event_loop::~event_loop() {
-  while (!roots_.empty()) std::coroutine_handle<>::from_address(*roots_.begin()).destroy();
   if (wake_ != -1) ::close(wake_);
   if (epoll_ != -1) ::close(epoll_);
 }
@@ -71,12 +46,6 @@ ADVERB_FUNC void event_loop::watch(void* self, event_source& source) {
               &event);
 }
 
-ADVERB_FUNC void event_loop::spawn(task<> started) {
-  const auto frame = run_root(*this, std::move(started)).frame;
-  roots_.insert(frame.address());
-  frame.resume();
-}
-
 ADVERB_FUNC void event_loop::stop() noexcept {
   const std::uint64_t one = 1;
   static_cast<void>(::write(wake_, &one, sizeof one) == sizeof one);
@@ -85,7 +54,7 @@ ADVERB_FUNC void event_loop::stop() noexcept {
 ADVERB_FUNC void event_loop::turn() {
   const bool is_busy = options_.waiting == waiting::busy;
   int timeout = settle();
-  if (roots_.empty() && ending() == 0) return;
+  if (!has_tasks() && ending() == 0) return;
   if (is_busy) {
     // The other descriptors are looked at once in a while.
     constexpr int polls = 64;
@@ -97,7 +66,6 @@ ADVERB_FUNC void event_loop::turn() {
   }
   std::array<epoll_event, 16> events;
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
-  std::erase_if(unfinished_, [](event_source* each) { return each->ready(); });
   for (int each = 0; each < count; ++each) {
     auto* const source =
         static_cast<event_source*>(events[static_cast<std::size_t>(each)].data.ptr);
@@ -105,17 +73,18 @@ ADVERB_FUNC void event_loop::turn() {
       std::uint64_t number = 0;
       static_cast<void>(::read(wake_, &number, sizeof number) == sizeof number);
       is_stopped_ = true;
-    } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end() &&
-               !source->ready()) {
+    } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end()) {
       unfinished_.push_back(source);
     }
   }
+  // One that throws stays: it has taken its event.
+  std::erase_if(unfinished_, [](event_source* each) { return each->ready(); });
 }
 
 ADVERB_FUNC void event_loop::run() {
   is_stopped_ = false;
-  while (!is_stopped_ && !exception_ && (!roots_.empty() || ending() != 0)) turn();
-  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
+  while (!is_stopped_ && (has_tasks() || ending() != 0)) turn();
+  settle();
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -13,3 +13,4 @@
 #include <adverb/async/impl/event_loop.ipp>
 #include <adverb/async/impl/link.ipp>
 #include <adverb/async/impl/shared_receives.ipp>
+#include <adverb/async/impl/task.ipp>
