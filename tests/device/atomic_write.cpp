@@ -34,8 +34,7 @@ struct atomic_write_link : extended_link<send_operation::atomic_write> {
 
 }  // namespace
 
-TEST_CASE("An atomic write replaces one number of the peer",
-          "[optional][newer][ibv_wr_atomic_write]") {
+TEST_CASE("An atomic write replaces one number of the peer", "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an atomic write")) return;
   const atomic_write_link link;
   const auto remote = link.region.remote<std::uint64_t, access_right::remote_write>();
@@ -46,8 +45,7 @@ TEST_CASE("An atomic write replaces one number of the peer",
   CHECK(link.there == std::array<std::uint64_t, 3>{10, 0x1122334455667788, 30});
 }
 
-TEST_CASE("An atomic write arrives after the writes before it",
-          "[optional][newer][ibv_wr_atomic_write]") {
+TEST_CASE("An atomic write arrives after the writes before it", "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an atomic write after other writes")) return;
   atomic_write_link link;
   constexpr std::size_t size = 16384;
@@ -66,7 +64,7 @@ TEST_CASE("An atomic write arrives after the writes before it",
 }
 
 TEST_CASE("The peer refuses an atomic write to an address that is no multiple of 8",
-          "[optional][newer][ibv_wr_atomic_write]") {
+          "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an unaligned atomic write")) return;
   const atomic_write_link link;
   CHECK(link.status_of(atomic_write(link.claimed(link.region, 4), 1)) ==
@@ -74,8 +72,7 @@ TEST_CASE("The peer refuses an atomic write to an address that is no multiple of
   CHECK(link.there == before);
 }
 
-TEST_CASE("The peer refuses an atomic write beyond its region",
-          "[optional][newer][ibv_wr_atomic_write]") {
+TEST_CASE("The peer refuses an atomic write beyond its region", "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an atomic write beyond a region")) return;
   const atomic_write_link link;
   CHECK(link.status_of(atomic_write(link.claimed(link.region, sizeof before), 1)) ==
@@ -83,7 +80,7 @@ TEST_CASE("The peer refuses an atomic write beyond its region",
 }
 
 TEST_CASE("The peer refuses an atomic write without the right to write",
-          "[optional][newer][ibv_wr_atomic_write]") {
+          "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an atomic write without the right")) return;
   SECTION("of the region") {
     atomic_write_link link;

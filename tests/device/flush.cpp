@@ -29,8 +29,7 @@ struct flush_link : extended_link<send_operation::flush> {
 
 }  // namespace
 
-TEST_CASE("A flush completes when the writes before it are visible",
-          "[optional][newer][ibv_wr_flush]") {
+TEST_CASE("A flush completes when the writes before it are visible", "[optional][ibv_wr_flush]") {
   if (!is_there("a flush")) return;
   flush_link link;
   constexpr std::size_t size = 16384;
@@ -47,7 +46,7 @@ TEST_CASE("A flush completes when the writes before it are visible",
   check_flushed(2, flush_region(link.remote, placement::global));
 }
 
-TEST_CASE("The peer refuses a flush beyond its region", "[optional][newer][ibv_wr_flush]") {
+TEST_CASE("The peer refuses a flush beyond its region", "[optional][ibv_wr_flush]") {
   if (!is_there("a flush beyond a region")) return;
   flush_link link;
   const remote_bytes longer = link.claimed(link.region, link.region.size() + 1);
@@ -61,8 +60,7 @@ TEST_CASE("The peer refuses a flush beyond its region", "[optional][newer][ibv_w
   }
 }
 
-TEST_CASE("The peer refuses a flush without the right to flush",
-          "[optional][newer][ibv_wr_flush]") {
+TEST_CASE("The peer refuses a flush without the right to flush", "[optional][ibv_wr_flush]") {
   if (!is_there("a flush without the right")) return;
   SECTION("of the region") {
     const flush_link link;

@@ -105,7 +105,7 @@ template <class Link>
 }  // namespace
 
 TEST_CASE("A peer writes into a gigabyte of which no page is present",
-          "[optional][newer][ibv_reg_mr][ibv_query_device_ex]") {
+          "[optional][ibv_reg_mr][ibv_query_device_ex]") {
   using enum paged_operation;
   if (!is_there(paged_operations{write} | read, "a large on-demand region")) return;
   loopback<transport::rc> link;
@@ -134,7 +134,7 @@ TEST_CASE("A peer writes into a gigabyte of which no page is present",
 }
 
 TEST_CASE("Data arrives at its place within a page, and goes on in the next one",
-          "[optional][newer][ibv_reg_mr]") {
+          "[optional][ibv_reg_mr]") {
   constexpr std::string_view test = "places within on-demand pages";
   if (!is_there(paged_operation::write, test)) return;
   loopback<transport::rc> link;
@@ -155,8 +155,7 @@ TEST_CASE("Data arrives at its place within a page, and goes on in the next one"
   CHECK(goes_on);
 }
 
-TEST_CASE("Messages leave from and arrive in pages that are absent",
-          "[optional][newer][ibv_reg_mr]") {
+TEST_CASE("Messages leave from and arrive in pages that are absent", "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(paged_operations{send} | receive, "messages in on-demand memory")) return;
   loopback<transport::rc> link;
@@ -172,7 +171,7 @@ TEST_CASE("Messages leave from and arrive in pages that are absent",
   CHECK(memory.present() == std::vector<std::size_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("Datagrams arrive in pages that are absent", "[optional][newer][ibv_reg_mr]") {
+TEST_CASE("Datagrams arrive in pages that are absent", "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(paged_operations{send} | receive, "datagrams in on-demand memory", transport::ud))
     return;
@@ -194,7 +193,7 @@ TEST_CASE("Datagrams arrive in pages that are absent", "[optional][newer][ibv_re
   CHECK(memory[1][moved ? 0 : 40] == std::byte{6});
 }
 
-TEST_CASE("Atomic operations change pages that are absent", "[optional][newer][ibv_reg_mr]") {
+TEST_CASE("Atomic operations change pages that are absent", "[optional][ibv_reg_mr]") {
   if (!is_there(paged_operation::atomic, "atomic operations in on-demand memory")) return;
   loopback<transport::rc> link;
   const lazy_pages memory{2};
@@ -208,8 +207,7 @@ TEST_CASE("Atomic operations change pages that are absent", "[optional][newer][i
   CHECK(memory[1][0] == std::byte{7});
 }
 
-TEST_CASE("An atomic write changes a page that is absent",
-          "[optional][newer][ibv_wr_atomic_write]") {
+TEST_CASE("An atomic write changes a page that is absent", "[optional][ibv_wr_atomic_write]") {
   using link_type = extended_link<send_operation::atomic_write>;
   using remote_type = remote_buffer<std::uint64_t, access_right::remote_write>;
   constexpr std::string_view test = "an atomic write to on-demand memory";
@@ -227,7 +225,7 @@ TEST_CASE("An atomic write changes a page that is absent",
   CHECK(memory[1][0] == std::byte{8});
 }
 
-TEST_CASE("A flush to persistence completes", "[optional][newer][ibv_wr_flush]") {
+TEST_CASE("A flush to persistence completes", "[optional][ibv_wr_flush]") {
   using link_type = extended_link<send_operation::flush>;
   constexpr access_rights rights = access_right::remote_write | access_right::flush_persistent;
   using request = decltype(flush(remote_buffer<std::byte, rights>{}, placement::persistent));
@@ -260,7 +258,7 @@ TEST_CASE("A flush to persistence completes", "[optional][newer][ibv_wr_flush]")
 }
 
 TEST_CASE("Advice brings pages for writing and for reading, and maps those that are present",
-          "[optional][newer][ibv_advise_mr]") {
+          "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice about on-demand memory")) return;
   loopback<transport::rc> link;
   const lazy_pages memory{8};
@@ -289,7 +287,7 @@ TEST_CASE("Advice brings pages for writing and for reading, and maps those that 
   CHECK(holds(memory[2], 4));
 }
 
-TEST_CASE("Advice that does not wait is followed later", "[optional][newer][ibv_advise_mr]") {
+TEST_CASE("Advice that does not wait is followed later", "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice that does not wait")) return;
   const context device = open_device();
   const protection_domain domain{device};
@@ -304,7 +302,7 @@ TEST_CASE("Advice that does not wait is followed later", "[optional][newer][ibv_
 }
 
 TEST_CASE("Advice about memory that is not there fails with an explanation",
-          "[optional][newer][ibv_advise_mr]") {
+          "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice about memory that is not there")) return;
   const context device = open_device();
   const protection_domain domain{device};
@@ -339,7 +337,7 @@ TEST_CASE("Advice about memory that is not there fails with an explanation",
 }
 
 TEST_CASE("A device follows the pages of on-demand memory, and keeps those of other memory",
-          "[optional][newer][ibv_reg_mr]") {
+          "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(write, "pages that change")) return;
   loopback<transport::rc> link;
@@ -379,7 +377,7 @@ TEST_CASE("A device follows the pages of on-demand memory, and keeps those of ot
 }
 
 TEST_CASE("The peer refuses a write to on-demand memory that is no longer mapped",
-          "[optional][newer][ibv_reg_mr]") {
+          "[optional][ibv_reg_mr]") {
   if (!is_there(paged_operation::write, "a write to memory that is no longer mapped")) return;
   loopback<transport::rc> link;
   const lazy_pages memory{3};
@@ -391,7 +389,7 @@ TEST_CASE("The peer refuses a write to on-demand memory that is no longer mapped
 }
 
 TEST_CASE("A device without implicit paging refuses the whole address space with an explanation",
-          "[optional][newer][ibv_reg_mr]") {
+          "[optional][ibv_reg_mr]") {
   const context device = open_device();
   const paging_features features = device.query_device().on_demand_paging().features;
   if (!features.contains(paging_feature::explicit_registration) ||

@@ -11,7 +11,7 @@
 using namespace adverb;
 
 TEST_CASE("A peer writes into a provider buffer",
-          "[optional][newer][ibv_alloc_buf][ibv_free_buf][ibv_reg_buf_mr]"
+          "[optional][ibv_alloc_buf][ibv_free_buf][ibv_reg_buf_mr]"
           "[ibv_export_buf_dmabuf_fd]") {
   loopback<transport::rc> link;
   std::error_code code;

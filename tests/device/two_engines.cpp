@@ -227,8 +227,8 @@ TEMPLATE_TEST_CASE("Either engine: inline data is copied when it is posted",
 }
 
 TEMPLATE_TEST_CASE("Either engine: lists of elements and of inline data arrive whole",
-                   "[ibv_post_send][optional]", classic_both, extended_sending, extended_queue,
-                   extended_both) {
+                   "[ibv_post_send][ibv_wr_set_inline_data_list][optional]", classic_both,
+                   extended_sending, extended_queue, extended_both) {
   if (lacks<TestType>()) return;
   engine_link<TestType> link;
   if (TestType::extended_sending && holds(device_facts::loses_lists, link.context)) {

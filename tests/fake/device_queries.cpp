@@ -221,7 +221,8 @@ TEST_CASE("import refuses a descriptor of something other than a device") {
   CHECK(machine.count<called::import_device>() == 0);
 }
 
-TEST_CASE("the speed of a port needs a later rdma-core, and is read where it is there") {
+TEST_CASE("the speed of a port needs a later rdma-core, and is read where it is there",
+          "[ibv_query_port_speed]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   if constexpr (!has_port_speed<ibv_context>) {
