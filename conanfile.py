@@ -21,9 +21,11 @@ class AdverbConan(ConanFile):
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     # With system_rdma_core, libibverbs and librdmacm are those of the distribution, as they are to
-    # be where drivers come with the machine. Without it, Conan's rdma-core provides them.
-    options = {"system_rdma_core": [True, False]}
-    default_options = {"system_rdma_core": False, "rdma-core/*:build_librdmacm": True}
+    # be where drivers come with the machine. Without it, Conan's rdma-core provides them. with_asio
+    # adds the component asio, for <adverb/asio.hpp>.
+    options = {"system_rdma_core": [True, False], "with_asio": [True, False]}
+    default_options = {"system_rdma_core": False, "with_asio": False,
+                       "rdma-core/*:build_librdmacm": True}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
 
@@ -35,6 +37,8 @@ class AdverbConan(ConanFile):
         if not self.options.system_rdma_core:
             # rdma-core 39 is the oldest that adverb supports.
             self.requires("rdma-core/[>=39]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_asio:
+            self.requires("asio/[>=1.22]", transitive_headers=True, transitive_libs=True)
 
     def package_id(self):
         self.info.clear()
@@ -60,17 +64,20 @@ class AdverbConan(ConanFile):
         self.cpp_info.set_property("cmake_file_name", "adverb")
         self.cpp_info.set_property("cmake_target_name", "adverb::adverb")
         self.cpp_info.set_property("pkg_config_name", "adverb")
-        self._add_component("verbs", "ibverbs")
-        self._add_component("cm", "rdmacm", requires=["verbs"])
+        self._add_component("verbs", library="ibverbs")
+        self._add_component("cm", requires=["verbs"], library="rdmacm")
+        self._add_component("async", requires=["cm"])
+        if self.options.with_asio:
+            self._add_component("asio", requires=["async", "asio::asio"])
 
-    def _add_component(self, name, library, requires=()):
+    def _add_component(self, name, requires=(), library=None):
         component = self.cpp_info.components[name]
         component.set_property("cmake_target_name", f"adverb::{name}")
         component.set_property("pkg_config_name", f"adverb-{name}")
         component.bindirs = []
         component.libdirs = []
         component.requires = list(requires)
-        if self.options.system_rdma_core:
+        if library and self.options.system_rdma_core:
             component.system_libs = [library]
-        else:
+        elif library:
             component.requires.append(f"rdma-core::lib{library}")

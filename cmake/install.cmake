@@ -9,8 +9,9 @@ install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/adverb")
 
 target_include_directories(adverb_verbs INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 install(TARGETS adverb_verbs EXPORT adverb-verbs-targets)
-install(TARGETS adverb_cm adverb_adverb EXPORT adverb-cm-targets)
-foreach(set IN ITEMS adverb-verbs-targets adverb-cm-targets)
+install(TARGETS adverb_cm adverb_async adverb_adverb EXPORT adverb-cm-targets)
+install(TARGETS adverb_asio EXPORT adverb-asio-targets)
+foreach(set IN ITEMS adverb-verbs-targets adverb-cm-targets adverb-asio-targets)
   install(EXPORT ${set} NAMESPACE adverb:: DESTINATION "${adverb_cmake_folder}")
 endforeach()
 
@@ -18,11 +19,11 @@ write_basic_package_version_file(
   adverb-config-version.cmake
   COMPATIBILITY SameMinorVersion
   ARCH_INDEPENDENT)
-install(FILES cmake/adverb-config.cmake cmake/adverb-module.cmake
+install(FILES cmake/adverb-config.cmake cmake/adverb-asio.cmake cmake/adverb-module.cmake
               "${PROJECT_BINARY_DIR}/adverb-config-version.cmake"
         DESTINATION "${adverb_cmake_folder}")
 
-function(adverb_install_pkg_config name requires description)
+function(adverb_install_pkg_config name requires flags description)
   set(folder "${CMAKE_INSTALL_DATADIR}/pkgconfig")
   if(IS_ABSOLUTE "${folder}")
     set(prefix "${CMAKE_INSTALL_PREFIX}")
@@ -36,9 +37,12 @@ function(adverb_install_pkg_config name requires description)
   configure_file(cmake/pkg-config.pc.in ${name}.pc @ONLY)
   install(FILES "${PROJECT_BINARY_DIR}/${name}.pc" DESTINATION "${folder}")
 endfunction()
-adverb_install_pkg_config(adverb-verbs "libibverbs" "${PROJECT_DESCRIPTION}: libibverbs")
-adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "${PROJECT_DESCRIPTION}: librdmacm")
-adverb_install_pkg_config(adverb "adverb-verbs adverb-cm" "${PROJECT_DESCRIPTION}")
+set(what "${PROJECT_DESCRIPTION}")
+adverb_install_pkg_config(adverb-verbs "libibverbs" "" "${what}: libibverbs")
+adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "" "${what}: librdmacm")
+adverb_install_pkg_config(adverb-async "adverb-cm" "" "${what}: coroutines")
+adverb_install_pkg_config(adverb-asio "adverb-async" " -pthread" "${what}: Asio")
+adverb_install_pkg_config(adverb "adverb-async" "" "${what}")
 
 # An archive of the installed files: `cpack -G TGZ`, DEB or RPM.
 if(PROJECT_IS_TOP_LEVEL)
@@ -51,6 +55,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
   set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
   set(CPACK_DEBIAN_PACKAGE_DEPENDS "libibverbs-dev (>= 39), librdmacm-dev (>= 39)")
+  set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libasio-dev")
   set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
   set(CPACK_RPM_PACKAGE_NAME adverb-devel)
   set(CPACK_RPM_PACKAGE_ARCHITECTURE noarch)

@@ -1,8 +1,10 @@
 # The library: INTERFACE targets, and the headers that belong to each.
 #   adverb::verbs   everything over libibverbs
 #   adverb::cm      adds what stands over librdmacm
-#   adverb::adverb  both
-# The last two are left out where librdmacm is not installed.
+#   adverb::async   adds connections that tasks await
+#   adverb::adverb  all of these
+#   adverb::asio    adds the same connections on Asio
+# All but the first are left out where librdmacm is not installed, the last also where Asio is not.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libibverbs REQUIRED IMPORTED_TARGET GLOBAL libibverbs)
 pkg_check_modules(librdmacm IMPORTED_TARGET GLOBAL librdmacm)
@@ -10,8 +12,8 @@ pkg_check_modules(librdmacm IMPORTED_TARGET GLOBAL librdmacm)
 set(adverb_include "${CMAKE_CURRENT_SOURCE_DIR}/include")
 file(GLOB_RECURSE adverb_verbs_headers CONFIGURE_DEPENDS "${adverb_include}/*.hpp")
 set(adverb_cm_headers ${adverb_verbs_headers})
-list(FILTER adverb_cm_headers INCLUDE REGEX "/include/adverb/cm(/|\\.hpp$)")
-list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/cm(/|\\.hpp$)")
+list(FILTER adverb_cm_headers INCLUDE REGEX "/include/adverb/(cm|async)(/|\\.hpp$)")
+list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/(cm|async)(/|\\.hpp$)")
 # Those in impl/ are for one source of a program, with ADVERB_SEPARATE_COMPILATION.
 list(FILTER adverb_verbs_headers EXCLUDE REGEX "/impl/")
 list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
@@ -32,10 +34,19 @@ add_library(adverb::verbs ALIAS adverb_verbs)
 
 # These are installed from every machine, and have their names only where they can be used.
 adverb_add_library(cm adverb_verbs PkgConfig::librdmacm)
-adverb_add_library(adverb adverb_verbs adverb_cm)
+adverb_add_library(async adverb_cm)
+adverb_add_library(adverb adverb_async)
+adverb_add_library(asio adverb_async asio::asio)
+# Asio 1.22 does not know that Clang has coroutines.
+target_compile_definitions(adverb_asio INTERFACE "$<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_CO_AWAIT=1>")
 if(librdmacm_FOUND)
-  add_library(adverb::cm ALIAS adverb_cm)
-  add_library(adverb::adverb ALIAS adverb_adverb)
+  foreach(name IN ITEMS cm async adverb)
+    add_library(adverb::${name} ALIAS adverb_${name})
+  endforeach()
+  include(cmake/adverb-asio.cmake)
+  if(TARGET asio::asio)
+    add_library(adverb::asio ALIAS adverb_asio)
+  endif()
 else()
   message(STATUS "adverb: adverb::cm is left out, because librdmacm is not installed")
 endif()

@@ -5,6 +5,9 @@ if(ADVERB_WERROR)
   add_compile_options(-Werror)
 endif()
 
+# GCC takes the frames of Asio's coroutines, which have their own operator new, for mismatched.
+set(adverb_asio_options "$<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete;-Wno-maybe-uninitialized>")
+
 # They link what there is.
 if(NOT TARGET adverb::adverb)
   add_library(adverb::adverb ALIAS adverb_verbs)

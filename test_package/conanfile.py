@@ -25,5 +25,8 @@ class TestPackageConan(ConanFile):
 
     def test(self):
         if can_run(self):
-            for program in "verbs", "cm":
+            programs = ["verbs", "cm"]
+            if self.dependencies["adverb"].options.with_asio:
+                programs.append("asio")
+            for program in programs:
                 self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")

@@ -35,4 +35,12 @@ using namespace adverb;
   for (const completion& each : own.poll(done)) each.check();
 }
 
+#if __has_include(<rdma/rdma_cma.h>)
+[[maybe_unused]] bool use(cm::connection<>& connection, const const_buffer& words) {
+  connection.queue_pair().post(send(words).signaled()).check();
+  std::array<completion, 1> done{};
+  return connection.wait(connection.send_cq(), done).empty();
+}
+#endif
+
 }  // namespace
