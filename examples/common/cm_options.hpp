@@ -44,6 +44,9 @@ struct cm_options {
                   "Address of this machine to listen on (default: any), or to connect from")
         .check(check_ip_address)
         .type_name("ADDRESS");
+    add_port_to(arguments);
+  }
+  void add_port_to(command_line& arguments) {
     arguments.add_number("-p,--port", port, 1, 65535, "Port of the server");
   }
 

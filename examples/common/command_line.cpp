@@ -148,6 +148,8 @@ int run(command_line& arguments, int argc, char** argv, const std::function<void
     arguments.parser_->parse(argc, argv);
     program();
     return 0;
+  } catch (const interrupted&) {
+    return ended_by_interrupt;
   } catch (const CLI::Success& help) {
     return arguments.parser_->exit(help);
   } catch (const CLI::ParseError& mistake) {

@@ -25,9 +25,13 @@ struct wrong_argument : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+/// Ctrl-C, where the program ends in order: thrown by the function that `run` calls.
+struct interrupted {};
+
 /// Exit statuses.
 inline constexpr int failed = 1;
 inline constexpr int used_wrongly = 2;
+inline constexpr int ended_by_interrupt = 130;
 
 /// More bytes, messages or the like than any device can handle at once.
 inline constexpr std::uint64_t unlimited = std::uint64_t{1} << 31;
@@ -133,7 +137,7 @@ class command_line {
 int complain(const command_line& arguments, const std::string& sentence, int status);
 
 /// What every main function does: reads the arguments, runs the program, and prints one sentence
-/// about what went wrong. Returns the exit status: 0, `failed`, or `used_wrongly`.
+/// about what went wrong. Returns the exit status.
 int run(command_line& arguments, int argc, char** argv, const std::function<void()>& program);
 
 }  // namespace examples
