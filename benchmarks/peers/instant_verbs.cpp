@@ -3,7 +3,7 @@
 // program (LD_PRELOAD) and leaves its instructions out, with those of all that it calls.
 //
 // A signaled send completes in the order of posting. Every posted receive completes with a message
-// of `message_length` bytes at the next poll that has room, after the sends.
+// of `message_length` bytes at the next poll that has room, after the sends. There are no events.
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -12,6 +12,8 @@
 
 #include <infiniband/verbs.h>
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 namespace {
 
@@ -96,6 +98,7 @@ struct completion_queue {
 
 struct queue_pair {
   ibv_qp native;
+  ibv_qp_cap sizes;
   receive_queue own;
 };
 
@@ -184,6 +187,8 @@ int poll(ibv_cq* queue, int room, ibv_wc* out) {
   return count;
 }
 
+int request_no_event(ibv_cq*, int) { return 0; }
+
 ibv_gid own_gid() { return {.raw = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}}; }
 
 }  // namespace
@@ -211,6 +216,7 @@ ibv_context* ibv_open_device(ibv_device* which) {
   context->ops.post_recv = post_receive;
   context->ops.post_srq_recv = post_shared_receive;
   context->ops.poll_cq = poll;
+  context->ops.req_notify_cq = request_no_event;
   return context;
 }
 int ibv_close_device(ibv_context* context) { return contexts.give_back(context); }
@@ -278,10 +284,15 @@ int ibv_dereg_mr(ibv_mr* region) { return regions.give_back(region); }
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   ibv_comp_channel* const channel = channels.take();
-  if (channel != nullptr) channel->context = context;
+  if (channel == nullptr) return nullptr;
+  channel->context = context;
+  channel->fd = eventfd(0, EFD_CLOEXEC);
   return channel;
 }
-int ibv_destroy_comp_channel(ibv_comp_channel* channel) { return channels.give_back(channel); }
+int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
+  close(channel->fd);
+  return channels.give_back(channel);
+}
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* of_program,
                       ibv_comp_channel* channel, int) {
@@ -308,6 +319,7 @@ int ibv_destroy_srq(ibv_srq* queue) { return shared_receive_queues.give_back(que
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* initial) {
   queue_pair* const pair = queue_pairs.take();
   if (pair == nullptr) return nullptr;
+  pair->sizes = initial->cap;
   ibv_qp& native = pair->native;
   native.context = domain->context;
   native.qp_context = initial->qp_context;
@@ -334,7 +346,9 @@ int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask) {
 int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* initial) {
   *attributes = {};
   attributes->qp_state = pair->state;
+  attributes->cap = of<queue_pair>(pair).sizes;
   *initial = {};
+  initial->cap = attributes->cap;
   initial->qp_type = pair->qp_type;
   return 0;
 }

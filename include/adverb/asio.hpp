@@ -93,7 +93,8 @@ class net_loop final : public net::execution_context::service, public async::dev
       : service{owner},
         device_loop{options},
         executor_{static_cast<net::io_context&>(owner).get_executor()},
-        timer_{std::in_place, executor_} {
+        timer_{std::in_place, executor_},
+        is_spinning_{options.waiting != async::waiting::events} {
     set_watch(&add_watch, this);
     set_wake(&wake, this);
   }
@@ -124,7 +125,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   void add(async::waiter& started) {
     const bool is_first = operations_.empty();
     operations_.push_back(started);
-    if (is_first && !is_in_turn_) watch_all();
+    if (is_first && !is_in_turn_) go_on();
   }
   /// Looks later whether the descriptors must still be watched.
   void note_end() {
@@ -188,13 +189,13 @@ class net_loop final : public net::execution_context::service, public async::dev
       // Stays set if a handler throws.
       if (which.has_more) which.has_more = !which.source->ready();
     }
-    while ((tick_ = settle()) == 0) {
-    }
-    is_settled_ = true;
+    is_spinning_ = spin();
+    tick_ = settle();
+    is_settled_ = tick_ != 0;
   }
 
   void go_on() {
-    bool has_more = !is_settled_;
+    bool has_more = !is_settled_ || (is_spinning_ && has_work());
     for (const auto& each : watched_) has_more = has_more || each->has_more;
     if (has_more) post_turn();
     if (has_work())
@@ -251,6 +252,8 @@ class net_loop final : public net::execution_context::service, public async::dev
   int tick_ = -1;
   bool is_in_turn_ = false;
   bool is_settled_ = true;
+  /// The next turn polls before anything can be waited for.
+  bool is_spinning_;
   bool is_turn_posted_ = false;
   bool is_timing_ = false;
   bool is_shut_down_ = false;
@@ -293,13 +296,30 @@ class net_step_operation final
   net_step_operation& operator=(const net_step_operation&) = delete;
 
   /// Called when the operation has finished.
-  void finished() { finish(way::dispatch); }
+  void finished() { pass_on(take_outcome(), way::dispatch); }
 
  private:
+  struct outcome {
+    net_error error;
+    typename net_result_of<Step>::values result;
+  };
   /// Its place in the list of the loop.
   struct registration : async::waiter {
     explicit registration(net_step_operation& of) noexcept : waiter{&drop}, operation{&of} {}
     net_step_operation* operation;
+  };
+  /// Resumes an operation that finished when it was started, because a handler must not be called
+  /// there.
+  struct resumption : async::waiter {
+    resumption(net_step_operation& of, outcome&& taken) noexcept
+        : waiter{&go_on}, operation{&of}, result{std::move(taken)} {}
+    static bool go_on(async::waiter& which) {
+      auto& self = static_cast<resumption&>(which);
+      self.operation->pass_on(std::move(self.result), way::dispatch);
+      return true;
+    }
+    net_step_operation* operation;
+    outcome result;
   };
 
   /// Destroys the operation with its handler, which may destroy the program's frames.
@@ -318,7 +338,10 @@ class net_step_operation final
 
   void begin() {
     loop_->add(registration_);
-    if (!this->start()) return finish(way::post);
+    if (!this->start()) {
+      if (work_) return pass_on(take_outcome(), way::post);
+      return loop_->resume_later(resumption_.emplace(*this, take_outcome()));
+    }
     if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
       slot.assign([this](net::cancellation_type type) { cancel(type); });
   }
@@ -334,8 +357,7 @@ class net_step_operation final
         return;
       }
     }
-    is_cancelled_ = true;
-    finish(way::post);
+    pass_on({net::error::operation_aborted, {}}, way::post);
   }
 
   [[nodiscard]] Handler take_handler() noexcept {
@@ -348,25 +370,26 @@ class net_step_operation final
   }
 
   /// Takes the result, or the code of what went wrong.
-  [[nodiscard]] net_error take_into(auto& result) {
-    if (is_cancelled_) return net::error::operation_aborted;
+  [[nodiscard]] outcome take_outcome() {
     std::error_code code;
     const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
-    if constexpr (std::is_same_v<decltype(result), std::tuple<>&>)
+    outcome taken{};
+    if constexpr (std::is_same_v<decltype(taken.result), std::tuple<>>)
       this->take(policy);
     else
-      std::get<0>(result) = this->take(policy);
-    if (code == std::errc::operation_canceled) return net::error::operation_aborted;
-    return net_error{code};
+      std::get<0>(taken.result) = this->take(policy);
+    if (code) [[unlikely]]
+      taken.error =
+          code == std::errc::operation_canceled ? net::error::operation_aborted : net_error{code};
+    return taken;
   }
 
-  void finish(way how) {
-    typename net_result_of<Step>::values result;
-    const net_error error = take_into(result);
+  void pass_on(outcome&& passed, way how) {
     net_loop& loop = *loop_;
     const auto work = std::move(work_);
-    auto call = [handler = take_handler(), error, result = std::move(result)]() mutable {
-      std::apply([&](auto&... each) { std::move(handler)(error, std::move(each)...); }, result);
+    auto call = [passed = std::move(passed), handler = take_handler()]() mutable {
+      std::apply([&](auto&... each) { std::move(handler)(passed.error, std::move(each)...); },
+                 passed.result);
     };
     if (!work && how == way::dispatch && loop.is_in_turn())
       call();
@@ -385,7 +408,7 @@ class net_step_operation final
   Handler handler_;
   /// Empty for a handler that runs on the io_context of the loop.
   std::optional<net::executor_work_guard<executor>> work_;
-  bool is_cancelled_ = false;
+  std::optional<resumption> resumption_;
 };
 
 /// Starts a step when Asio has a handler for it. A stored lazy operation has its own copy.

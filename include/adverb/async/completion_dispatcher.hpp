@@ -78,6 +78,16 @@ class completion_dispatcher {
     return poll_and_arm(most, policy);
   }
 
+  /// Takes the event that made the channel readable, and polls nothing.
+  /// Wraps: ibv_get_cq_event(3), ibv_ack_cq_events(3).
+  void take_event() noexcept {
+    ibv_cq* queue = nullptr;
+    void* user_context = nullptr;
+    // An event that another wake-up took already is no error.
+    if (ibv_get_cq_event(queue_.channel().native_handle(), &queue, &user_context) != 0) return;
+    if (++events_ == events_at_once) acknowledge();
+  }
+
   /// The number of completions that one poll takes.
   static constexpr std::size_t batch_size = 16;
 
@@ -91,14 +101,6 @@ class completion_dispatcher {
       operation::of(each).complete(each);
     }
     return count;
-  }
-
-  void take_event() noexcept {
-    ibv_cq* queue = nullptr;
-    void* user_context = nullptr;
-    // An event that another wake-up took already is no error.
-    if (ibv_get_cq_event(queue_.channel().native_handle(), &queue, &user_context) != 0) return;
-    if (++events_ == events_at_once) acknowledge();
   }
 
   void acknowledge() noexcept {

@@ -18,6 +18,8 @@
 #include <adverb/cm/event_channel.hpp>
 #include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/detail/deadline.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/version.hpp>
 
@@ -27,8 +29,22 @@ class datagram_link;
 template <class T>
 class task;
 
+/// How a loop waits for completions.
+enum class waiting {
+  /// Sleeps until an event.
+  events,
+  /// Polls without sleeping.
+  busy,
+  /// Polls until nothing has completed for `device_loop_options::spin`, then sleeps until an event.
+  adaptive,
+};
+
 /// The options of a loop.
 struct device_loop_options {
+  /// How to wait for completions.
+  async::waiting waiting = async::waiting::events;
+  /// How long `waiting::adaptive` polls after the last completion, at least.
+  timeout spin = detail::default_duration<1'000'000>{50};
   /// Number of completions for which each device has room at first. The queue grows with the
   /// connections where the device can resize it.
   std::size_t completions = 4096;
@@ -45,9 +61,8 @@ struct device_loop_options {
 /// - Watch the descriptors that `set_watch` names, and call `ready` of one that is readable, again
 /// if
 ///   it returns false.
-/// - Call `settle` before each sleep, and sleep for at most as long as it returns. Where that
-/// cannot
-///   be done, have `set_wake` say when.
+/// - Call `spin` and `settle` before each sleep. Do not sleep if `spin` returns true, and sleep for
+///   at most as long as `settle` returns. Where that cannot be done, have `set_wake` say when.
 ///
 /// Not thread safe.
 class device_loop {
@@ -89,11 +104,10 @@ class device_loop {
   /// `settle` itself.
   void set_wake(void (*wake)(void* argument), void* argument) noexcept;
 
-  /// Polls the completions of every device, without a system call. Returns their number.
-  std::size_t poll();
-  /// Requests an event for the next completion of every device, and passes on those that came in
-  /// between. Call it before the first sleep after `poll`. Returns false if more are left.
-  bool arm();
+  /// Polls the completions of every device for a while, as `device_loop_options::waiting` says.
+  /// Returns true if the loop must not sleep yet: look at the descriptors without waiting, and call
+  /// it again.
+  [[nodiscard]] bool spin();
 
   /// Does what was put off: destroys ended connections, and ends what is late. Returns the number
   /// of milliseconds after which it must be called again: -1 for never. Rethrows the first
@@ -118,6 +132,11 @@ class device_loop {
   void care_for(link& which) noexcept;
   /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `settle` resume them.
   void cancel(waiter_list& waiters) noexcept;
+  /// Has `settle` resume a waiter, which is in no list.
+  void resume_later(waiter& which) {
+    to_resume_.push_back(which);
+    wake();
+  }
   /// Has `settle` look at the deadline of a link.
   void keep_time(link& which) noexcept;
   /// Counts a link whose handle has gone.
@@ -146,6 +165,15 @@ class device_loop {
   struct root;
   static root run_root(device_loop& loop, task<void> started);
   int settle_links();
+  /// Polls the completions of every device, without a system call. Returns their number.
+  std::size_t poll();
+  /// Requests an event for the next completion of every device, and passes on those that came in
+  /// between. Returns false if more are left.
+  bool arm();
+  /// Returns true if `settle` has something to do, whatever the time is.
+  [[nodiscard]] bool is_unsettled() const noexcept {
+    return !to_resume_.empty() || !to_care_for_.empty();
+  }
   void destroy(link& which);
   void wake() noexcept {
     if (wake_ != nullptr) wake_(wake_argument_);
@@ -164,6 +192,7 @@ class device_loop {
   void (*wake_)(void*) = nullptr;
   void* wake_argument_ = nullptr;
   std::int64_t next_tick_ = 0;
+  detail::deadline end_of_spin_;
   std::size_t ending_ = 0;
   /// The outermost frames of the spawned tasks, the newest first.
   waiter_list roots_;
@@ -176,9 +205,13 @@ namespace adverb::inline ADVERB_ABI::detail {
 
 /// What a loop has for one device.
 struct loop_device final : async::event_source {
-  loop_device(context_ref of, completion_channel&& events, std::size_t completions,
-              on_failure policy);
-  bool ready() override { return dispatcher.ready(); }
+  loop_device(context_ref of, completion_channel&& events,
+              const async::device_loop_options& options, on_failure policy);
+  bool ready() override {
+    if (is_armed) return dispatcher.ready();
+    dispatcher.take_event();
+    return true;
+  }
   /// Makes room for more reserved completions.
   void make_room(std::size_t entries, on_failure policy);
   /// Creates the shared blocks, unless they exist. Returns false on failure.
@@ -194,6 +227,8 @@ struct loop_device final : async::event_source {
   async::completion_dispatcher dispatcher;
   std::unique_ptr<shared_receives> shared;
   std::unique_ptr<device_event_source> async_events;
+  /// Whether the next completion always raises an event. If not, `device_loop::spin` polls.
+  bool is_armed;
 
  private:
   static constexpr std::size_t most_at_once = 256;

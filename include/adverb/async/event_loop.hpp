@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A loop for tasks, with epoll or busy polling.
+// A loop for tasks, with epoll.
 #pragma once
 
 #include <vector>
@@ -9,22 +9,6 @@
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
-
-/// How a loop waits for completions.
-enum class waiting {
-  /// Sleeps until an event.
-  events,
-  /// Polls without sleeping.
-  busy,
-};
-
-/// The options of an event loop.
-struct event_loop_options {
-  /// How to wait for completions.
-  async::waiting waiting = async::waiting::events;
-  /// The options of its core.
-  device_loop_options devices{};
-};
 
 /// Runs tasks on one thread:
 ///
@@ -36,7 +20,7 @@ struct event_loop_options {
 class event_loop : public device_loop {
  public:
   /// Wraps: epoll_create(2), eventfd(2).
-  explicit event_loop(const event_loop_options& options = {}, on_failure policy = throwing{});
+  explicit event_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
   ~event_loop();
 
   /// Runs until every task and every connection without a handle has ended, or until `stop`.
@@ -49,7 +33,6 @@ class event_loop : public device_loop {
   static void watch(void* self, event_source& source);
   void turn();
 
-  event_loop_options options_;
   int epoll_ = -1;
   int wake_ = -1;
   bool is_stopped_ = false;

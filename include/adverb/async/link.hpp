@@ -250,8 +250,9 @@ class link : public detail::async_event_target {
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post_for(void* waiting, operation::function* function,
                                                      const std::tuple<Requests...>& requests) {
-    return post_through([this](const auto&... each) { return window_.post(each...); }, unattended_,
-                        waiting, function, requests);
+    const auto post = [this](const auto&... each)
+                          __attribute__((always_inline)) { return window_.post(each...); };
+    return post_through(post, unattended_, waiting, function, requests);
   }
   /// The same, through the window of any transport: `post` posts the requests.
   // Not through a reference to the window, which would be kept in a register.
@@ -349,8 +350,7 @@ class link : public detail::async_event_target {
   [[gnu::always_inline]] void retire(const completion& each) {
     if (each.status() != completion_status::success) [[unlikely]]
       note_failure(each);
-    std::error_code ignored;
-    window_.completed(each, ignored);
+    window_.completed(each, ignored_);
   }
   static void complete_unattended(operation& which, const completion& each);
   static void complete_receive(operation& which, const completion& each);
@@ -463,6 +463,8 @@ class link : public detail::async_event_target {
         : operation{completed}, owner{&of} {}
     link* owner;
   } unattended_{*this};
+  /// Made once, because that is a call.
+  std::error_code ignored_;
   /// The first failure of a request.
   std::unique_ptr<failure> why_;
   std::vector<detail::request_slot> slots_;

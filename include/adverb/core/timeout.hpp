@@ -96,16 +96,18 @@ class timeout {
 
 namespace detail {
 
-/// A duration in seconds, for the defaults of the library, without `<chrono>`.
-struct seconds {
+/// A duration, for the defaults of the library, without `<chrono>`.
+template <std::intmax_t UnitsOfSecond>
+struct default_duration {
   using rep = std::int64_t;
   struct period {
     static constexpr std::intmax_t num = 1;
-    static constexpr std::intmax_t den = 1;
+    static constexpr std::intmax_t den = UnitsOfSecond;
   };
   rep value;
   [[nodiscard]] constexpr rep count() const noexcept { return value; }
 };
+using seconds = default_duration<1>;
 
 }  // namespace detail
 }  // namespace adverb::inline ADVERB_ABI

@@ -135,9 +135,10 @@ asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connect
 }  // namespace
 
 TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
-  for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
+  for (const async::waiting way :
+       {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
     for (const std::size_t count : {1U, 64U}) {
-      side here{{.waiting = way, .devices = {.completions = completions_for_many_pairs()}}};
+      side here{{.waiting = way, .completions = completions_for_many_pairs()}};
       std::vector<async::connection> servers;
       steady_state state{count};
       here.loop.spawn(serve(here, static_cast<int>(count)));

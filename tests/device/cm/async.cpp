@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -21,8 +22,9 @@ using namespace std::chrono_literals;
 TEST_CASE("One thread serves many connections, by events and by polling",
           "[rdma_connect][rdma_accept][ibv_get_cq_event]") {
   constexpr int clients = 64;
-  for (const async::waiting way : {async::waiting::events, async::waiting::busy}) {
-    side here{{.waiting = way, .devices = {.completions = completions_for_many_pairs()}}};
+  for (const async::waiting way :
+       {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
+    side here{{.waiting = way, .completions = completions_for_many_pairs()}};
     int answers = 0;
     here.loop.spawn(serve(here, clients));
     for (int each = 0; each < clients; ++each) here.loop.spawn(ask(here, 4, answers));
@@ -32,10 +34,50 @@ TEST_CASE("One thread serves many connections, by events and by polling",
   }
 }
 
+TEST_CASE("An adaptive loop sleeps while nothing completes, and stop wakes it",
+          "[ibv_req_notify_cq]") {
+  side here{{.waiting = async::waiting::adaptive, .spin = 1ms}};
+  const auto processor_time = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+  };
+  const auto wait = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    static_cast<void>(co_await client.next());  // The peer sends nothing.
+  };
+  std::optional<async::connection> server;
+  const auto connect = [&]() -> async::task<> {
+    server = co_await async::connect(here.loop, here.address(), small);
+  };
+  here.loop.spawn(wait());
+  here.loop.spawn(connect());
+  std::thread other{[&] {
+    std::this_thread::sleep_for(1s);
+    here.loop.stop();
+  }};
+  const auto begin = processor_time();
+  here.loop.run();
+  CHECK(processor_time() - begin < 300ms);
+  other.join();
+  CHECK(server);
+}
+
+TEST_CASE("A loop that spins notices stop", "[ibv_poll_cq]") {
+  for (const async::waiting way : {async::waiting::busy, async::waiting::adaptive}) {
+    side here{{.waiting = way, .spin = timeout::endless()}};
+    here.loop.spawn(serve(here, 1));
+    std::thread other{[&] { here.loop.stop(); }};
+    here.loop.run();
+    other.join();
+    CHECK(here.loop.connections() == 0);
+  }
+}
+
 TEST_CASE("None of 64 connections starves beside others", "[ibv_poll_cq]") {
   constexpr std::size_t clients = 64;
   constexpr int rounds = 40;
-  side here{{.devices = {.completions = completions_for_many_pairs()}}};
+  side here{{.completions = completions_for_many_pairs()}};
   std::vector<async::connection> servers;
   std::vector<int> answers(clients);
   bool is_first_done = false;

@@ -15,7 +15,7 @@ using namespace async_test;
 
 TEST_CASE("Shared blocks that run low are an event of the device",
           "[ibv_get_async_event][ibv_ack_async_event][ibv_modify_srq]") {
-  side here{{.devices = {.shared_receives = 6, .shared_block_size = 64}}};
+  side here{{.shared_receives = 6, .shared_block_size = 64}};
   std::optional<async::device_events> events;
   std::optional<async_event> event;
   bool is_of_queue = false;

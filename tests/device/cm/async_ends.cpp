@@ -156,8 +156,10 @@ struct by_tasks {
   }
 
   explicit by_tasks(chance& random)
-      : loop{{.waiting = random.one_in(3) ? async::waiting::busy : async::waiting::events,
-              .devices = {.completions = completions_for_many_pairs()}}} {
+      : loop{{.waiting = random.one_in(3)   ? async::waiting::busy
+                         : random.one_in(2) ? async::waiting::adaptive
+                                            : async::waiting::events,
+              .completions = completions_for_many_pairs()}} {
     // Keeps `run` from returning while tasks are left that are not the loop's.
     loop.spawn([](by_tasks& self) -> task {
       try {

@@ -163,7 +163,7 @@ TEST_CASE("A queue pair that is too small for the options is refused", "[ibv_que
 TEST_CASE("A queue pair with the shared receive queue of the loop takes its messages from there",
           "[ibv_create_srq][ibv_post_srq_recv]") {
   const context device = open_device();
-  async::event_loop loop{{.devices = {.shared_receives = 4, .shared_block_size = 64}}};
+  async::event_loop loop{{.shared_receives = 4, .shared_block_size = 64}};
   const completion_queue_ref queue = loop.queue(device);
   async::link_options sharing = small;
   sharing.shared = true;

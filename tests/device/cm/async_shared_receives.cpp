@@ -19,10 +19,10 @@ using namespace async_test;
 
 namespace {
 
-[[nodiscard]] async::event_loop_options with_shared(std::uint32_t receives) {
-  return {.devices = {.completions = completions_for_many_pairs(),
-                      .shared_receives = receives,
-                      .shared_block_size = 64}};
+[[nodiscard]] async::device_loop_options with_shared(std::uint32_t receives) {
+  return {.completions = completions_for_many_pairs(),
+          .shared_receives = receives,
+          .shared_block_size = 64};
 }
 
 constexpr async::link_options sharing{.max_send_wr = 4, .shared = true};

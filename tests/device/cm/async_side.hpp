@@ -18,7 +18,7 @@ using namespace cm_test;
 
 /// A loop with a listener, and the address of that listener.
 struct side {
-  explicit side(const async::event_loop_options& options = {}) : loop{options} {}
+  explicit side(const async::device_loop_options& options = {}) : loop{options} {}
   [[nodiscard]] cm::socket_address address() const { return device_address(listener.port()); }
 
   async::event_loop loop;

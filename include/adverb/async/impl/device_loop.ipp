@@ -10,20 +10,21 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC loop_device::loop_device(context_ref of, completion_channel&& events,
-                                     std::size_t completions, on_failure policy)
+                                     const async::device_loop_options& options, on_failure policy)
     : event_source{events ? events.file_descriptor() : -1},
       context{of},
       channel{std::move(events)},
-      dispatcher{{}} {
+      dispatcher{{}},
+      is_armed{options.waiting == async::waiting::events} {
   if (policy.failed()) return;
   channel.set_non_blocking(true, policy);
   if (policy.failed()) return;
   domain = protection_domain{of, policy};
   if (policy.failed()) return;
-  queue = completion_queue{of, completions, {.channel = channel}, policy};
+  queue = completion_queue{of, options.completions, {.channel = channel}, policy};
   if (policy.failed()) return;
   std::construct_at(&dispatcher, queue);
-  dispatcher.poll_and_arm(most_at_once, policy);
+  if (is_armed) dispatcher.poll_and_arm(most_at_once, policy);
 }
 
 ADVERB_FUNC void loop_device::make_room(std::size_t entries, on_failure policy) {
@@ -64,7 +65,10 @@ ADVERB_FUNC bool loop_device::make_shared(const async::device_loop_options& opti
 namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_failure policy)
-    : options_{options}, channel_{cm::event_channel::create(policy)}, manager_{*this} {
+    : options_{options},
+      channel_{cm::event_channel::create(policy)},
+      manager_{*this},
+      end_of_spin_{options.spin} {
   if (!policy.failed()) channel_.set_non_blocking(true, policy);
 }
 
@@ -97,8 +101,7 @@ ADVERB_FUNC detail::loop_device* device_loop::device_of(context_ref context, on_
     if (each->context == context) return each.get();
   completion_channel events{context, policy};
   if (policy.failed()) return nullptr;
-  auto made = std::make_unique<detail::loop_device>(context, std::move(events),
-                                                    options_.completions, policy);
+  auto made = std::make_unique<detail::loop_device>(context, std::move(events), options_, policy);
   if (policy.failed()) return nullptr;
   devices_.push_back(std::move(made));
   if (watch_ != nullptr) watch_(watch_argument_, *devices_.back());
@@ -183,6 +186,21 @@ ADVERB_FUNC bool device_loop::arm() {
   return is_empty;
 }
 
+ADVERB_FUNC bool device_loop::spin() {
+  if (options_.waiting == waiting::events) return false;
+  // The descriptors are looked at once in a while.
+  constexpr int polls = 64;
+  bool has_found = false;
+  for (int each = 0; each < polls; ++each) {
+    if (poll() == 0) continue;
+    has_found = true;
+    if (is_unsettled()) settle();
+  }
+  if (options_.waiting == waiting::busy) return true;
+  if (has_found) end_of_spin_ = detail::deadline{options_.spin};
+  return !end_of_spin_.passed() || !arm();
+}
+
 ADVERB_FUNC void device_loop::care_for(link& which) noexcept {
   if (std::exchange(which.needs_care_, true)) return;
   to_care_for_.push_back(&which);
@@ -224,12 +242,14 @@ ADVERB_FUNC int device_loop::settle() {
 }
 
 ADVERB_FUNC int device_loop::settle_links() {
-  while (to_resume_.resume_first() || !to_care_for_.empty()) {
-    if (to_care_for_.empty()) continue;
+  // Those that come meanwhile go on next time, after the descriptors.
+  if (!to_resume_.empty()) to_resume_.resume_present();
+  while (!to_care_for_.empty()) {
     link& next = *to_care_for_.back();
     to_care_for_.pop_back();
     if (next.care()) destroy(next);
   }
+  if (is_unsettled()) return 0;
   if (timed_.empty()) return -1;
   constexpr std::int64_t between_ticks = 10'000'000;
   if (const std::int64_t time = now(); time >= next_tick_) {
@@ -239,7 +259,7 @@ ADVERB_FUNC int device_loop::settle_links() {
       each->is_timed_ = each->deadline_ != 0 || each->state_ == link::state::ending;
       return !each->is_timed_;
     });
-    if (!to_care_for_.empty() || !to_resume_.empty()) return 0;
+    if (is_unsettled()) return 0;
   }
   return between_ticks / 1'000'000;
 }

@@ -17,8 +17,8 @@
 
 namespace adverb::inline ADVERB_ABI::async {
 
-ADVERB_FUNC event_loop::event_loop(const event_loop_options& options, on_failure policy)
-    : device_loop{options.devices, policy}, options_{options} {
+ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failure policy)
+    : device_loop{options, policy} {
   if (policy.failed()) return;
   const auto nothing = [](const failure_description&) {};
   detail::check_minus_one(
@@ -52,18 +52,10 @@ ADVERB_FUNC void event_loop::stop() noexcept {
 }
 
 ADVERB_FUNC void event_loop::turn() {
-  const bool is_busy = options_.waiting == waiting::busy;
+  const bool is_spinning = spin();
   int timeout = settle();
   if (!has_tasks() && ending() == 0) return;
-  if (is_busy) {
-    // The other descriptors are looked at once in a while.
-    constexpr int polls = 64;
-    for (int each = 0; each < polls; ++each)
-      if (poll() != 0) settle();
-    timeout = 0;
-  } else if (!unfinished_.empty()) {
-    timeout = 0;
-  }
+  if (is_spinning || !unfinished_.empty()) timeout = 0;
   std::array<epoll_event, 16> events;
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
   for (int each = 0; each < count; ++each) {

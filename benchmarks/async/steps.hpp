@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// What the programs share whose instructions are counted: a connection over a provider that
+// completes every request at once (benchmarks/peers/instant_verbs.cpp), and what they do with it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+
+#include "../support/count_instructions.hpp"
+
+// The program has no connection manager, but a loop has a channel of it. They stand before those of
+// librdmacm.
+extern "C" rdma_event_channel* rdma_create_event_channel() {
+  static rdma_event_channel channel{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  return &channel;
+}
+extern "C" void rdma_destroy_event_channel(rdma_event_channel*) {}
+
+namespace steps {
+
+inline constexpr std::uint32_t depth = 32;
+
+/// Returns a queue pair of the loop that is connected to itself.
+[[nodiscard]] inline adverb::queue_pair<adverb::transport::rc> connected(
+    adverb::async::device_loop& loop, adverb::context_ref device) {
+  const adverb::completion_queue_ref queue = loop.queue(device);
+  auto fresh = adverb::queue_pair<adverb::transport::rc>::create(
+      loop.domain(device),
+      {.send_cq = queue, .recv_cq = queue, .max_send_wr = depth, .max_recv_wr = depth});
+  auto waiting = fresh.init().port(adverb::port_number{1}).apply();
+  return waiting.connect(waiting.endpoint());
+}
+
+/// A connection, and a message to send.
+struct side {
+  side(adverb::async::device_loop& loop, adverb::context_ref device)
+      : connection{loop, connected(loop, device), {.max_send_wr = depth, .receives = depth}} {}
+
+  adverb::async::connection connection;
+  std::array<std::byte, 64> bytes{};
+  adverb::memory_region region{connection.protection_domain(), bytes};
+};
+
+}  // namespace steps
