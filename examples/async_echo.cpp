@@ -25,7 +25,7 @@ namespace cm = adverb::cm;
 
 constexpr int rounds = 10;
 /// Enough for 300 connections where the device cannot enlarge its queue, such as soft-iWARP.
-constexpr async::event_loop_options loop_options{.devices = {.completions = 20000}};
+constexpr async::device_loop_options loop_options{.completions = 20000};
 
 async::task<> serve(async::connection_request request) try {
   const async::connection client = co_await request.accept();

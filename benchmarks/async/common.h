@@ -29,11 +29,13 @@ struct job {
   uint16_t port;
   size_t connections;
   size_t messages;
+  bool is_busy;
 };
 
 static inline struct job job_of(int argc, char** argv) {
-  if (argc != 6 || (strcmp(argv[1], "server") != 0 && strcmp(argv[1], "client") != 0)) {
-    fprintf(stderr, "Usage: %s server|client ADDRESS PORT CONNECTIONS MESSAGES\n", argv[0]);
+  if (argc != 7 || (strcmp(argv[1], "server") != 0 && strcmp(argv[1], "client") != 0)) {
+    fprintf(stderr, "Usage: %s server|client ADDRESS PORT CONNECTIONS MESSAGES events|busy\n",
+            argv[0]);
     exit(2);
   }
   struct job found;
@@ -42,6 +44,7 @@ static inline struct job job_of(int argc, char** argv) {
   found.port = (uint16_t)number_of(argv[3]);
   found.connections = number_of(argv[4]);
   found.messages = number_of(argv[5]);
+  found.is_busy = strcmp(argv[6], "busy") == 0;
   return found;
 }
 

@@ -25,9 +25,10 @@ inline adverb::cm::socket_address address_of(const job& given) {
   return *address;
 }
 
-/// Returns the room in the completion queue, which does not grow.
-inline std::uint32_t completions_of(const job& given) {
-  return static_cast<std::uint32_t>(2 * depth * given.connections);
+/// Returns the options of the loop. Its completion queue does not grow.
+inline adverb::async::device_loop_options loop_options_of(const job& given) {
+  return {.waiting = given.is_busy ? adverb::async::waiting::busy : adverb::async::waiting::events,
+          .completions = 2 * depth * given.connections};
 }
 
 /// A connection of a client, and the message that it sends.

@@ -64,7 +64,7 @@ asio::awaitable<void> end(echo::client& server) { co_await server.connection.dis
 int main(int argc, char** argv) try {
   const job given = job_of(argc, argv);
   asio::io_context context{1};
-  async::device_loop& loop = async::loop_of(context, {.completions = echo::completions_of(given)});
+  async::device_loop& loop = async::loop_of(context, echo::loop_options_of(given));
   const auto run = [&] {
     context.restart();
     context.run();

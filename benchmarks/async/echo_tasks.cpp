@@ -52,7 +52,7 @@ async::task<> end(echo::client& server) { co_await server.connection.disconnect(
 
 int main(int argc, char** argv) try {
   const job given = job_of(argc, argv);
-  async::event_loop loop{{.completions = echo::completions_of(given)}};
+  async::event_loop loop{echo::loop_options_of(given)};
   if (given.is_server) {
     async::listener listener{loop, echo::address_of(given)};
     std::puts("ready");
