@@ -32,6 +32,8 @@
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/listener.hpp>
 #include <adverb/async/waiter.hpp>
+#include <adverb/core/detail/hardening.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -82,6 +84,17 @@ class block_cache {
   free_block* free_[classes] = {};
 };
 
+/// Allocates the memory of one operation in a cache.
+template <class T>
+struct cache_allocator {
+  [[nodiscard]] T* allocate(std::size_t) const {
+    return static_cast<T*>(blocks->allocate(sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t) const noexcept { blocks->deallocate(memory, sizeof(T)); }
+
+  block_cache* blocks;
+};
+
 /// The loop of an io_context. Watches its descriptors only while there is work, so that
 /// `io_context::run` returns.
 class net_loop final : public net::execution_context::service, public async::device_loop {
@@ -103,6 +116,14 @@ class net_loop final : public net::execution_context::service, public async::dev
     return executor_;
   }
   [[nodiscard]] block_cache& blocks() noexcept { return blocks_; }
+
+  /// Returns a loop as the one of an io_context, which it must be.
+  [[nodiscard]] static net_loop& of(async::device_loop& loop) noexcept {
+    if constexpr (hardened(ADVERB_HARDENING_FAST))
+      if (!loop.is_watched_by(&add_watch)) [[unlikely]]
+        end_program_over_other_loop();
+    return static_cast<net_loop&>(loop);
+  }
 
   /// Returns true if this executor is that of the io_context, alone or in an `any_io_executor`.
   template <class Executor>
@@ -162,6 +183,12 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   [[nodiscard]] bool has_work() const noexcept {
     return !operations_.empty() || has_tasks() || ending() != 0;
+  }
+
+  [[noreturn, gnu::cold, gnu::noinline]] static void end_program_over_other_loop() noexcept {
+    end_program("async_start", [](failure_description& description) {
+      description.explain("the loop of the step is not the loop_of an io_context");
+    });
   }
 
   static void add_watch(void* self, async::event_source& source) {
@@ -286,10 +313,11 @@ class net_step_operation final
   enum class way { dispatch, post };
 
  public:
-  static void run(const Step& step, Handler&& handler) {
-    auto& loop = static_cast<net_loop&>(step.loop());
-    void* const memory = loop.blocks().allocate(sizeof(net_step_operation));
-    auto* const made = new (memory) net_step_operation{loop, step, std::move(handler)};
+  template <class Given>
+  static void run(const Step& step, Given&& handler) {
+    net_loop& loop = net_loop::of(step.loop());
+    void* const memory = allocator_of(handler, loop).allocate(1);
+    auto* const made = new (memory) net_step_operation{loop, step, std::forward<Given>(handler)};
     made->begin();
   }
   net_step_operation(const net_step_operation&) = delete;
@@ -322,14 +350,41 @@ class net_step_operation final
     outcome result;
   };
 
+  /// The handler with its result, as an executor calls it.
+  struct call {
+    using allocator_type = net::associated_allocator_t<Handler>;
+    [[nodiscard]] allocator_type get_allocator() const noexcept {
+      return net::get_associated_allocator(handler);
+    }
+    void operator()() {
+      std::apply([this](auto&... each) { std::move(handler)(passed.error, std::move(each)...); },
+                 passed.result);
+    }
+
+    // Before the handler, whose taking destroys the operation.
+    outcome passed;
+    Handler handler;
+  };
+
+  /// Returns the allocator of the handler; if it has none, that of the loop's cache.
+  [[nodiscard]] static auto allocator_of(const Handler& handler, net_loop& loop) {
+    using associated = typename std::allocator_traits<
+        net::associated_allocator_t<Handler>>::template rebind_alloc<net_step_operation>;
+    if constexpr (std::is_same_v<associated, std::allocator<net_step_operation>>)
+      return cache_allocator<net_step_operation>{&loop.blocks()};
+    else
+      return associated{net::get_associated_allocator(handler)};
+  }
+
   /// Destroys the operation with its handler, which may destroy the program's frames.
   static bool drop(async::waiter& which) {
     static_cast<void>(static_cast<registration&>(which).operation->take_handler());
     return true;
   }
 
-  net_step_operation(net_loop& loop, const Step& step, Handler&& handler)
-      : base{step}, loop_{&loop}, policy_{step.policy()}, handler_{std::move(handler)} {
+  template <class Given>
+  net_step_operation(net_loop& loop, const Step& step, Given&& handler)
+      : base{step}, loop_{&loop}, policy_{step.policy()}, handler_{std::forward<Given>(handler)} {
     // The loop itself keeps its io_context running.
     const auto& where = net::get_associated_executor(handler_, loop.executor());
     if (!loop.owns(where)) work_.emplace(where);
@@ -365,7 +420,7 @@ class net_step_operation final
     Handler taken = std::move(handler_);
     if (auto slot = net::get_associated_cancellation_slot(taken); slot.is_connected()) slot.clear();
     this->~net_step_operation();
-    loop.blocks().deallocate(this, sizeof(net_step_operation));
+    allocator_of(taken, loop).deallocate(this, 1);
     return taken;
   }
 
@@ -387,18 +442,15 @@ class net_step_operation final
   void pass_on(outcome&& passed, way how) {
     net_loop& loop = *loop_;
     const auto work = std::move(work_);
-    auto call = [passed = std::move(passed), handler = take_handler()]() mutable {
-      std::apply([&](auto&... each) { std::move(handler)(passed.error, std::move(each)...); },
-                 passed.result);
-    };
+    call completed{std::move(passed), take_handler()};
     if (!work && how == way::dispatch && loop.is_in_turn())
-      call();
+      completed();
     else if (!work)
-      net::post(loop.executor(), std::move(call));
+      net::post(loop.executor(), std::move(completed));
     else if (how == way::dispatch)
-      net::dispatch(work->get_executor(), std::move(call));
+      net::dispatch(work->get_executor(), std::move(completed));
     else
-      net::post(work->get_executor(), std::move(call));
+      net::post(work->get_executor(), std::move(completed));
     loop.note_end();
   }
 
@@ -416,7 +468,7 @@ template <class Step>
 struct net_initiation {
   using executor_type = net::io_context::executor_type;
   [[nodiscard]] executor_type get_executor() const noexcept {
-    return static_cast<net_loop&>(step.loop()).executor();
+    return net_loop::of(step.loop()).executor();
   }
   template <class Handler>
   void operator()(Handler&& handler) const {

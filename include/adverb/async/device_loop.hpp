@@ -100,6 +100,11 @@ class device_loop {
   /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
   void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
 
+  /// Returns true if `set_watch` has named this function.
+  [[nodiscard]] bool is_watched_by(void (*watch)(void*, event_source&)) const noexcept {
+    return watch_ == watch;
+  }
+
   /// Has `wake` called, with `argument`, when there is something new for `settle`. It must not call
   /// `settle` itself.
   void set_wake(void (*wake)(void* argument), void* argument) noexcept;

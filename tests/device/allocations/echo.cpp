@@ -3,16 +3,14 @@
 // program of its own, because it replaces operator new.
 #include <cstddef>
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>
-#include <adverb/asio.hpp>
 #include <support/catch.hpp>
 
-#include "cm/async_side.hpp"
+#include "cm/net_side.hpp"
 
 namespace {
 
@@ -88,46 +86,19 @@ async::task<> connect_one(side& here, std::vector<async::connection>& servers, s
   for (const async::connection& each : servers) here.loop.spawn(ask_often(each, state));
 }
 
-constexpr auto wait = asio::use_awaitable;
-
-struct net_side {
-  template <class Coroutine>
-  void spawn(Coroutine&& started) {
-    asio::co_spawn(context, std::forward<Coroutine>(started), [](const std::exception_ptr& why) {
-      if (why) std::rethrow_exception(why);
-    });
-  }
-
-  asio::io_context context;
-  async::device_loop& loop{async::loop_of(context, {.completions = completions_for_many_pairs()})};
-  async::listener listener{loop, every_address()};
-};
-
-asio::awaitable<void> net_echo(async::connection client) {
-  while (const async::message message = co_await client.next()(wait))
-    co_await client.send(message.buffer())(wait);
-  co_await client.disconnect()(wait);
-}
-
-asio::awaitable<void> net_serve(net_side& here, std::size_t clients) {
-  for (std::size_t each = 0; each < clients; ++each)
-    here.spawn(net_echo(co_await here.listener.accept(small)(wait)));
-}
-
 asio::awaitable<void> net_ask_often(const async::connection& server, steady_state& state) {
   const text_memory memory{server, "hello"};
   for (int round = 1; round <= steady_state::rounds; ++round) {
-    co_await server.send(memory.region.buffer().slice(0, 5))(wait);
-    static_cast<void>(co_await server.next()(wait));
+    co_await server.send(memory.region.buffer().slice(0, 5))(token);
+    static_cast<void>(co_await server.next()(token));
     state.note(round);
   }
-  co_await server.disconnect()(wait);
+  co_await server.disconnect()(token);
 }
 
 asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connection>& servers,
                                       std::size_t count, steady_state& state) {
-  servers.push_back(
-      co_await async::connect(here.loop, device_address(here.listener.port()), small)(wait));
+  servers.push_back(co_await async::connect(here.loop, here.address(), small)(token));
   if (servers.size() != count) co_return;
   for (const async::connection& each : servers) here.spawn(net_ask_often(each, state));
 }
@@ -153,10 +124,10 @@ TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]
 
 TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
-    net_side here;
+    net_side here{{.completions = completions_for_many_pairs()}};
     std::vector<async::connection> servers;
     steady_state state{count};
-    here.spawn(net_serve(here, count));
+    here.spawn(net_serve(here, static_cast<int>(count)));
     for (std::size_t each = 0; each < count; ++each)
       here.spawn(net_connect_one(here, servers, count, state));
     here.context.run();

@@ -1,69 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous connections on Asio: its tokens, its cancellation, and the end of its context.
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <future>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <utility>
 
 #include <adverb/adverb.hpp>
-#include <adverb/asio.hpp>
 #include <support/catch.hpp>
+#include <support/ended_program.hpp>
 
-#include "cm/async_side.hpp"
+#include "cm/net_side.hpp"
 
 using namespace async_test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr auto wait = asio::use_awaitable;
-
-/// An io_context with a listener, and the address of that listener.
-struct net_side {
-  explicit net_side(const async::device_loop_options& options = {})
-      : loop{async::loop_of(context, options)}, listener{loop, every_address()} {}
-  [[nodiscard]] cm::socket_address address() const { return device_address(listener.port()); }
-
-  template <class Coroutine>
-  void spawn(Coroutine&& started) {
-    asio::co_spawn(context, std::forward<Coroutine>(started), [](const std::exception_ptr& why) {
-      if (why) std::rethrow_exception(why);
-    });
-  }
-  /// Runs until nothing is left to do.
-  void run() {
-    context.run();
-    context.restart();
-  }
-
-  asio::io_context context;
-  async::device_loop& loop;
-  async::listener listener;
-};
-
-asio::awaitable<void> net_echo(async::connection client) {
-  while (const async::message message = co_await client.next()(wait))
-    co_await client.send(message.buffer())(wait);
-  co_await client.disconnect()(wait);
-}
-
-asio::awaitable<void> net_serve(net_side& here, int clients) {
-  for (int each = 0; each < clients; ++each)
-    here.spawn(net_echo(co_await here.listener.accept(small)(wait)));
-}
-
-asio::awaitable<void> net_ask(net_side& here, int rounds, int& answers) {
-  async::connection server = co_await async::connect(here.loop, here.address(), small)(wait);
-  const text_memory memory{server, "hello"};
-  for (int each = 0; each < rounds; ++each) {
-    co_await server.send(memory.region.buffer().slice(0, 5))(wait);
-    const async::message answer = co_await server.next()(wait);
-    if (text_of(answer) == "hello") ++answers;
-  }
-  co_await server.disconnect()(wait);
-}
 
 /// Two ends of one connection.
 struct net_pair {
@@ -83,6 +39,46 @@ struct net_pair {
   async::connection active;
 };
 
+struct allocations {
+  int made = 0;
+  int left = 0;
+};
+
+template <class T>
+struct counting_allocator {
+  using value_type = T;
+  explicit counting_allocator(allocations* of) noexcept : counts{of} {}
+  template <class U>
+  explicit(false) counting_allocator(const counting_allocator<U>& other) noexcept
+      : counts{other.counts} {}
+  [[nodiscard]] T* allocate(std::size_t count) {
+    ++counts->made;
+    ++counts->left;
+    return std::allocator<T>{}.allocate(count);
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    --counts->left;
+    std::allocator<T>{}.deallocate(memory, count);
+  }
+  friend bool operator==(const counting_allocator&, const counting_allocator&) = default;
+
+  allocations* counts;
+};
+
+/// A handler with an allocator. Asio has bind_allocator from 1.24 on.
+template <class Handler>
+struct with_allocator {
+  using allocator_type = counting_allocator<void>;
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator; }
+  template <class... Results>
+  void operator()(Results&&... results) {
+    handler(std::forward<Results>(results)...);
+  }
+
+  Handler handler;
+  allocator_type allocator;
+};
+
 }  // namespace
 
 TEST_CASE("One io_context serves many connections", "[rdma_connect][rdma_accept]") {
@@ -92,7 +88,8 @@ TEST_CASE("One io_context serves many connections", "[rdma_connect][rdma_accept]
     net_side here{{.waiting = way, .completions = completions_for_many_pairs()}};
     int answers = 0;
     here.spawn(net_serve(here, clients));
-    for (int each = 0; each < clients; ++each) here.spawn(net_ask(here, 4, answers));
+    for (int each = 0; each < clients; ++each)
+      here.spawn(net_ask(here.loop, here.address(), 4, answers));
     here.run();
     CHECK(answers == clients * 4);
     CHECK(here.loop.connections() == 0);
@@ -106,7 +103,8 @@ TEST_CASE("An io_context is destroyed with requests in progress, and its connect
     int answers = 0;
     // One more than there are, so that it waits for a request too.
     here.spawn(net_serve(here, 5));
-    for (int client = 0; client < 4; ++client) here.spawn(net_ask(here, 1000, answers));
+    for (int client = 0; client < 4; ++client)
+      here.spawn(net_ask(here.loop, here.address(), 1000, answers));
     here.context.run_for(std::chrono::milliseconds{5 + 7 * each});
   }
 }
@@ -142,6 +140,54 @@ TEST_CASE("A handler runs on the executor that it is bound to", "[rdma_connect]"
   CHECK(ran_on_other);
 }
 
+TEST_CASE("An operation lives in the memory of its handler's allocator", "[rdma_connect]") {
+  net_side here;
+  allocations counts;
+  bool is_done = false;
+  async::connect(here.loop, device_address(1),
+                 small)(with_allocator{[&](const std::error_code&, const async::connection&) {
+                                         CHECK(counts.left == 0);
+                                         is_done = true;
+                                       },
+                                       counting_allocator<void>{&counts}});
+  CHECK(counts.made == 1);
+  CHECK(counts.left == 1);
+  here.run();
+  CHECK(is_done);
+}
+
+TEST_CASE(
+    "A step that has finished when it starts is posted in the memory of its handler's allocator",
+    "[rdma_disconnect]") {
+  net_side here;
+  net_pair ends{here};
+  ends.active.disconnect()([](const std::error_code&) {});
+  here.run();
+  allocations counts;
+  bool is_done = false;
+  ends.active.perform(send())(with_allocator{[&](const std::error_code& error) {
+                                               CHECK(error);
+                                               CHECK(counts.left == 0);
+                                               is_done = true;
+                                             },
+                                             counting_allocator<void>{&counts}});
+  CHECK_FALSE(is_done);
+  CHECK(counts.made == 2);  // The operation, and the call that is posted.
+  here.run();
+  CHECK(is_done);
+}
+
+#if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
+TEST_CASE("A step of another kind of loop ends the program", "[rdma_create_event_channel]") {
+  async::event_loop other;
+  CHECK(words_at_the_end([&] {
+          async::connect(other, device_address(1))([](const std::error_code&, const auto&) {});
+        }) ==
+        "async_start: EINVAL (Invalid argument); the loop of the step is not the loop_of an "
+        "io_context");
+}
+#endif
+
 TEST_CASE("A failure can be told to the step instead of the handler", "[rdma_connect]") {
   net_side here;
   failure why;
@@ -167,7 +213,7 @@ TEST_CASE("Cancelling a wait for a message leaves the connection as it is", "[ib
         signal.slot(), [&](std::error_code error, const async::message&) { code = error; }));
     asio::post(here.context, [&] { signal.emit(type); });
     here.run();
-    CHECK(code == asio::error::operation_aborted);
+    CHECK(code == operation_aborted);
   }
   const text_memory memory{ends.active, "still here"};
   async::message received;
@@ -205,8 +251,81 @@ TEST_CASE("Only terminal cancellation ends a request in progress, and the connec
   here.context.restart();
   here.run();
   CHECK(is_done);
-  CHECK(code == asio::error::operation_aborted);
+  CHECK(code == operation_aborted);
 }
+
+TEST_CASE("The end of a connection with a request in progress is reported later, not inside of it",
+          "[ibv_post_send][rdma_disconnect]") {
+  net_side here;
+  net_pair ends{here};
+  const text_memory memory{ends.active, "hello"};
+  int aborted = 0;
+  const auto count = [&](std::error_code error) {
+    if (error == operation_aborted) ++aborted;
+  };
+  // More than the peer takes, so that one is in progress, and some wait for room.
+  for (int each = 0; each < 16; ++each) ends.active.send(memory.region.buffer().slice(0, 5))(count);
+  ends.active.next()([&](std::error_code error, const async::message&) { count(error); });
+  ends.active = {};
+  CHECK(aborted == 0);
+  here.run();
+  CHECK(aborted > 1);
+  CHECK(here.loop.connections() == 1);
+}
+
+TEST_CASE("A stored step has its own copy of what it was made from, and can be started again",
+          "[ibv_post_send]") {
+  net_side here;
+  net_pair ends{here};
+  const text_memory memory{ends.active, "stored"};
+  const auto step = [&] {
+    const const_buffer words = memory.region.buffer().slice(0, 6);
+    const auto request = send(words).solicited();
+    return ends.active.perform(request);
+  }();
+  // Over what the lambda left on the stack.
+  const async::connection moved = std::move(ends.active);
+  for (int each = 0; each < 2; ++each) {
+    std::string received;
+    step([](std::error_code error) { CHECK_FALSE(error); });
+    ends.passive.next()(
+        [&](std::error_code, const async::message& message) { received = text_of(message); });
+    here.run();
+    CHECK(received == "stored");
+  }
+  const auto connecting = [&] {
+    const cm::socket_address address = here.address();
+    const async::link_options options = small;
+    return async::connect(here.loop, address, options);
+  }();
+  here.spawn(net_serve(here, 1));
+  bool is_connected = false;
+  connecting([&](std::error_code error, const async::connection&) { is_connected = !error; });
+  here.run();
+  CHECK(is_connected);
+}
+
+#if defined(ADVERB_BOOST_ASIO) || ASIO_VERSION >= 102400
+TEST_CASE("A deferred step starts when it gets its handler, and has its own copy",
+          "[ibv_post_send]") {
+  net_side here;
+  net_pair ends{here};
+  const text_memory memory{ends.active, "later"};
+  auto deferred = [&] {
+    const const_buffer words = memory.region.buffer().slice(0, 5);
+    return ends.active.send(words)(asio::deferred);
+  }();
+  here.run();
+  bool is_sent = false;
+  std::string received;
+  std::move(deferred)([&](std::error_code error) { is_sent = !error; });
+  ends.passive.next()(
+      [&](std::error_code, const async::message& message) { received = text_of(message); });
+  here.run();
+  CHECK(is_sent);
+  CHECK(received == "later");
+}
+#endif
 
 TEST_CASE("A deadline ends the operations of Asio with ETIMEDOUT", "[rdma_disconnect]") {
   net_side here;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
@@ -18,11 +19,14 @@ using namespace cm_test;
 
 /// A loop with a listener, and the address of that listener.
 struct side {
-  explicit side(const async::device_loop_options& options = {}) : loop{options} {}
-  [[nodiscard]] cm::socket_address address() const { return device_address(listener.port()); }
+  explicit side(const async::device_loop_options& options = {},
+                const cm::socket_address& address = every_address())
+      : loop{options}, listener{loop, address} {}
+  [[nodiscard]] std::uint16_t port() const { return listener.port(); }
+  [[nodiscard]] cm::socket_address address() const { return device_address(port()); }
 
   async::event_loop loop;
-  async::listener listener{loop, every_address()};
+  async::listener listener;
 };
 
 inline constexpr async::link_options small{.max_send_wr = 4, .receives = 8, .block_size = 64};
@@ -54,8 +58,9 @@ struct text_memory {
   return {reinterpret_cast<const char*>(message.bytes().data()), message.bytes().size()};
 }
 
-inline async::task<> ask(side& here, int rounds, int& answers) {
-  async::connection server = co_await async::connect(here.loop, here.address(), small);
+inline async::task<> ask(async::device_loop& loop, cm::socket_address address, int rounds,
+                         int& answers) {
+  async::connection server = co_await async::connect(loop, address, small);
   const text_memory memory{server, "hello"};
   for (int each = 0; each < rounds; ++each) {
     co_await server.send(memory.region.buffer().slice(0, 5));
@@ -63,6 +68,10 @@ inline async::task<> ask(side& here, int rounds, int& answers) {
     if (text_of(answer) == "hello") ++answers;
   }
   co_await server.disconnect();
+}
+
+inline async::task<> ask(side& here, int rounds, int& answers) {
+  return ask(here.loop, here.address(), rounds, answers);
 }
 
 }  // namespace async_test
