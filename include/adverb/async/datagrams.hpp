@@ -28,7 +28,7 @@ namespace adverb::inline ADVERB_ABI::async {
 class datagram_link;
 
 /// A received datagram: a block of the endpoint, which is posted again when this object is
-/// destroyed. It must not outlive the loop.
+/// destroyed. It must not outlive the loop. Not thread safe: used by the thread of its loop.
 class [[nodiscard]] datagram {
  public:
   /// Makes an empty datagram.

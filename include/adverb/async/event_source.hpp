@@ -6,7 +6,7 @@
 
 namespace adverb::inline ADVERB_ABI::async {
 
-/// A descriptor to watch. Whoever runs the loop calls `ready` when it is readable.
+/// A descriptor to watch. Whoever runs the loop calls `ready` when it is readable. Not thread safe.
 class event_source {
  public:
   /// Makes a source of a descriptor, which it does not own.

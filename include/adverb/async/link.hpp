@@ -132,7 +132,7 @@ struct link_options {
 
 /// A received message: a block of the connection, which is posted again when this object is
 /// destroyed. It must not outlive the loop. An empty message means that the peer has ended the
-/// connection.
+/// connection. Not thread safe: used by the thread of its loop.
 class [[nodiscard]] message {
  public:
   /// Makes an empty message.

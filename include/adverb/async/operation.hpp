@@ -11,7 +11,7 @@ namespace adverb::inline ADVERB_ABI::async {
 
 /// An operation that the device completes. Every work request of an asynchronous queue carries the
 /// address of one as its id (`.id(&operation)`), so that a completion finds its operation without a
-/// table. It must stay where it is until the device has completed the request.
+/// table. It must stay where it is until the device has completed the request. Not thread safe.
 class operation {
  public:
   /// What a completion calls. It may destroy the operation. It must not use the completion after it

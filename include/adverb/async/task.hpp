@@ -115,7 +115,8 @@ namespace adverb::inline ADVERB_ABI::async {
 ///     }
 ///
 /// It starts when it is awaited or passed to `device_loop::spawn`. Destroying it destroys its
-/// frame, which cancels what it awaits.
+/// frame, which cancels what it awaits. Not thread safe: used by the thread of the loop that it
+/// awaits.
 template <class T = void>
 class [[nodiscard]] task {
  public:
