@@ -189,6 +189,31 @@ TEST_CASE("A cancelled wait for the end reports it", "[rdma_disconnect]") {
   CHECK(code == std::errc::operation_canceled);
 }
 
+TEST_CASE("A message can be kept beyond the end of its connection, which then ends",
+          "[rdma_disconnect][ibv_post_recv]") {
+  side here;
+  bool is_intact = false;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    async::message kept = co_await client.next();
+    CHECK_FALSE(co_await client.next());
+    co_await client.disconnect();
+    client = {};
+    is_intact = text_of(kept) == "hello";
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "hello"};
+    co_await server.send(memory.region.buffer().slice(0, 5));
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(is_intact);
+  CHECK(here.loop.connections() == 0);
+}
+
 TEST_CASE("The end of a listener ends the waits for its requests", "[rdma_destroy_id]") {
   async::event_loop loop;
   std::optional<async::listener> listener{std::in_place, loop, every_address()};

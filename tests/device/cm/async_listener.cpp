@@ -12,6 +12,7 @@
 #include <support/catch.hpp>
 
 #include "cm/async_side.hpp"
+#include "cm/child_process.hpp"
 
 using namespace async_test;
 
@@ -229,4 +230,27 @@ TEST_CASE("A peer that does not finish the handshake holds up no other", "[rdma_
   here.loop.spawn(active());
   here.loop.run();
   CHECK(answers == 1);
+}
+
+TEST_CASE("A listener goes on after a client that is killed before its request is accepted",
+          "[rdma_accept][rdma_get_cm_event]") {
+  side here;
+  child_process client{"role: a client that asked", here.port()};
+  std::error_code code;
+  int answers = 0;
+  const auto passive = [&]() -> async::task<> {
+    async::connection_request request = co_await here.listener.next();
+    static_cast<void>(client.word());
+    client.kill();
+    // On iWARP the kernel connects with the client that is gone, and then notices.
+    const async::connection made = co_await request.accept(small).report_to(code);
+    if (made) CHECK_FALSE(co_await made.next().report_to(code));
+    here.loop.spawn(serve(here, 1));
+    here.loop.spawn(ask(here, 1, answers));
+  };
+  here.loop.spawn(passive());
+  here.loop.run();
+  CHECK((code || on_iwarp()));
+  CHECK(answers == 1);
+  CHECK(here.loop.connections() == 0);
 }
