@@ -94,18 +94,17 @@ inline void tell_failure(std::future<void>& served) {
   }
 }
 
-/// Runs the two sides of a connection, or of datagrams: `serve` is given a listener and `connect`
-/// its address. In one process, or, when the program runs on two hosts, the first on one and the
-/// second on the other. The listener lives until both sides are done. Nothing on the side of
-/// `serve` may be asserted: it throws.
-template <adverb::transport Transport = adverb::transport::rc, class Serve, class Connect>
-void two_sides(const Serve& serve, const Connect& connect) {
-  using listener_type = adverb::cm::listener<Transport>;
+/// Runs two sides: `serve` is given what `make` makes of an address to listen on, and `connect` the
+/// address of the `port()` of that. In one process, or, when the program runs on two hosts, the
+/// first on one and the second on the other. The server lives until both sides are done. Nothing on
+/// the side of `serve` may be asserted: it throws.
+template <class Make, class Serve, class Connect>
+void two_sides_of(const Make& make, const Serve& serve, const Connect& connect) {
   if (!on_two_hosts()) {
-    const auto listener = listener_type::create(every_address());
-    auto served = std::async(std::launch::async, [&] { serve(listener); });
+    auto server = make(every_address());
+    auto served = std::async(std::launch::async, [&] { serve(server); });
     try {
-      connect(other_side(listener.port()));
+      connect(other_side(server.port()));
     } catch (...) {
       tell_failure(served);
       throw;
@@ -116,22 +115,35 @@ void two_sides(const Serve& serve, const Connect& connect) {
   const int round = next_round();
   const std::string name = std::to_string(round);
   const auto port = static_cast<std::uint16_t>(7470 + round);
-  const bool serving = environment("SOFTRDMA_HOST") == "1";
-  const auto listener = serving ? listener_type::create(every_address(port)) : listener_type{};
-  if (!serving) find_neighbour();
-  meet("listening-" + name);
   // A side that fails meets the other all the same, which would wait for it in the next round.
-  std::exception_ptr failed;
-  try {
-    if (serving)
-      serve(listener);
-    else
-      connect(other_side(port));
-  } catch (...) {
-    failed = std::current_exception();
+  const auto run = [&](const auto& side) {
+    meet("listening-" + name);
+    std::exception_ptr failed;
+    try {
+      side();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+    meet("done-" + name);
+    if (failed) std::rethrow_exception(failed);
+  };
+  if (environment("SOFTRDMA_HOST") == "1") {
+    auto server = make(every_address(port));
+    run([&] { serve(server); });
+  } else {
+    find_neighbour();
+    run([&] { connect(other_side(port)); });
   }
-  meet("done-" + name);
-  if (failed) std::rethrow_exception(failed);
+}
+
+/// Runs the two sides of a connection, or of datagrams: `serve` is given a listener.
+template <adverb::transport Transport = adverb::transport::rc, class Serve, class Connect>
+void two_sides(const Serve& serve, const Connect& connect) {
+  two_sides_of(
+      [](const adverb::cm::socket_address& address) {
+        return adverb::cm::listener<Transport>::create(address);
+      },
+      serve, connect);
 }
 
 /// A request whose pair is made.
