@@ -297,11 +297,8 @@ struct net_result<void> {
   using signature = void(net_error);
   using values = std::tuple<>;
 };
-class unknown_operation;
 template <class Step>
-using net_result_of =
-    net_result<decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
-        std::declval<on_failure>()))>;
+using net_result_of = net_result<async_result_of<Step>>;
 
 /// One start of a step on Asio, with its handler.
 template <class Step, class Handler>

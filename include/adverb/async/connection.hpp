@@ -60,9 +60,35 @@ class async_step {
     return async_start(static_cast<const Step&>(*this), std::forward<Token>(token));
   }
 
+  /// For libraries of senders: how the step completes. Needs <adverb/senders.hpp>.
+  template <class...>
+  [[nodiscard]] static consteval auto get_completion_signatures() noexcept {
+    return decltype(async_completions(std::declval<const Step&>())){};
+  }
+  /// For libraries of senders: returns one start of the step. Needs <adverb/senders.hpp>.
+  template <class Receiver>
+  [[nodiscard]] auto connect(Receiver&& receiver) const
+      noexcept(std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
+    return async_connect(static_cast<const Step&>(*this), std::forward<Receiver>(receiver));
+  }
+
  private:
   on_failure policy_ = throwing{};
 };
+
+class unknown_operation;
+/// What the operations of a step return.
+template <class Step>
+using async_result_of =
+    decltype(std::declval<typename Step::template operation<unknown_operation>&>().take(
+        std::declval<on_failure>()));
+
+/// True if a request refers to a list of buffers of the program.
+template <class Request>
+inline constexpr bool refers_to_list = false;
+template <class Request>
+  requires requires { typename Request::payload_type; }
+inline constexpr bool refers_to_list<Request> = is_listed<typename Request::payload_type>;
 
 /// Reports that `cancel_waits` ended a wait.
 [[gnu::cold]] void report_cancelled(on_failure policy, std::string_view verb);
@@ -261,6 +287,10 @@ namespace adverb::inline ADVERB_ABI::async {
 /// Sends, reads, writes or any other requests of a link, awaited as one.
 template <class Link, class... Requests>
 class basic_perform_step : public detail::async_step<basic_perform_step<Link, Requests...>> {
+  static_assert(!(detail::refers_to_list<Requests> || ...),
+                "a step may start when the list of its buffers is gone: pass the buffers one by "
+                "one, or post the request");
+
  public:
   /// Makes the step of these requests.
   basic_perform_step(Link& of, const Requests&... requests) noexcept

@@ -71,8 +71,9 @@ class device_loop {
   explicit device_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
   device_loop(const device_loop&) = delete;
   device_loop& operator=(const device_loop&) = delete;
-  /// Destroys the tasks that have not ended, the newest first, and the connections. No other
-  /// operation may be waiting, and no message may be left.
+  /// Destroys the tasks that have not ended, the newest first, and the connections, and completes
+  /// the senders in progress as stopped. No other operation may be waiting, and no message may be
+  /// left.
   ~device_loop();
 
   /// Starts a task, which the loop owns. An exception that leaves it is thrown by `settle`. Needs
@@ -122,7 +123,8 @@ class device_loop {
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
 
-  /// Returns the number of connections that end without a handle of the program.
+  /// Returns the number of connections that end without a handle of the program, and of senders in
+  /// progress.
   [[nodiscard]] std::size_t ending() const noexcept { return ending_; }
 
   // For links and their operations.
@@ -146,6 +148,16 @@ class device_loop {
   void keep_time(link& which) noexcept;
   /// Counts a link whose handle has gone.
   void count_ending() noexcept { ++ending_; }
+  /// Adds a sender in progress, which keeps the loop running. The destructor resumes it.
+  void add_sender(waiter& started) noexcept {
+    senders_.push_back(started);
+    if (ending_++ == 0) wake();
+  }
+  /// Removes a sender that has completed.
+  void remove_sender(waiter& completed) noexcept {
+    completed.leave();
+    if (--ending_ == 0) wake();
+  }
   /// Returns the time of the system's coarse clock in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept;
 
@@ -191,6 +203,7 @@ class device_loop {
   std::vector<std::unique_ptr<link>> links_;
   std::vector<link*> to_care_for_;
   waiter_list to_resume_;
+  waiter_list senders_;
   std::vector<link*> timed_;
   void (*watch_)(void*, event_source&) = nullptr;
   void* watch_argument_ = nullptr;

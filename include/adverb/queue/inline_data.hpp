@@ -238,6 +238,12 @@ struct listed_inline_elements {
   [[nodiscard]] ibv_sge* first() const noexcept { return native_elements(pieces.data()); }
 };
 
+/// True if a payload refers to a list of the caller.
+template <class Payload>
+inline constexpr bool is_listed = std::same_as<Payload, listed_inline_elements>;
+template <class Buffer>
+inline constexpr bool is_listed<listed_elements<Buffer>> = true;
+
 template <class... Buffers>
 [[nodiscard]] constexpr auto hold(const Buffers&... buffers) noexcept {
   return held_elements<sizeof...(Buffers)>{

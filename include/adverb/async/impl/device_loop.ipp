@@ -74,12 +74,12 @@ ADVERB_FUNC device_loop::device_loop(const device_loop_options& options, on_fail
 
 ADVERB_FUNC device_loop::~device_loop() {
   destroy_tasks();
-  // An operation that is completed here has nobody who waits for it.
-  while (!links_.empty()) {
-    link& last = *links_.back();
-    if (!last.has_let_go_) last.let_go();
-    links_.pop_back();
+  // Only senders wait here. Those of requests complete when the device has let go of the memory.
+  for (std::size_t each = 0; each < links_.size(); ++each) {
+    links_[each]->end(ECANCELED);
+    links_[each]->let_go();
   }
+  senders_.resume();
 }
 
 ADVERB_FUNC device_loop::manager_source::manager_source(device_loop& of)

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The steps of asynchronous connections as senders (P2300). Needs librdmacm, and the senders of
+// <execution>, or ADVERB_EXECUTION: the namespace of a library with the same names, such as stdexec
+// or beman::execution, whose header is included before.
+#pragma once
+
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <version>
+
+#if !defined(ADVERB_EXECUTION)
+#if !defined(__cpp_lib_senders)
+#error "<adverb/senders.hpp> needs the senders of <execution>, or ADVERB_EXECUTION: their namespace"
+#endif
+#include <execution>
+#include <stop_token>
+#define ADVERB_EXECUTION std::execution
+namespace adverb::inline ADVERB_ABI::detail::execution {
+using namespace ::std;
+}
+#endif
+
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/core/error.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The names of the library of senders.
+namespace execution {
+using namespace ADVERB_EXECUTION;
+}  // namespace execution
+
+/// How a step completes.
+template <class... Result>
+using step_completions =
+    execution::completion_signatures<execution::set_value_t(Result...),
+                                     execution::set_error_t(std::error_code),
+                                     execution::set_stopped_t()>;
+
+/// One start of a step as a sender, which is the operation itself, so that nothing is allocated.
+template <class Step, class Receiver>
+class sender_operation : async::waiter {
+  struct running final : Step::template operation<running> {
+    running(const Step& step, sender_operation& in) noexcept
+        : Step::template operation<running>{step}, owner{&in} {}
+    /// Called when the operation has finished.
+    void finished() noexcept { owner->complete(); }
+    sender_operation* owner;
+  };
+  struct stopping {
+    void operator()() const noexcept { operation->request_stop(); }
+    sender_operation* operation;
+  };
+  using stop_token = std::remove_cvref_t<decltype(execution::get_stop_token(
+      execution::get_env(std::declval<const Receiver&>())))>;
+  static constexpr bool can_stop = !execution::unstoppable_token<stop_token>;
+  struct nothing {
+    static constexpr void reset() noexcept {}
+  };
+  using stop_callback =
+      std::conditional_t<can_stop,
+                         std::optional<execution::stop_callback_for_t<stop_token, stopping>>,
+                         nothing>;
+
+ public:
+  using operation_state_concept = execution::operation_state_tag;
+
+  template <class Given>
+  sender_operation(const Step& step, Given&& receiver) noexcept(
+      std::is_nothrow_constructible_v<Receiver, Given>)
+      : waiter{&end_with_loop},
+        loop_{&step.loop()},
+        policy_{step.policy()},
+        receiver_(std::forward<Given>(receiver)),
+        running_{std::in_place, step, *this} {}
+  sender_operation(const sender_operation&) = delete;
+  sender_operation& operator=(const sender_operation&) = delete;
+  ~sender_operation() {
+    if (is_waiting()) loop_->remove_sender(*this);
+  }
+
+  void start() & noexcept {
+    loop_->add_sender(*this);
+    if (is_stop_requested()) return stop();
+    if (!running_->start()) return complete();
+    if constexpr (can_stop)
+      on_stop_.emplace(execution::get_stop_token(execution::get_env(receiver_)), stopping{this});
+  }
+
+ private:
+  static bool end_with_loop(waiter& which) {
+    static_cast<sender_operation&>(which).stop();
+    return true;
+  }
+
+  [[nodiscard]] bool is_stop_requested() const noexcept {
+    if constexpr (can_stop)
+      return execution::get_stop_token(execution::get_env(receiver_)).stop_requested();
+    else
+      return false;
+  }
+  void request_stop() noexcept {
+    if constexpr (requires { running_->end_posted(); })
+      if (!running_->is_waiting()) return running_->end_posted();
+    stop();
+  }
+
+  /// Cancels what is left of the step. The receiver may destroy this operation after that.
+  void end() noexcept {
+    on_stop_.reset();
+    running_.reset();
+    loop_->remove_sender(*this);
+  }
+  void stop() noexcept {
+    end();
+    execution::set_stopped(std::move(receiver_));
+  }
+  void complete() noexcept {
+    std::error_code code;
+    const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
+    if constexpr (std::is_void_v<async_result_of<Step>>) {
+      running_->take(policy);
+      complete_with(policy, code);
+    } else {
+      auto result = running_->take(policy);
+      complete_with(policy, code, std::move(result));
+    }
+  }
+  template <class... Result>
+  void complete_with(on_failure policy, const std::error_code& code, Result&&... result) noexcept {
+    if (policy.failed() && (is_stop_requested() || code == std::errc::operation_canceled))
+      return stop();
+    end();
+    if (code)
+      execution::set_error(std::move(receiver_), std::error_code{code});
+    else
+      execution::set_value(std::move(receiver_), std::forward<Result>(result)...);
+  }
+
+  async::device_loop* loop_;
+  on_failure policy_;
+  Receiver receiver_;
+  std::optional<running> running_;
+  [[no_unique_address]] stop_callback on_stop_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// Returns how a step completes as a sender: with its result, with an error code, or stopped.
+template <detail::async_step_type Step>
+[[nodiscard]] consteval auto async_completions(const Step&) noexcept {
+  if constexpr (std::is_void_v<detail::async_result_of<Step>>)
+    return detail::step_completions<>{};
+  else
+    return detail::step_completions<detail::async_result_of<Step>>{};
+}
+
+/// Makes one start of a step as a sender. It completes on the thread of the loop.
+///
+/// A step is stopped if the program has cancelled it, or if its receiver requests it (by the stop
+/// token of its environment), on the thread of the loop. A request ends what waits for software at
+/// once. It ends the connection if the device has the request, and completes when the device has
+/// let go of it.
+///
+/// A sender in progress keeps the loop running. The destructor of the loop completes it as stopped.
+template <detail::async_step_type Step, class Receiver>
+[[nodiscard]] auto async_connect(const Step& step, Receiver&& receiver) noexcept(
+    std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
+  return detail::sender_operation<Step, std::remove_cvref_t<Receiver>>{
+      step, std::forward<Receiver>(receiver)};
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+/// Every step is a sender.
+template <adverb::detail::async_step_type Step>
+inline constexpr bool ADVERB_EXECUTION::enable_sender<Step> = true;
