@@ -17,9 +17,10 @@ list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/(cm|async)(/|\\.
 # Those in impl/ are for one source of a program, with ADVERB_SEPARATE_COMPILATION.
 list(FILTER adverb_verbs_headers EXCLUDE REGEX "/impl/")
 list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
-# These are opt-in: they need fmt, <format> and Asio, which not every machine has.
+# These are opt-in: they need fmt, <format>, Asio and senders, which not every machine has.
 list(REMOVE_ITEM adverb_verbs_headers "${adverb_include}/adverb/fmt.hpp"
-     "${adverb_include}/adverb/format.hpp" "${adverb_include}/adverb/asio.hpp")
+     "${adverb_include}/adverb/format.hpp" "${adverb_include}/adverb/asio.hpp"
+     "${adverb_include}/adverb/senders.hpp")
 
 function(adverb_add_library name)
   add_library(adverb_${name} INTERFACE)

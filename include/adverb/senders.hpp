@@ -37,10 +37,9 @@ using namespace ADVERB_EXECUTION;
 
 /// How a step completes.
 template <class... Result>
-using step_completions =
-    execution::completion_signatures<execution::set_value_t(Result...),
-                                     execution::set_error_t(std::error_code),
-                                     execution::set_stopped_t()>;
+using step_completions = execution::completion_signatures<execution::set_value_t(Result...),
+                                                          execution::set_error_t(std::error_code),
+                                                          execution::set_stopped_t()>;
 
 /// One start of a step as a sender, which is the operation itself, so that nothing is allocated.
 template <class Step, class Receiver>
@@ -62,17 +61,15 @@ class sender_operation : async::waiter {
   struct nothing {
     static constexpr void reset() noexcept {}
   };
-  using stop_callback =
-      std::conditional_t<can_stop,
-                         std::optional<execution::stop_callback_for_t<stop_token, stopping>>,
-                         nothing>;
+  using stop_callback = std::conditional_t<
+      can_stop, std::optional<execution::stop_callback_for_t<stop_token, stopping>>, nothing>;
 
  public:
   using operation_state_concept = execution::operation_state_tag;
 
   template <class Given>
-  sender_operation(const Step& step, Given&& receiver) noexcept(
-      std::is_nothrow_constructible_v<Receiver, Given>)
+  sender_operation(const Step& step,
+                   Given&& receiver) noexcept(std::is_nothrow_constructible_v<Receiver, Given>)
       : waiter{&end_with_loop},
         loop_{&step.loop()},
         policy_{step.policy()},

@@ -28,6 +28,7 @@
 #include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/stop_event.hpp>
+#include <support/senders.hpp>
 
 /// What a program of the reader's has: functions of any arguments.
 struct any_function {
@@ -125,6 +126,16 @@ struct a_program_with_a_loop : a_program_with_a_device {
   adverb::port_number port;
   adverb::endpoint theirs;
   adverb::cm::socket_address own_address;
+};
+
+namespace ex = protocol;
+struct a_program_with_a_client : a_program_with_a_loop {
+  adverb::async::connection client;
+  struct receiver_type {
+    void set_value() noexcept;
+    void set_error(std::error_code code) noexcept;
+    void set_stopped() noexcept;
+  } receiver;
 };
 
 struct two_processes : a_program_with_a_device {

@@ -288,7 +288,7 @@ namespace adverb::inline ADVERB_ABI::async {
 template <class Link, class... Requests>
 class basic_perform_step : public detail::async_step<basic_perform_step<Link, Requests...>> {
   static_assert(!(detail::refers_to_list<Requests> || ...),
-                "a step may start when the list of its buffers is gone: pass the buffers one by "
+                "a step may start after the list of its buffers has gone: pass the buffers one by "
                 "one, or post the request");
 
  public:

@@ -125,9 +125,9 @@ class [[nodiscard]] connection_request {
   }
 
   /// Accepts the request. `options.connection` carries the private data of the answer. The request
-  /// must live until the step has started, which empties it if that succeeds. Wraps:
-  /// rdma_accept(3).
-  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
+  /// must live until the step has started, which empties it if that succeeds, so it must not be a
+  /// temporary. Wraps: rdma_accept(3).
+  [[nodiscard]] accept_step accept(const link_options& options = {}) & noexcept;
   /// Rejects the request, and empties this object. Does not block. Wraps: rdma_reject(3).
   void reject(const cm::private_data& data = {}, on_failure policy = throwing{}) {
     request_.reject(data, policy);
@@ -282,7 +282,7 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
   Listener* listener_;
 };
 
-inline accept_step connection_request::accept(const link_options& options) noexcept {
+inline accept_step connection_request::accept(const link_options& options) & noexcept {
   return {*this, options};
 }
 inline accept_step listener::accept(const link_options& options) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps of established connections allocate nothing, with tasks and with Asio's coroutines. A
-// program of its own, because it replaces operator new.
+// The steps of established connections allocate nothing, with tasks, with Asio's coroutines and as
+// senders. A program of its own, because it replaces operator new.
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -11,6 +11,7 @@
 #include <support/catch.hpp>
 
 #include "cm/net_side.hpp"
+#include "cm/sender_side.hpp"
 
 namespace {
 
@@ -131,6 +132,23 @@ TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_
     for (std::size_t each = 0; each < count; ++each)
       here.spawn(net_connect_one(here, servers, count, state));
     here.context.run();
+    CHECK(state.was_steady());
+    CHECK(state.count() == 0);
+  }
+}
+
+TEST_CASE("Senders that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+  for (const std::size_t count : {1U, 64U}) {
+    side here{{.devices = {.completions = completions_for_many_pairs()}}};
+    sender_test::connected ends{here, count};
+    steady_state state{count};
+    std::vector<int> answers(count);
+    sender_test::exchange(here, ends, [&](std::size_t which, const async::message&) {
+      state.note(++answers[which]);
+      return answers[which] < steady_state::rounds;
+    });
+    ends.passive.clear();
+    here.loop.run();
     CHECK(state.was_steady());
     CHECK(state.count() == 0);
   }

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// The steps of asynchronous connections as senders: how they complete, stop requests, and the ends
+// of what they belong to.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <stop_token>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+#include <support/senders.hpp>
+
+#include "cm/async_side.hpp"
+#include "cm/sender_side.hpp"
+
+using namespace sender_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class Step>
+using completions_of = decltype(Step::get_completion_signatures());
+template <class... Result>
+using completions = protocol::completion_signatures<protocol::set_value_t(Result...),
+                                                    protocol::set_error_t(std::error_code),
+                                                    protocol::set_stopped_t()>;
+static_assert(std::is_same_v<completions_of<async::message_step>, completions<async::message>>);
+static_assert(std::is_same_v<completions_of<async::connect_step>, completions<async::connection>>);
+static_assert(std::is_same_v<completions_of<async::disconnect_step>, completions<>>);
+
+template <class Receiver>
+using next_operation =
+    decltype(std::declval<async::message_step>().connect(std::declval<Receiver>()));
+struct deaf_receiver : counting_receiver {
+  [[nodiscard]] protocol::env get_env() const noexcept { return {}; }
+};
+static_assert(sizeof(next_operation<deaf_receiver>) < sizeof(next_operation<counting_receiver>),
+              "a receiver that never stops its sender needs no stop callback");
+static_assert(
+    noexcept(std::declval<async::message_step>().connect(std::declval<counting_receiver>())));
+
+/// Sends as many messages as the peer has blocks. It takes none, so the next stays in progress.
+void fill_blocks_of_peer(side& here, const async::connection& from, const_buffer part) {
+  for (std::uint32_t each = 0; each < small.receives; ++each) {
+    const started sending{from.send(part)};
+    here.loop.run();
+    CHECK(sending.counts().values == 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Senders of one loop serve 64 connections", "[rdma_connect][rdma_accept]") {
+  constexpr std::size_t clients = 64;
+  constexpr int rounds = 4;
+  side here{{.devices = {.completions = completions_for_many_pairs()}}};
+  connected ends{here, clients};
+  std::vector<int> answers(clients);
+  exchange(here, ends, [&](std::size_t which, const async::message& message) {
+    if (text_of(message) == "hello") ++answers[which];
+    return answers[which] < rounds;
+  });
+  CHECK(answers == std::vector<int>(clients, rounds));
+  ends.passive.clear();
+  here.loop.run();
+  CHECK(here.loop.connections() == 0);
+}
+
+TEST_CASE("A sender completes with the error code of its step", "[rdma_connect]") {
+  side here;
+  const started refused{async::connect(here.loop, device_address(1), small)};
+  here.loop.run();
+  CHECK(refused.counts().errors == 1);
+  CHECK(refused.counts().all() == 1);
+
+  connected ends{here};
+  ends.passive[0].expires_after(50ms);
+  const started late{ends.passive[0].next()};
+  here.loop.run();
+  CHECK(late.counts().code == std::errc::timed_out);
+  CHECK(late.counts().all() == 1);
+  // What cannot start completes at once.
+  const started again{ends.passive[0].next()};
+  CHECK(again.counts().code == std::errc::timed_out);
+  CHECK(again.counts().all() == 1);
+}
+
+TEST_CASE("A sender reports its failure to the step instead", "[rdma_connect]") {
+  side here;
+  failure why;
+  const started refused{async::connect(here.loop, device_address(1), small).report_to(why)};
+  here.loop.run();
+  CHECK(why);
+  CHECK(refused.counts().values == 1);
+  CHECK(refused.counts().all() == 1);
+}
+
+TEST_CASE("A stop request ends a wait for a message, and leaves the connection as it is",
+          "[ibv_post_recv]") {
+  side here;
+  connected ends{here};
+  std::stop_source stop;
+  const started waiting{ends.passive[0].next(), stop.get_token()};
+  CHECK(waiting.counts().all() == 0);
+  stop.request_stop();
+  CHECK(waiting.counts().stops == 1);
+  const started too_late{ends.passive[0].next(), stop.get_token()};
+  CHECK(too_late.counts().stops == 1);
+
+  const text_memory memory{ends.active[0], "still here"};
+  bool is_received = false;
+  const started sending{ends.active[0].send(memory.region.buffer().slice(0, 10))};
+  const started receiving{ends.passive[0].next() |
+                          protocol::then([&](const async::message& message) {
+                            is_received = text_of(message) == "still here";
+                          })};
+  here.loop.run();
+  CHECK(sending.counts().values == 1);
+  CHECK(is_received);
+  CHECK(waiting.counts().all() == 1);
+  CHECK(too_late.counts().all() == 1);
+}
+
+TEST_CASE("A stop request ends a request in progress, and the connection with it",
+          "[ibv_post_send][rdma_disconnect][optional]") {
+  if (on_iwarp())
+    return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
+  side here;
+  connected ends{here};
+  const text_memory memory{ends.active[0], "hello"};
+  const auto part = memory.region.buffer().slice(0, 5);
+  fill_blocks_of_peer(here, ends.active[0], part);
+  std::stop_source stop;
+  const started sending{ends.active[0].send(part), stop.get_token()};
+  stop.request_stop();
+  // The device still has the request.
+  CHECK(sending.counts().all() == 0);
+  here.loop.run();
+  CHECK(sending.counts().stops == 1);
+  CHECK(sending.counts().all() == 1);
+  const started later{ends.active[0].send(part)};
+  CHECK(later.counts().stops == 1);
+}
+
+TEST_CASE("A stop request ends a wait for room, but not what is in progress",
+          "[ibv_post_send][optional]") {
+  if (on_iwarp())
+    return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
+  side here;
+  connected ends{here};
+  const text_memory memory{ends.active[0], "hello"};
+  const auto part = memory.region.buffer().slice(0, 5);
+  fill_blocks_of_peer(here, ends.active[0], part);
+  std::deque<started<decltype(ends.active[0].send(part))>> posted;
+  for (std::uint32_t each = 0; each < small.max_send_wr; ++each)
+    posted.emplace_back(ends.active[0].send(part));
+  std::stop_source stop;
+  const started waiting{ends.active[0].send(part), stop.get_token()};
+  stop.request_stop();
+  CHECK(waiting.counts().stops == 1);
+  // The peer takes its messages, so that there is room for those that are posted.
+  std::uint32_t taken = 0;
+  const repeated taking{
+      [&] { return ends.passive[0].next() | protocol::then([](async::message) {}); },
+      [&] { return ++taken < small.receives + small.max_send_wr; }};
+  here.loop.run();
+  for (const auto& each : posted) CHECK(each.counts().values == 1);
+  CHECK(waiting.counts().all() == 1);
+}
+
+TEST_CASE("A stop request ends a connection on its way, whose events come later",
+          "[rdma_connect][rdma_destroy_id]") {
+  side here;
+  std::stop_source stop;
+  const started accepting{here.listener.accept(small), stop.get_token()};
+  const started connecting{async::connect(here.loop, here.address(), small), stop.get_token()};
+  stop.request_stop();
+  CHECK(accepting.counts().stops == 1);
+  CHECK(connecting.counts().stops == 1);
+  // Both operation states are still there.
+  connected ends{here};
+  CHECK(accepting.counts().all() == 1);
+  CHECK(connecting.counts().all() == 1);
+}
+
+TEST_CASE("A sender is stopped when the program cancels its step", "[rdma_destroy_id]") {
+  side here;
+  connected ends{here};
+  const started waiting{ends.passive[0].next()};
+  const started ending{ends.passive[0].disconnect()};
+  ends.passive[0].cancel_waits();
+  here.loop.run();
+  CHECK(waiting.counts().stops == 1);
+
+  const started next{ends.active[0].next()};
+  ends.active[0] = {};
+  here.loop.run();
+  CHECK(next.counts().stops == 1);
+  CHECK(waiting.counts().all() == 1);
+  CHECK(ending.counts().all() == 1);
+  CHECK(next.counts().all() == 1);
+
+  std::optional<async::listener> listener{std::in_place, here.loop, every_address()};
+  const started accepting{listener->accept(small)};
+  listener.reset();
+  here.loop.run();
+  CHECK(accepting.counts().stops == 1);
+  CHECK(accepting.counts().all() == 1);
+}
+
+TEST_CASE("Each sender completes once when its loop is destroyed",
+          "[rdma_destroy_id][ibv_destroy_cq]") {
+  std::optional<side> here{std::in_place};
+  std::optional<connected> ends{std::in_place, *here};
+  std::optional<text_memory> memory{std::in_place, ends->active[0], "hello"};
+  const auto part = memory->region.buffer().slice(0, 5);
+  fill_blocks_of_peer(*here, ends->active[0], part);
+  const started next{ends->active[0].next()};
+  const started sending{ends->active[0].send(part)};
+  const started accepting{here->listener.accept(small)};
+  const started connecting{async::connect(here->loop, here->address(), small)};
+  int next_again = 0;
+  const repeated again{
+      [&] { return ends->active[0].next() | protocol::then([](async::message) {}); },
+      [&] { return ++next_again < 8; }};
+  ends.reset();
+  memory.reset();
+  here.reset();
+  CHECK(next.counts().stops == 1);
+  CHECK(next.counts().all() == 1);
+  CHECK(sending.counts().all() == 1);
+  CHECK((on_iwarp() || sending.counts().stops == 1));
+  CHECK(accepting.counts().stops == 1);
+  CHECK(accepting.counts().all() == 1);
+  CHECK(connecting.counts().stops == 1);
+  CHECK(connecting.counts().all() == 1);
+  CHECK(again.counts().stops == 1);
+}
