@@ -28,7 +28,8 @@
 #include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <adverb/stop_event.hpp>
-#include <support/senders.hpp>
+
+#include "../support/senders.hpp"
 
 /// What a program of the reader's has: functions of any arguments.
 struct any_function {

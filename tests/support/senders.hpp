@@ -138,7 +138,10 @@ struct let_value_sender {
         protocol::set_error(std::move(self->next), code);
       }
       void set_stopped() noexcept { protocol::set_stopped(std::move(self->next)); }
-      [[nodiscard]] auto get_env() const noexcept { return protocol::get_env(self->next); }
+      [[nodiscard]] decltype(protocol::get_env(std::declval<const Receiver&>())) get_env()
+          const noexcept {
+        return protocol::get_env(self->next);
+      }
       state* self;
     };
 
