@@ -176,6 +176,8 @@ template <detail::async_step_type Step, class Receiver>
 
 }  // namespace adverb::inline ADVERB_ABI::async
 
-/// Every step is a sender.
+// Every step is a sender.
+/// @cond
 template <adverb::detail::async_step_type Step>
 inline constexpr bool ADVERB_EXECUTION::enable_sender<Step> = true;
+/// @endcond
