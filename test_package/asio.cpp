@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <exception>
 
-#include <adverb/asio.hpp>
 #include <asio.hpp>
+
+#include <adverb/asio.hpp>
 
 namespace {
 
