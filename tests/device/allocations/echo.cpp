@@ -139,7 +139,7 @@ TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_
 
 TEST_CASE("Senders that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
-    side here{{.devices = {.completions = completions_for_many_pairs()}}};
+    side here{{.completions = completions_for_many_pairs()}};
     sender_test::connected ends{here, count};
     steady_state state{count};
     std::vector<int> answers(count);

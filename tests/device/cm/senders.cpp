@@ -60,7 +60,7 @@ void fill_blocks_of_peer(side& here, const async::connection& from, const_buffer
 TEST_CASE("Senders of one loop serve 64 connections", "[rdma_connect][rdma_accept]") {
   constexpr std::size_t clients = 64;
   constexpr int rounds = 4;
-  side here{{.devices = {.completions = completions_for_many_pairs()}}};
+  side here{{.completions = completions_for_many_pairs()}};
   connected ends{here, clients};
   std::vector<int> answers(clients);
   exchange(here, ends, [&](std::size_t which, const async::message& message) {
