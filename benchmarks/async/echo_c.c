@@ -302,8 +302,8 @@ static void take_events(struct loop* loop) {
 }
 
 static void turn(struct loop* loop) {
-  const bool is_busy = loop->job.is_busy;
-  if (is_busy && loop->queue != NULL)
+  const bool is_busy = loop->job.is_busy && loop->queue != NULL;
+  if (is_busy)
     for (int index = 0; index < polls_a_turn; ++index) poll_once(loop);
   struct epoll_event events[most_events];
   const int timeout = is_busy || loop->left_some ? 0 : -1;

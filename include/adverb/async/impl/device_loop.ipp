@@ -187,7 +187,7 @@ ADVERB_FUNC bool device_loop::arm() {
 }
 
 ADVERB_FUNC bool device_loop::spin() {
-  if (options_.waiting == waiting::events) return false;
+  if (options_.waiting == waiting::events || devices_.empty()) return false;
   // The descriptors are looked at once in a while.
   constexpr int polls = 64;
   bool has_found = false;
