@@ -36,14 +36,15 @@ class completion_dispatcher {
   /// Passes on the completions that are available now. Returns their number: less than
   /// `batch_size` if the queue was empty after them. Wraps: ibv_poll_cq(3).
   std::size_t poll(on_failure policy = throwing{}) {
-    std::size_t count = pass_on();
-    if (count != 0) return batch_size;  // They were left over; the queue may hold more.
+    if (at_ != end_) [[unlikely]] {
+      pass_on();
+      return batch_size;  // They were left over; the queue may hold more.
+    }
     const auto found = queue_.poll(batch_, policy);
     at_ = found.data();
     end_ = at_ + found.size();
-    count = found.size();
     pass_on();
-    return count;
+    return found.size();
   }
 
   /// Passes on the available completions, requests an event for the next one, and passes on those
@@ -93,14 +94,11 @@ class completion_dispatcher {
 
  private:
   /// Passes on the completions of the batch.
-  std::size_t pass_on() {
-    std::size_t count = 0;
+  void pass_on() {
     while (at_ != end_) {
       const completion& each = *at_++;
-      ++count;
       operation::of(each).complete(each);
     }
-    return count;
   }
 
   void acknowledge() noexcept {

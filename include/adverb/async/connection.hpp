@@ -132,9 +132,12 @@ class perform_operation : public async::waiter {
  private:
   /// Returns false if there is no room.
   [[gnu::always_inline]] bool post() {
-    result_ = link_->post_for(this, &complete, requests_);
-    is_posted_ = static_cast<bool>(result_);
-    return is_posted_ || !result_.full();
+    const send_window_result posted = link_->post_for(this, &complete, requests_);
+    is_posted_ = static_cast<bool>(posted);
+    if (is_posted_) [[likely]]
+      return true;
+    result_ = posted;
+    return !posted.full();
   }
 
   static bool resume_for_room(waiter& which) {

@@ -266,12 +266,14 @@ class link : public detail::async_event_target {
       return full();
     slot->set(function);
     slot->waiting = waiting;
-    const send_window_result posted = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      constexpr std::size_t last = sizeof...(Requests) - 1;
-      return post(std::get<Index>(requests)
-                      .id(Index == last ? static_cast<operation*>(slot) : &unattended)
-                      .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
-    }(std::index_sequence_for<Requests...>{});
+    const auto post_each =
+        [&]<std::size_t... Index>(std::index_sequence<Index...>) __attribute__((always_inline)) {
+          constexpr std::size_t last = sizeof...(Requests) - 1;
+          return post(std::get<Index>(requests)
+                          .id(Index == last ? static_cast<operation*>(slot) : &unattended)
+                          .signaled(Index == last || std::get<Index>(requests).is_signaled())...);
+        };
+    const send_window_result posted = post_each(std::index_sequence_for<Requests...>{});
     if (posted) [[likely]] {
       take(*slot);
     } else if (posted.accepted().value_or(1) != 0) {
@@ -350,7 +352,7 @@ class link : public detail::async_event_target {
   [[gnu::always_inline]] void retire(const completion& each) {
     if (each.status() != completion_status::success) [[unlikely]]
       note_failure(each);
-    window_.completed(each, ignored_);
+    window_.unchecked_completed(each.status());
   }
   static void complete_unattended(operation& which, const completion& each);
   static void complete_receive(operation& which, const completion& each);
@@ -463,8 +465,6 @@ class link : public detail::async_event_target {
         : operation{completed}, owner{&of} {}
     link* owner;
   } unattended_{*this};
-  /// Made once, because that is a call.
-  std::error_code ignored_;
   /// The first failure of a request.
   std::unique_ptr<failure> why_;
   std::vector<detail::request_slot> slots_;

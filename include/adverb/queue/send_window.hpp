@@ -315,6 +315,11 @@ class [[nodiscard]] send_window {
       return report_foreign(policy, each.queue_pair(), is_other);
     retire(is_success, policy);
   }
+  /// Returns the credits as `completed` does, for a completion that is known to be of a send of
+  /// this window. Returns false if no request that completes is in progress.
+  [[gnu::always_inline]] bool unchecked_completed(completion_status status) {
+    return status == completion_status::success ? credits_.succeeded() : credits_.failed();
+  }
   /// Returns credits for a completion of the extended engine. Does not check the queue pair of the
   /// completion, which would need two calls of the provider.
   template <completion_fields Fields>
@@ -395,8 +400,7 @@ class [[nodiscard]] send_window {
   }
 
   void retire(bool is_success, on_failure policy) {
-    const bool known = is_success ? credits_.succeeded() : credits_.failed();
-    if (known) [[likely]]
+    if (is_success ? credits_.succeeded() : credits_.failed()) [[likely]]
       return policy.clear();
     report_completion(
         policy, [](text_writer& writer) { writer.put("no signaled request is in progress"); });
