@@ -140,12 +140,10 @@ endfunction()
 
 # adverb_add_guest_scripts(FOLDER KIND PROGRAMS SCRIPTS…): shell scripts in one machine, each a case with
 # the name of its file. They find the programs that they run in the folder PROGRAMS, which is
-# $ADVERB_PROGRAMS. Those behind "--" run beside the others. `adverb_guest_options` go to
-# scripts/on_device, and `adverb_guest_command` is put before the scripts.
+# $ADVERB_PROGRAMS. Those behind "--" run beside the others.
 function(adverb_add_guest_scripts folder kind programs)
   adverb_add_guest(
-    ${folder} "${kind}" ${adverb_guest_options} --timeout 1200 -- ${adverb_guest_command}
-    "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
+    ${folder} "${kind}" --timeout 1200 -- "${PROJECT_SOURCE_DIR}/tests/support/each_script" ${ARGN})
   set(guest ${adverb_test})
   set_property(TEST ${guest} APPEND PROPERTY ENVIRONMENT "ADVERB_PROGRAMS=${programs}")
   list(REMOVE_ITEM ARGN "--")
