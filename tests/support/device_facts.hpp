@@ -190,6 +190,13 @@ inline constexpr device_fact takes_a_page_for_no_page{
         "siw-abi.h, SIW_INVAL_UOBJ_KEY; siw_verbs.c, siw_mmap_entry_insert; libsiw, "
         "siw_create_qp"};
 
+inline constexpr device_fact frees_requests_beyond_backlog{
+    .what =
+        "A request beyond the backlog of a listener is refused with a connection that is freed too "
+        "early: the kernel warns or crashes, and requests before it may be lost.",
+    .device = fact_device::soft_iwarp,
+    .where = "siw_cm.c, siw_destroy_listen and siw_cep_put; seen on Linux 6.1"};
+
 // librdmacm.
 inline constexpr device_fact programs_raise_no_events{
     .what =

@@ -78,6 +78,9 @@ struct with_allocator {
   Handler handler;
   allocator_type allocator;
 };
+// Clang before 17 does not deduce the arguments of an aggregate.
+template <class Handler>
+with_allocator(Handler, counting_allocator<void>) -> with_allocator<Handler>;
 
 }  // namespace
 
