@@ -16,14 +16,6 @@ refuses "a client that is silent for too long" 1 'the server ended the connectio
 prints mute "$timed_out"
 
 vanish async_timeout "$host" --ports 7472
-"$programs/async_timeout" "$host" --ports 7472 --patience 60000 >/dev/null 2>&1 &
-stopped=$!
-pause 0.3
-kill -STOP "$stopped"
-: >"$scratch/mute.out"
-wait_for_line mute "$timed_out" "${processes[mute]}"
-prints mute "$timed_out"
-kill -KILL "$stopped"
 refuses "after clients that vanished" 1 ETIMEDOUT async_timeout "$host" --ports 7472 --patience 200
 interrupt server
 interrupt mute
