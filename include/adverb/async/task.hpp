@@ -118,7 +118,7 @@ namespace adverb::inline ADVERB_ABI::async {
 /// frame, which cancels what it awaits. Not thread safe: used by the thread of the loop that it
 /// awaits.
 template <class T = void>
-class [[nodiscard]] task {
+class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
  public:
   /// For the compiler: the promise of the coroutine.
   using promise_type = detail::task_promise<T>;

@@ -100,7 +100,15 @@ class waiter_list {
     added.previous_ = before.previous_;
     added.next_ = &before;
     before.previous_->next_ = &added;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic push
+    // The destructor of a waiter takes it out of the list.
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+#endif
     before.previous_ = &added;
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#pragma GCC diagnostic pop
+#endif
   }
 
   waiter ends_{nullptr};
