@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/link.hpp>
@@ -70,7 +69,7 @@ ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
 
 ADVERB_FUNC void link::shorten_rnr_timer() noexcept {
   ibv_qp_attr attributes{};
-  attributes.min_rnr_timer = rnr_timer{std::chrono::microseconds{640}}.code();
+  attributes.min_rnr_timer = rnr_timer{detail::default_duration<1'000'000>{640}}.code();
   // Fails where there is no such timer (iWARP).
   static_cast<void>(ibv_modify_qp(pair_, &attributes, IBV_QP_MIN_RNR_TIMER));
 }
