@@ -55,6 +55,16 @@ void fill_blocks_of_peer(side& here, const async::connection& from, const_buffer
   }
 }
 
+/// A connection whose peer has no block left, so that a send stays in progress.
+struct with_full_peer {
+  with_full_peer() { fill_blocks_of_peer(here, pair.active[0], part); }
+
+  side here;
+  connected pair{here};
+  text_memory memory{pair.active[0], "hello"};
+  mutable_buffer part = memory.region.buffer().slice(0, 5);
+};
+
 }  // namespace
 
 TEST_CASE("Senders of one loop serve 64 connections", "[rdma_connect][rdma_accept]") {
@@ -132,20 +142,16 @@ TEST_CASE("A stop request ends a request in progress, and the connection with it
           "[ibv_post_send][rdma_disconnect][optional]") {
   if (on_iwarp())
     return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
-  side here;
-  connected ends{here};
-  const text_memory memory{ends.active[0], "hello"};
-  const auto part = memory.region.buffer().slice(0, 5);
-  fill_blocks_of_peer(here, ends.active[0], part);
+  with_full_peer ends;
   std::stop_source stop;
-  const started sending{ends.active[0].send(part), stop.get_token()};
+  const started sending{ends.pair.active[0].send(ends.part), stop.get_token()};
   stop.request_stop();
   // The device still has the request.
   CHECK(sending.counts().all() == 0);
-  here.loop.run();
+  ends.here.loop.run();
   CHECK(sending.counts().stops == 1);
   CHECK(sending.counts().all() == 1);
-  const started later{ends.active[0].send(part)};
+  const started later{ends.pair.active[0].send(ends.part)};
   CHECK(later.counts().stops == 1);
 }
 
@@ -153,24 +159,20 @@ TEST_CASE("A stop request ends a wait for room, but not what is in progress",
           "[ibv_post_send][optional]") {
   if (on_iwarp())
     return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
-  side here;
-  connected ends{here};
-  const text_memory memory{ends.active[0], "hello"};
-  const auto part = memory.region.buffer().slice(0, 5);
-  fill_blocks_of_peer(here, ends.active[0], part);
-  std::deque<started<decltype(ends.active[0].send(part))>> posted;
+  with_full_peer ends;
+  std::deque<started<decltype(ends.pair.active[0].send(ends.part))>> posted;
   for (std::uint32_t each = 0; each < small.max_send_wr; ++each)
-    posted.emplace_back(ends.active[0].send(part));
+    posted.emplace_back(ends.pair.active[0].send(ends.part));
   std::stop_source stop;
-  const started waiting{ends.active[0].send(part), stop.get_token()};
+  const started waiting{ends.pair.active[0].send(ends.part), stop.get_token()};
   stop.request_stop();
   CHECK(waiting.counts().stops == 1);
   // The peer takes its messages, so that there is room for those that are posted.
   std::uint32_t taken = 0;
   const repeated taking{
-      [&] { return ends.passive[0].next() | protocol::then([](async::message) {}); },
+      [&] { return ends.pair.passive[0].next() | protocol::then([](async::message) {}); },
       [&] { return ++taken < small.receives + small.max_send_wr; }};
-  here.loop.run();
+  ends.here.loop.run();
   for (const auto& each : posted) CHECK(each.counts().values == 1);
   CHECK(waiting.counts().all() == 1);
 }
