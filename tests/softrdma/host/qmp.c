@@ -1,6 +1,7 @@
 #include "qmp.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 struct conversation {
   int monitor;
+  int qemu; /* its major version */
   double deadline;
   struct bytes input;
   char line[4096];
@@ -62,8 +64,16 @@ static bool ask(struct conversation* talk, const char* request) {
   return wait_for(talk, "\"return\"");
 }
 
+static bool read_version(struct conversation* talk) {
+  static const char key[] = "\"major\": ";
+  if (!wait_for(talk, "\"QMP\"")) return false;
+  const char* major = strstr(talk->line, key);
+  talk->qemu = major ? atoi(major + sizeof key - 1) : 0;
+  return true;
+}
+
 static bool greet(struct conversation* talk) {
-  return wait_for(talk, "\"QMP\"") && ask(talk, "{\"execute\": \"qmp_capabilities\"}\n") &&
+  return read_version(talk) && ask(talk, "{\"execute\": \"qmp_capabilities\"}\n") &&
          ask(talk,
              "{\"execute\": \"migrate-set-capabilities\", \"arguments\": {\"capabilities\": "
              "[{\"capability\": \"x-ignore-shared\", \"state\": true}]}}\n");
@@ -89,11 +99,18 @@ static bool hand_over(struct conversation* talk, int fd) {
   return wait_for(talk, "\"return\"");
 }
 
+/* QEMU 11 refuses a file's descriptor. QEMU before 8.2 cannot open a file itself. */
 static bool migrate(struct conversation* talk, const char* direction, int fd) {
-  char request[128];
+  enum { opens_files = 9 };
+  char uri[64] = "fd:state";
+  if (talk->qemu >= opens_files)
+    snprintf(uri, sizeof uri, "file:/proc/%d/fd/%d", (int)getpid(), fd);
+  else if (!hand_over(talk, fd))
+    return false;
+  char request[160];
   snprintf(request, sizeof request,
-           "{\"execute\": \"%s\", \"arguments\": {\"uri\": \"fd:state\"}}\n", direction);
-  return hand_over(talk, fd) && ask(talk, request);
+           "{\"execute\": \"%s\", \"arguments\": {\"uri\": \"%s\"}}\n", direction, uri);
+  return ask(talk, request);
 }
 
 static bool wait_until_saved(struct conversation* talk) {
