@@ -38,7 +38,7 @@ foreach(adverb_component IN ITEMS verbs ${adverb_FIND_COMPONENTS})
     set(adverb_NOT_FOUND_MESSAGE
         "The component ${adverb_component} needs librdmacm, which pkg-config does not find.")
   elseif(adverb_component STREQUAL "asio")
-    set(adverb_NOT_FOUND_MESSAGE "The component asio needs Asio: CMake does not find asio.hpp.")
+    set(adverb_NOT_FOUND_MESSAGE "The component asio needs Asio: CMake does not find asio.hpp (Debian: libasio-dev).")
   elseif(adverb_component STREQUAL "module")
     set(adverb_NOT_FOUND_MESSAGE "The component module needs CMake 3.28 or later.")
   else()

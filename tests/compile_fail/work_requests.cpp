@@ -158,6 +158,16 @@ using namespace adverb;
   // expect(not): no matching function
   pair.post(write(constant)).check();
 
+  // case: write_to_a_key
+  // expect: the first argument must be the remote buffer: write(remote, local...)
+  // expect(not): no matching function
+  pair.post(write(rkey{7}, buffer)).check();
+
+  // case: read_from_an_address_and_a_key
+  // expect: the first argument must be the remote buffer: read(remote, local...)
+  // expect(not): no matching function
+  pair.post(read(number, rkey{7}, buffer)).check();
+
   // case: write_with_immediate_what_then_where
   // expect: the first argument must be the remote buffer, the second the immediate:
   // write_with_immediate(remote, immediate{...}, local...)

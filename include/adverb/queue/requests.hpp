@@ -40,10 +40,15 @@ template <class T, std::size_t Extent>
 inline constexpr bool is_local_memory<std::span<T, Extent>> =
     is_local_memory<std::remove_const_t<T>>;
 
+/// True if the type names memory of a peer: as a buffer, or by a key alone.
+template <class T>
+inline constexpr bool names_remote_memory = is_remote_memory<T> || std::same_as<T, rkey>;
+
 /// The arguments suit a one-sided operation, except that the first is not the memory of the peer.
 template <class First, class... Rest>
 concept lacks_remote_first =
-    !is_remote_memory<First> && (is_local_memory<First> || (is_remote_memory<Rest> || ...));
+    !is_remote_memory<First> && (is_local_memory<First> || names_remote_memory<First> ||
+                                 (names_remote_memory<Rest> || ...));
 
 template <access_rights Rights>
 consteval void check_writable() noexcept {
