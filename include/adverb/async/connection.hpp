@@ -218,10 +218,7 @@ class disconnect_operation : public async::waiter {
     return true;
   }
   /// Returns the result, or reports the failure.
-  void take(on_failure policy) const {
-    if (link_->has_peer_ended()) return policy.clear();
-    link_->report("rdma_disconnect", policy);
-  }
+  void take(on_failure policy) const { link_->report_end(policy); }
 
  private:
   static bool resume(waiter& which) {
@@ -427,7 +424,8 @@ class [[nodiscard]] connection {
 
   /// Waits for the next message. The result is empty if the peer has ended the connection.
   [[nodiscard]] message_step next() const noexcept { return message_step{*link_}; }
-  /// Ends the connection, and waits until the peer has confirmed it, for two seconds at most.
+  /// Ends the connection, and waits until the peer has confirmed it. Fails with ETIMEDOUT if that
+  /// takes longer than `link_options::end_timeout`.
   [[nodiscard]] disconnect_step disconnect() const noexcept { return disconnect_step{*link_}; }
 
   /// Starts the deadline of what is under way and of what follows. When it passes, the connection

@@ -126,6 +126,10 @@ struct link_options {
   /// The time for the peer to answer a connect, and to complete an accepted connection. The step
   /// fails with ETIMEDOUT afterwards. It may be late by 20 milliseconds.
   timeout connect_timeout = detail::seconds{10};
+  /// The time for the peer and the device to answer the end of the connection. Afterwards the loop
+  /// destroys the queue pair, `disconnect` fails with ETIMEDOUT, and other steps in progress with
+  /// ECONNRESET. It may be late by 20 milliseconds.
+  timeout end_timeout = detail::seconds{2};
   /// The parameters for the peer. More than one read at a time needs `initiator_depth`.
   cm::connection_parameters connection{};
 };
@@ -244,6 +248,8 @@ class link : public detail::async_event_target {
   [[nodiscard]] bool is_cancelling_waits() const noexcept { return waits_cancelled_; }
   /// Returns true if the peer has ended the connection or confirmed its end.
   [[nodiscard]] bool has_peer_ended() const noexcept { return peer_ended_; }
+  /// Reports whether the peer has confirmed the end.
+  void report_end(on_failure policy) const;
 
   /// Posts requests, of which the last completes `completed` with this slot. Returns false with a
   /// clear `result` if there is no room.
@@ -425,9 +431,6 @@ class link : public detail::async_event_target {
     return busy_ != 0 || !messages_.empty() || !room_.empty() || !ends_.empty();
   }
 
-  /// How long the peer has to answer the end, in nanoseconds.
-  static constexpr std::int64_t longest_end = 2'000'000'000;
-
   device_loop* loop_;
   detail::loop_device* device_;
   ibv_qp* pair_ = nullptr;
@@ -438,6 +441,7 @@ class link : public detail::async_event_target {
   std::uint32_t held_ = 0;
   state state_ = state::opening;
   bool peer_ended_ = false;
+  bool has_given_up_ = false;
   bool is_abandoned_ = false;
   bool was_connected_ = false;
   bool needs_care_ = false;
@@ -459,6 +463,7 @@ class link : public detail::async_event_target {
   /// In nanoseconds of the loop's clock.
   std::int64_t deadline_ = 0;
   std::int64_t ending_since_ = 0;
+  timeout end_timeout_ = link_options{}.end_timeout;
   /// The operation of every request that nobody waits for.
   struct unattended_operation : operation {
     explicit unattended_operation(link& of, function* completed = &complete_unattended) noexcept

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <ctime>
+#include <latch>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
@@ -255,6 +256,46 @@ TEST_CASE("Nobody listens: a connection is refused", "[rdma_connect]") {
   here.loop.spawn(active());
   here.loop.run();
   CHECK(code);
+}
+
+TEST_CASE("A peer that does not answer the end is waited for until end_timeout",
+          "[rdma_disconnect][ibv_destroy_qp]") {
+  const auto listener = cm::listener<transport::rc>::create(every_address());
+  const cm::socket_address address = device_address(listener.port());
+  std::latch may_answer{1};
+  std::thread peer{[&] {
+    auto first = listener.accept();
+    auto second = listener.accept();
+    may_answer.wait();
+    first.disconnect();
+    second.disconnect();
+  }};
+  async::event_loop loop;
+  bool has_answer = false;
+  const auto end = [&](timeout limit, std::error_code& code) -> async::task<> {
+    async::link_options options = small;
+    options.end_timeout = limit;
+    const async::connection server = co_await async::connect(loop, address, options);
+    co_await server.disconnect().report_to(code);
+  };
+  const auto be_patient = [&]() -> async::task<> {
+    std::error_code code;
+    co_await end(timeout::endless(), code);
+    CHECK(!code);
+    has_answer = true;
+  };
+  const auto be_impatient = [&]() -> async::task<> {
+    std::error_code code;
+    co_await end(50ms, code);
+    CHECK(code == std::errc::timed_out);
+    CHECK(!has_answer);
+    may_answer.count_down();
+  };
+  loop.spawn(be_patient());
+  loop.spawn(be_impatient());
+  loop.run();
+  peer.join();
+  CHECK(has_answer);
 }
 
 TEST_CASE("An exception of a task ends the loop's run, which can go on",

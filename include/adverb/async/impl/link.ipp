@@ -20,6 +20,7 @@ ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair
 
 ADVERB_FUNC void link::fill(ibv_qp* pair, const link_options& options, on_failure policy) {
   pair_ = pair;
+  end_timeout_ = options.end_timeout;
   slots_.reserve(options.max_send_wr);
   for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
     slots_.emplace_back(*this).next_free = free_slots_;
@@ -116,6 +117,14 @@ ADVERB_FUNC message link::take_message(on_failure policy) {
   const bool is_orderly = peer_ended_ && !has_no_peer_ && reason_ == ECONNRESET && why_ == nullptr;
   if (!is_orderly) report("async::connection::next", policy);
   return {};
+}
+
+ADVERB_FUNC void link::report_end(on_failure policy) const {
+  if (!peer_ended_) return report("rdma_disconnect", policy);
+  if (!has_given_up_) return policy.clear();
+  policy.report(ETIMEDOUT, "rdma_disconnect", [](failure_description& description) {
+    description.explain("the peer or the device did not answer within end_timeout");
+  });
 }
 
 ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
@@ -254,10 +263,10 @@ ADVERB_FUNC void link::tick(std::int64_t now) {
     if (deadline_ != 0 && deadline_ <= now && is_anything_waiting()) end(ETIMEDOUT);
     return;
   }
-  if (now - ending_since_ < longest_end || has_let_go_) return;
+  if (now - ending_since_ < end_timeout_.count() || has_let_go_) return;
   // The device or the peer does not answer. Without its queue pair the device uses no memory.
   if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-  peer_ended_ = true;
+  peer_ended_ = has_given_up_ = true;
   loop_->care_for(*this);
   let_go();
 }
