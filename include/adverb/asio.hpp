@@ -106,6 +106,7 @@ class net_loop final : public net::execution_context::service, public async::dev
       : service{owner},
         device_loop{options},
         executor_{static_cast<net::io_context&>(owner).get_executor()},
+        any_executor_{executor_},
         timer_{std::in_place, executor_},
         is_spinning_{options.waiting != async::waiting::events} {
     set_watch(&add_watch, this);
@@ -128,15 +129,12 @@ class net_loop final : public net::execution_context::service, public async::dev
   /// Returns true if this executor is that of the io_context, alone or in an `any_io_executor`.
   template <class Executor>
   [[nodiscard]] bool owns(const Executor& executor) const noexcept {
-    using own = net::io_context::executor_type;
-    if constexpr (std::is_same_v<Executor, own>) {
+    if constexpr (std::is_same_v<Executor, net::io_context::executor_type>)
       return executor == executor_;
-    } else if constexpr (requires { executor.template target<own>(); }) {
-      const own* const target = executor.template target<own>();
-      return target != nullptr && *target == executor_;
-    } else {
+    else if constexpr (std::is_same_v<Executor, net::any_io_executor>)
+      return executor == any_executor_;
+    else
       return false;
-    }
   }
   /// Returns true while it asks its descriptors, so that a handler may be called in place.
   [[nodiscard]] bool is_in_turn() const noexcept { return is_in_turn_; }
@@ -272,6 +270,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
 
   net::io_context::executor_type executor_;
+  net::any_io_executor any_executor_;
   block_cache blocks_;
   std::vector<std::unique_ptr<watched>> watched_;
   std::optional<net::steady_timer> timer_;

@@ -124,6 +124,21 @@ TEST_CASE("A handler gets the error of a refused connection", "[rdma_connect]") 
   CHECK(code);
 }
 
+TEST_CASE("A coroutine of a strand awaits on its strand", "[rdma_connect]") {
+  net_side here;
+  const auto strand = asio::make_strand(here.context);
+  bool was_on_strand = false;
+  const auto serve = [&]() -> asio::awaitable<void> {
+    async::connection client = co_await here.listener.accept(small)(asio::use_awaitable);
+    was_on_strand = strand.running_in_this_thread();
+  };
+  asio::co_spawn(strand, serve(), asio::detached);
+  async::connect(here.loop, here.address(),
+                 small)([](std::error_code, const async::connection&) {});
+  here.run();
+  CHECK(was_on_strand);
+}
+
 TEST_CASE("A handler runs on the executor that it is bound to", "[rdma_connect]") {
   net_side here;
   asio::io_context other;
