@@ -142,9 +142,9 @@ class net_loop final : public net::execution_context::service, public async::dev
   /// Adds an operation, for which the loop watches until it is destroyed. `shutdown` resumes those
   /// that are left, to have them dropped.
   void add(async::waiter& started) {
-    const bool is_first = operations_.empty();
+    const bool is_first = !is_in_turn_ && operations_.empty();
     operations_.push_back(started);
-    if (is_first && !is_in_turn_) go_on();
+    if (is_first) go_on();
   }
   /// Looks later whether the descriptors must still be watched.
   void note_end() {
@@ -310,7 +310,7 @@ class net_step_operation final
 
  public:
   template <class Given>
-  static void run(const Step& step, Given&& handler) {
+  [[gnu::always_inline]] static void run(const Step& step, Given&& handler) {
     net_loop& loop = net_loop::of(step.loop());
     void* const memory = allocator_of(handler, loop).allocate(1);
     auto* const made = new (memory) net_step_operation{loop, step, std::forward<Given>(handler)};
@@ -320,7 +320,7 @@ class net_step_operation final
   net_step_operation& operator=(const net_step_operation&) = delete;
 
   /// Called when the operation has finished.
-  void finished() { pass_on(take_outcome(), way::dispatch); }
+  [[gnu::always_inline]] void finished() { pass_on(take_outcome()); }
 
  private:
   struct outcome {
@@ -339,7 +339,7 @@ class net_step_operation final
         : waiter{&go_on}, operation{&of}, result{std::move(taken)} {}
     static bool go_on(async::waiter& which) {
       auto& self = static_cast<resumption&>(which);
-      self.operation->pass_on(std::move(self.result), way::dispatch);
+      self.operation->pass_on(std::move(self.result));
       return true;
     }
     net_step_operation* operation;
@@ -387,14 +387,16 @@ class net_step_operation final
   }
   ~net_step_operation() = default;
 
-  void begin() {
+  [[gnu::always_inline]] void begin() {
     loop_->add(registration_);
     if (!this->start()) {
-      if (work_) return pass_on(take_outcome(), way::post);
+      if (work_) return pass_to_executor(take_outcome(), way::post);
       return loop_->resume_later(resumption_.emplace(*this, take_outcome()));
     }
-    if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected())
+    if (auto slot = net::get_associated_cancellation_slot(handler_); slot.is_connected()) {
       slot.assign([this](net::cancellation_type type) { cancel(type); });
+      is_in_slot_ = true;
+    }
   }
 
   void cancel(net::cancellation_type type) {
@@ -408,20 +410,20 @@ class net_step_operation final
         return;
       }
     }
-    pass_on({net::error::operation_aborted, {}}, way::post);
+    pass_to_executor({net::error::operation_aborted, {}}, way::post);
   }
 
-  [[nodiscard]] Handler take_handler() noexcept {
+  [[nodiscard, gnu::always_inline]] Handler take_handler() noexcept {
     net_loop& loop = *loop_;
     Handler taken = std::move(handler_);
-    if (auto slot = net::get_associated_cancellation_slot(taken); slot.is_connected()) slot.clear();
+    if (is_in_slot_) net::get_associated_cancellation_slot(taken).clear();
     this->~net_step_operation();
     allocator_of(taken, loop).deallocate(this, 1);
     return taken;
   }
 
   /// Takes the result, or the code of what went wrong.
-  [[nodiscard]] outcome take_outcome() {
+  [[nodiscard, gnu::always_inline]] outcome take_outcome() {
     std::error_code code;
     const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
     outcome taken{};
@@ -435,13 +437,17 @@ class net_step_operation final
     return taken;
   }
 
-  void pass_on(outcome&& passed, way how) {
+  /// Calls the handler here, if it may be called here.
+  [[gnu::always_inline]] void pass_on(outcome&& passed) {
+    if (work_ || !loop_->is_in_turn()) [[unlikely]]
+      return pass_to_executor(std::move(passed), way::dispatch);
+    call{std::move(passed), take_handler()}();
+  }
+  [[gnu::noinline]] void pass_to_executor(outcome&& passed, way how) {
     net_loop& loop = *loop_;
     const auto work = std::move(work_);
     call completed{std::move(passed), take_handler()};
-    if (!work && how == way::dispatch && loop.is_in_turn())
-      completed();
-    else if (!work)
+    if (!work)
       net::post(loop.executor(), std::move(completed));
     else if (how == way::dispatch)
       net::dispatch(work->get_executor(), std::move(completed));
@@ -457,6 +463,8 @@ class net_step_operation final
   /// Empty for a handler that runs on the io_context of the loop.
   std::optional<net::executor_work_guard<executor>> work_;
   std::optional<resumption> resumption_;
+  /// The cancellation slot of the handler refers to this operation.
+  bool is_in_slot_ = false;
 };
 
 /// Starts a step when Asio has a handler for it. A stored lazy operation has its own copy.
@@ -467,7 +475,7 @@ struct net_initiation {
     return net_loop::of(step.loop()).executor();
   }
   template <class Handler>
-  void operator()(Handler&& handler) const {
+  [[gnu::always_inline]] void operator()(Handler&& handler) const {
     net_step_operation<Step, std::decay_t<Handler>>::run(step, std::forward<Handler>(handler));
   }
   Step step;

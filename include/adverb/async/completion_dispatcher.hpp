@@ -35,7 +35,7 @@ class completion_dispatcher {
 
   /// Passes on the completions that are available now. Returns their number: less than
   /// `batch_size` if the queue was empty after them. Wraps: ibv_poll_cq(3).
-  std::size_t poll(on_failure policy = throwing{}) {
+  [[gnu::always_inline]] std::size_t poll(on_failure policy = throwing{}) {
     if (at_ != end_) [[unlikely]] {
       pass_on();
       return batch_size;  // They were left over; the queue may hold more.

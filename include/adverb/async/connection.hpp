@@ -109,7 +109,7 @@ class perform_operation : public async::waiter {
   }
 
   /// Starts it. Returns false if it has finished already.
-  [[nodiscard]] bool start() {
+  [[nodiscard, gnu::always_inline]] bool start() {
     if (!link_->is_open()) [[unlikely]]
       return false;
     if (link_->room_waiters().empty()) [[likely]] {
@@ -164,7 +164,7 @@ class perform_operation : public async::waiter {
     const bool succeeded = each.status() == completion_status::success;
     link.completed(slot, each);
     // Those that wait for room come later, because they may destroy this operation.
-    link.serve_room_after([&] {
+    link.serve_room_after([&]() __attribute__((always_inline)) {
       if (self == nullptr) [[unlikely]]
         return;
       self->is_posted_ = false;

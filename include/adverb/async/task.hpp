@@ -24,7 +24,7 @@ class step_awaiter : public Step::template operation<step_awaiter<Step>> {
   explicit step_awaiter(const Step& step) : base{step}, policy_{step.policy()} {}
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
-  [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) {
+  [[nodiscard, gnu::always_inline]] bool await_suspend(std::coroutine_handle<> who) {
     who_ = who;
     return this->start();
   }

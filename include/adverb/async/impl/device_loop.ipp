@@ -174,8 +174,9 @@ ADVERB_FUNC link* device_loop::add_link(context_ref context, const link_options&
 
 ADVERB_FUNC std::size_t device_loop::poll() {
   std::size_t count = 0;
-  for (std::size_t each = 0; each < devices_.size(); ++each)
-    count += devices_[each]->dispatcher.poll();
+  // A completion may add a device.
+  for (std::size_t each = devices_.size(); each != 0; --each)
+    count += devices_[each - 1]->dispatcher.poll();
   return count;
 }
 
@@ -194,7 +195,10 @@ ADVERB_FUNC bool device_loop::spin() {
   for (int each = 0; each < polls; ++each) {
     if (poll() == 0) continue;
     has_found = true;
-    if (is_unsettled()) settle();
+    // Not all at once, because those that go on may add others without end.
+    for (std::size_t left = completion_dispatcher::batch_size; left != 0; --left)
+      if (!to_resume_.resume_first()) break;
+    if (!to_care_for_.empty()) settle();
   }
   if (options_.waiting == waiting::busy) return true;
   if (has_found) end_of_spin_ = detail::deadline{options_.spin};
