@@ -25,6 +25,8 @@ struct side {
       : loop{options}, listener{loop, address} {}
   [[nodiscard]] std::uint16_t port() const { return listener.port(); }
   [[nodiscard]] cm::socket_address address() const { return device_address(port()); }
+  /// Runs until nothing is left to do.
+  void run() { loop.run(); }
 
   async::event_loop loop;
   async::listener listener;

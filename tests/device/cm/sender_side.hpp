@@ -114,9 +114,10 @@ class repeated {
       operation_;
 };
 
-/// Connections on the loop of a side, with both of their ends.
+/// Connections on the loop of a side (`side` or `net_side`), with both of their ends.
 struct connected {
-  explicit connected(side& here, std::size_t count = 1) {
+  template <class Side>
+  explicit connected(Side& here, std::size_t count = 1) {
     const auto keep_in = [](std::deque<async::connection>& all) {
       return protocol::then([&all](async::connection made) { all.push_back(std::move(made)); });
     };
@@ -128,7 +129,7 @@ struct connected {
       accepting.emplace_back(accept);
       connecting.emplace_back(connect);
     }
-    here.loop.run();
+    here.run();
     REQUIRE(passive.size() == count);
     REQUIRE(active.size() == count);
   }
@@ -139,8 +140,8 @@ struct connected {
 
 /// Has both ends of each connection send a message back and forth. At the active end
 /// `go_on(connection, message)` returns false to end the connection.
-template <class GoOn>
-void exchange(side& here, connected& ends, const GoOn& go_on) {
+template <class Side, class GoOn>
+void exchange(Side& here, connected& ends, const GoOn& go_on) {
   const std::size_t count = ends.active.size();
   std::deque<bool> is_over(count);
   const auto serve = [&](std::size_t which) {
@@ -175,7 +176,7 @@ void exchange(side& here, connected& ends, const GoOn& go_on) {
     serving.emplace_back(protocol::made_by{[&] { return serve(each); }});
     asking.emplace_back(protocol::made_by{[&] { return ask(each); }});
   }
-  here.loop.run();
+  here.run();
 }
 
 }  // namespace sender_test
