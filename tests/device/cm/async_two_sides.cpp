@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous connections between two loops, each on a thread or a machine of its own, and what
-// ends them from there: the peer's process is killed, or its machine falls silent.
+// ends them from there: the peer's process is killed, its machine falls silent, or loses its power.
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -157,7 +158,105 @@ void check_silent(const Outlive& outlive_peer) {
                });
 }
 
+constexpr std::uint16_t port_of_lost = 7469;
+/// The other side is sure to be gone when a request was tried again this often.
+constexpr async::link_options few_retries{
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .connection = {.retry_count = 1}};
+
+/// Takes messages until this machine loses its power.
+async::task<> take_until_power_off(async::connection client, int& messages) {
+  while (const async::message message = co_await client.next())
+    if (++messages == 200) expect(in_guest("echo b > /proc/sysrq-trigger"), "the power is off");
+}
+async::task<> accept_until_power_off(async::event_loop& loop, async::listener& listener,
+                                     int& messages) {
+  while (true) loop.spawn(take_until_power_off(co_await listener.accept(small), messages));
+}
+
+/// How the connections to a machine without power have ended.
+struct lost {
+  int sent = 0;
+  std::error_code request;
+  std::error_code wait_meanwhile;
+  std::error_code later_request;
+  std::error_code silent_wait;
+  std::error_code new_connection;
+};
+
+async::task<> wait_meanwhile(const async::connection& server, lost& how) {
+  static_cast<void>(co_await server.next().report_to(how.wait_meanwhile));
+}
+/// Sends until that fails, while another task waits for a message. Then connects anew.
+async::task<> send_until_lost(async::event_loop& loop, cm::socket_address address, lost& how) {
+  async::connection server = co_await async::connect(loop, address, few_retries);
+  const text_memory memory{server, "hello"};
+  const const_buffer words = memory.region.buffer().slice(0, 5);
+  loop.spawn(wait_meanwhile(server, how));
+  for (; !how.request; ++how.sent) co_await server.send(words).report_to(how.request);
+  co_await server.send(words).report_to(how.later_request);
+  std::error_code ignored;
+  co_await server.disconnect().report_to(ignored);
+  async::link_options impatient = few_retries;
+  impatient.connect_timeout = 500ms;
+  static_cast<void>(
+      co_await async::connect(loop, address, impatient).report_to(how.new_connection));
+}
+/// Waits for a message, and sends nothing.
+async::task<> wait_in_silence(async::event_loop& loop, cm::socket_address address, lost& how) {
+  async::connection server = co_await async::connect(loop, address, few_retries);
+  server.expires_after(3s);
+  static_cast<void>(co_await server.next().report_to(how.silent_wait));
+}
+
+asio::awaitable<void> net_send_until_lost(async::device_loop& loop, cm::socket_address address,
+                                          lost& how) {
+  async::connection server = co_await async::connect(loop, address, few_retries)(token);
+  const text_memory memory{server, "hello"};
+  const const_buffer words = memory.region.buffer().slice(0, 5);
+  for (; !how.request; ++how.sent) co_await server.send(words).report_to(how.request)(token);
+  co_await server.send(words).report_to(how.later_request)(token);
+}
+
 }  // namespace
+
+TEST_CASE("role: one of two machines loses its power", "[.]") {
+  if (environment("SOFTRDMA_HOST") == "2") {
+    side here{{}, every_address(port_of_lost)};
+    meet("listening");
+    int messages = 0;
+    here.loop.spawn(accept_until_power_off(here.loop, here.listener, messages));
+    here.loop.run();
+    FAIL("the power is still on");
+  }
+  meet("listening");
+  find_neighbour();
+  const cm::socket_address address = other_side(port_of_lost);
+  auto on_asio = std::async(std::launch::async, [&] {
+    lost how;
+    asio::io_context context;
+    async::device_loop& loop = async::loop_of(context);
+    asio::co_spawn(context, net_send_until_lost(loop, address, how), asio::detached);
+    context.run();
+    expect(loop.connections() == 0, "nothing is left on the io_context");
+    return how;
+  });
+  lost how;
+  async::event_loop loop;
+  loop.spawn(send_until_lost(loop, address, how));
+  loop.spawn(wait_in_silence(loop, address, how));
+  loop.run();
+  CHECK(loop.connections() == 0);
+  CHECK(how.sent > 1);
+  CHECK(how.request == completion_status::retries_exceeded);
+  CHECK(how.wait_meanwhile == completion_status::retries_exceeded);
+  CHECK(how.later_request == completion_status::retries_exceeded);
+  CHECK(how.silent_wait == std::errc::timed_out);
+  CHECK(how.new_connection == std::errc::timed_out);
+  const lost other = on_asio.get();
+  CHECK(other.sent > 1);
+  CHECK(other.request == completion_status::retries_exceeded);
+  CHECK(other.later_request == completion_status::retries_exceeded);
+}
 
 TEST_CASE("role: an asynchronous server", "[.]") {
   side here{{}, every_address(child_process::port())};
