@@ -136,8 +136,9 @@ class perform_operation : public async::waiter {
     is_posted_ = static_cast<bool>(posted);
     if (is_posted_) [[likely]]
       return true;
+    if (posted.full()) return false;
     result_ = posted;
-    return !posted.full();
+    return true;
   }
 
   static bool resume_for_room(waiter& which) {
@@ -148,7 +149,6 @@ class perform_operation : public async::waiter {
       if (self.is_posted_) return true;
     } else {
       self.leave();
-      self.result_ = post_result{};
     }
     static_cast<Derived&>(self).finished();
     return true;

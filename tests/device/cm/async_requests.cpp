@@ -172,6 +172,33 @@ TEST_CASE("A failing request ends the connection with its own status",
   CHECK(later == completion_status::remote_access_error);
 }
 
+TEST_CASE("A failing request that has waited for room reports its own status",
+          "[ibv_post_send][ibv_poll_cq]") {
+  side here;
+  std::error_code why;
+  std::optional<async::connection> server;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    std::error_code ignored;
+    while (co_await client.next().report_to(ignored)) {
+    }
+  };
+  const auto send_one = [&]() -> async::task<> { co_await server->perform(send()); };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    const text_memory memory{*server, "lost"};
+    const auto nowhere = remote_buffer<std::byte>{adopt, 0x1000, 64, rkey{0x77}};
+    for (std::uint32_t each = 0; each < small.max_send_wr; ++each) here.loop.spawn(send_one());
+    CHECK(server->post(send()).full());
+    co_await server->write(nowhere, memory.region.buffer()).report_to(why);
+    server.reset();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(why == completion_status::remote_access_error);
+}
+
 TEST_CASE("Atomics are performed in the order in which they were started",
           "[ibv_post_send][ibv_poll_cq]") {
   side here;
