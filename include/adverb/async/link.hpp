@@ -395,7 +395,7 @@ class link : public detail::async_event_target {
 
   /// Ends the connection with this errno, unless it has ended.
   void end(int reason) noexcept;
-  void enter_error() noexcept;
+  void enter_error();
   void tick(std::int64_t now);
   void handle(cm::event& happened) override;
   [[gnu::cold]] void note_failure(const completion& each) noexcept;

@@ -209,8 +209,7 @@ ADVERB_FUNC void link::handle(cm::event& happened) {
   end(ECONNRESET);
 }
 
-ADVERB_FUNC void link::enter_error() noexcept {
-  entered_error_ = true;
+ADVERB_FUNC void link::enter_error() {
   // Fails if the other side was faster; the queue pair is in ERR in any case.
   std::error_code ignored;
   if (established() != nullptr) established()->start_disconnect(ignored);
@@ -221,6 +220,8 @@ ADVERB_FUNC void link::enter_error() noexcept {
   }
   // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
   if (shared_ != nullptr) device_->poll_all();
+  // Not before: if a handler throws, the next `care` polls again.
+  entered_error_ = true;
 }
 
 ADVERB_FUNC bool link::is_idle() const noexcept {
