@@ -29,6 +29,11 @@
 #include <adverb/queue/send_window.hpp>
 #include <adverb/version.hpp>
 
+#if defined(ADVERB_POISON_BLOCKS)
+extern "C" void __asan_poison_memory_region(const volatile void* address, std::size_t size);
+extern "C" void __asan_unpoison_memory_region(const volatile void* address, std::size_t size);
+#endif
+
 namespace adverb::inline ADVERB_ABI::async {
 
 class device_loop;
@@ -82,7 +87,21 @@ struct receive_block : async::operation {
   completion received;
 };
 
-/// The memory of blocks of one size, and its registration.
+/// With ADVERB_POISON_BLOCKS, has the address sanitizer report accesses to memory. Not for
+/// providers that copy messages into their blocks themselves, such as mlx5.
+inline void poison([[maybe_unused]] std::span<const std::byte> memory) noexcept {
+#if defined(ADVERB_POISON_BLOCKS)
+  __asan_poison_memory_region(memory.data(), memory.size());
+#endif
+}
+/// Ends the effect of `poison`.
+inline void unpoison([[maybe_unused]] std::span<const std::byte> memory) noexcept {
+#if defined(ADVERB_POISON_BLOCKS)
+  __asan_unpoison_memory_region(memory.data(), memory.size());
+#endif
+}
+
+/// The memory of blocks of one size, and its registration. It is poisoned but for the messages.
 class block_memory {
  public:
   block_memory() noexcept = default;
@@ -92,6 +111,7 @@ class block_memory {
         region_{domain, std::span{bytes_.get(), std::size_t{count} * size},
                 access_right::local_write, policy} {
     if (region_) blocks_ = region_.blocks(size);
+    poison({bytes_.get(), std::size_t{count} * size});
   }
   [[nodiscard]] mutable_buffer operator[](std::size_t index) const noexcept {
     return blocks_[index];
@@ -387,6 +407,7 @@ class link : public detail::async_event_target {
   [[gnu::always_inline]] void arrive(detail::receive_block& block, const completion& each) {
     block.received = each;
     block.next = nullptr;
+    detail::unpoison(message::bytes_of(block));
     (arrived_first_ == nullptr ? arrived_first_ : arrived_last_->next) = &block;
     arrived_last_ = &block;
     ++held_;
@@ -520,6 +541,7 @@ inline void link::post_receive(detail::receive_block& block) noexcept {
 }
 
 inline void link::give_back(detail::receive_block& block) noexcept {
+  detail::poison(message::bytes_of(block));
   --held_;
   if (posts_again_) [[likely]]
     post_receive(block);

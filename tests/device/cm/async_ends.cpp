@@ -4,6 +4,8 @@
 //
 //   ADVERB_ENDS_SEED=N      runs the round of this seed, and no other
 //   ADVERB_ENDS_SECONDS=N   runs rounds for this long, each with the next seed
+//
+// tests/device/random_ends does so under the address sanitizer and the thread sanitizer.
 #include <algorithm>
 #include <array>
 #include <chrono>
