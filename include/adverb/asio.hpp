@@ -31,6 +31,7 @@
 #include <adverb/async/device_events.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/listener.hpp>
+#include <adverb/async/sleep.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/failure.hpp>
@@ -154,7 +155,7 @@ class net_loop final : public net::execution_context::service, public async::dev
  private:
   struct watched {
     watched(const net::io_context::executor_type& executor, async::event_source& of)
-        : descriptor{executor, of.file_descriptor()}, source{&of} {}
+        : descriptor{executor}, source{&of} {}
     net::posix::stream_descriptor descriptor;
     async::event_source* source;
     bool is_waiting = false;
@@ -189,9 +190,14 @@ class net_loop final : public net::execution_context::service, public async::dev
     });
   }
 
-  static void add_watch(void* self, async::event_source& source) {
+  static void add_watch(void* self, async::event_source& source, on_failure policy) {
     auto& loop = *static_cast<net_loop*>(self);
-    loop.watched_.push_back(std::make_unique<watched>(loop.executor_, source));
+    auto added = std::make_unique<watched>(loop.executor_, source);
+    net_error error;
+    added->descriptor.assign(source.file_descriptor(), error);
+    if (!check_returned(policy, "epoll_ctl", error.value(), [](const failure_description&) {}))
+      return;
+    loop.watched_.push_back(std::move(added));
     loop.watch_all();
   }
   static void wake(void* self) {
@@ -241,19 +247,28 @@ class net_loop final : public net::execution_context::service, public async::dev
                                     take_turn();
                                   });
     }
-    if (tick_ > 0 && !is_timing_) {
-      is_timing_ = true;
-      timer_->expires_after(std::chrono::milliseconds{tick_});
-      timer_->async_wait([this](const net_error&) {
-        is_timing_ = false;
-        take_turn();
-      });
-    }
+    if (tick_ > 0) set_timer();
+  }
+  /// Has the timer expire after `tick_`, unless it expires earlier.
+  void set_timer() {
+    const std::chrono::milliseconds limit{tick_};
+    if (is_timing_ &&
+        (limit >= timed_for_ || std::chrono::steady_clock::now() + limit >= timer_->expiry()))
+      return;
+    is_timing_ = true;
+    timed_for_ = limit;
+    // Cancels an earlier wait.
+    timer_->expires_after(limit);
+    timer_->async_wait([this](const net_error& error) {
+      if (error) return;
+      is_timing_ = false;
+      take_turn();
+    });
   }
   void stop_watching() {
     for (const auto& each : watched_)
       if (each->is_waiting) each->descriptor.cancel();
-    if (is_timing_) timer_->cancel();
+    if (std::exchange(is_timing_, false)) timer_->cancel();
   }
 
   /// The io_context ends: the handlers go first, and the connections, which their frames hold, with
@@ -282,6 +297,8 @@ class net_loop final : public net::execution_context::service, public async::dev
   bool is_spinning_;
   bool is_turn_posted_ = false;
   bool is_timing_ = false;
+  /// The time for which the timer was set.
+  std::chrono::milliseconds timed_for_{};
   bool is_shut_down_ = false;
 };
 

@@ -12,5 +12,6 @@
 #include <adverb/async/link.hpp>
 #include <adverb/async/listener.hpp>
 #include <adverb/async/operation.hpp>
+#include <adverb/async/sleep.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/async/waiter.hpp>

@@ -2,6 +2,7 @@
 // The core of an event loop: the connection manager, and the devices in use.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -22,6 +23,16 @@
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A waiter that the loop resumes at a time of CLOCK_MONOTONIC, in nanoseconds.
+struct sleeper : async::cancellable_waiter {
+  using cancellable_waiter::cancellable_waiter;
+  std::int64_t until = 0;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::async {
 
@@ -79,6 +90,14 @@ class device_loop {
   /// Starts a task, which the loop owns. An exception that leaves it is thrown by `settle`. Needs
   /// <adverb/async/task.hpp>.
   void spawn(task<void> started);
+  /// Starts a task, and calls `on_end` when it has ended and been destroyed: with the exception
+  /// that left it, or null. The thread of the loop calls it, or this call if the task does not
+  /// wait. An exception that leaves `on_end` is thrown by `settle`. If the loop destroys the task,
+  /// it does not call `on_end`. Needs <adverb/async/task.hpp>.
+  ///
+  ///     loop.spawn(serve(client), [](std::exception_ptr failure) { if (failure) log(failure); });
+  template <std::invocable<std::exception_ptr> OnEnd>
+  void spawn(task<void> started, OnEnd on_end);
   /// Returns true if a spawned task has not ended.
   [[nodiscard]] bool has_tasks() const noexcept { return !roots_.empty(); }
 
@@ -98,12 +117,16 @@ class device_loop {
   /// awaits them.
   [[nodiscard]] detail::device_event_source* events(context_ref context, on_failure policy);
 
-  /// Has each new source passed to `watch`, with `argument`; those that are there, at once.
-  void set_watch(void (*watch)(void* argument, event_source& source), void* argument);
+  /// Watches the descriptor of a source, or reports a failure.
+  using watch_function = void(void* argument, event_source& source, on_failure policy);
+
+  /// Has each new source passed to `function`, with `argument`; those that are there, at once. The
+  /// call that needs a new source fails if its descriptor cannot be watched.
+  void set_watch(watch_function* function, void* argument, on_failure policy = throwing{});
 
   /// Returns true if `set_watch` has named this function.
-  [[nodiscard]] bool is_watched_by(void (*watch)(void*, event_source&)) const noexcept {
-    return watch_ == watch;
+  [[nodiscard]] bool is_watched_by(watch_function* function) const noexcept {
+    return watch_ == function;
   }
 
   /// Has `wake` called, with `argument`, when there is something new for `settle`. It must not call
@@ -116,9 +139,12 @@ class device_loop {
   [[nodiscard]] bool spin();
 
   /// Does what was put off: destroys ended connections, and ends what is late. Returns the number
-  /// of milliseconds after which it must be called again: -1 for never. Rethrows the first
-  /// exception that left a task.
+  /// of milliseconds after which it must be called again: -1 for never. Rethrows the exception of a
+  /// task; each further call rethrows the next.
   int settle();
+
+  /// Ends every `sleep_for` of the loop with ECANCELED.
+  void cancel_sleeps() noexcept { cancel(sleepers_); }
 
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
@@ -146,6 +172,8 @@ class device_loop {
   }
   /// Has `settle` look at the deadline of a link.
   void keep_time(link& which) noexcept;
+  /// Has `settle` resume a waiter when its time has come.
+  void add_sleeper(detail::sleeper& which, timeout limit) noexcept;
   /// Counts a link whose handle has gone.
   void count_ending() noexcept { ++ending_; }
   /// Adds a sender in progress, which keeps the loop running. The destructor resumes it.
@@ -181,7 +209,12 @@ class device_loop {
                                                 on_failure policy);
   struct root;
   static root run_root(device_loop& loop, task<void> started);
+  template <class OnEnd>
+  static task<void> run_and_report(task<void> started, OnEnd on_end);
   int settle_links();
+  /// Resumes the sleepers whose time has come. Returns the number of milliseconds until that of the
+  /// next: -1 for never.
+  int settle_sleepers();
   /// Polls the completions of every device, without a system call. Returns their number.
   std::size_t poll();
   /// Requests an event for the next completion of every device, and passes on those that came in
@@ -192,6 +225,9 @@ class device_loop {
     return !to_resume_.empty() || !to_care_for_.empty();
   }
   void destroy(link& which);
+  void watch(event_source& source, on_failure policy) {
+    if (watch_ != nullptr) watch_(watch_argument_, source, policy);
+  }
   void wake() noexcept {
     if (wake_ != nullptr) wake_(wake_argument_);
   }
@@ -203,9 +239,11 @@ class device_loop {
   std::vector<std::unique_ptr<link>> links_;
   std::vector<link*> to_care_for_;
   waiter_list to_resume_;
+  /// The next to be resumed comes first.
+  waiter_list sleepers_;
   waiter_list senders_;
   std::vector<link*> timed_;
-  void (*watch_)(void*, event_source&) = nullptr;
+  watch_function* watch_ = nullptr;
   void* watch_argument_ = nullptr;
   void (*wake_)(void*) = nullptr;
   void* wake_argument_ = nullptr;
@@ -214,7 +252,8 @@ class device_loop {
   std::size_t ending_ = 0;
   /// The outermost frames of the spawned tasks, the newest first.
   waiter_list roots_;
-  std::exception_ptr exception_;
+  /// The exceptions that left tasks, the oldest first.
+  std::vector<std::exception_ptr> exceptions_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -2,6 +2,11 @@
 // A loop for tasks, with epoll.
 #pragma once
 
+#include <atomic>
+#include <concepts>
+#include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <adverb/async/device_loop.hpp>
@@ -16,26 +21,68 @@ namespace adverb::inline ADVERB_ABI::async {
 ///     loop.spawn(serve(loop));
 ///     loop.run();
 ///
-/// `stop` is thread safe; nothing else is.
+/// `post` and `stop` are thread safe; nothing else is.
 class event_loop : public device_loop {
  public:
   /// Wraps: epoll_create(2), eventfd(2).
   explicit event_loop(const device_loop_options& options = {}, on_failure policy = throwing{});
+  /// Destroys what was posted and not called, with the rest of the loop.
   ~event_loop();
 
-  /// Runs until every task and every connection without a handle has ended, or until `stop`.
-  /// Rethrows the first exception that left a task.
+  /// Runs until every task and every connection without a handle has ended and everything that was
+  /// posted has been called, or until `stop`. Rethrows the exception of a task or of a posted
+  /// function, and can then be called again: it goes on with the next.
   void run();
   /// Has `run` return. Thread safe; may be called by a signal handler.
   void stop() noexcept;
 
+  /// Has `function` called by the thread that runs the loop, in the order of the calls, and wakes
+  /// it. If no thread runs the loop, the next `run` calls it. Allocates memory for the function
+  /// alone, and takes no lock. Thread safe; not for signal handlers.
+  ///
+  ///     loop.post([&] { loop.spawn(ask(loop, question)); });  // From any thread.
+  template <class Function>
+    requires std::invocable<std::decay_t<Function>&>
+  void post(Function&& function) {
+    add(std::make_unique<posted_function<std::decay_t<Function>>>(
+        std::forward<Function>(function)));
+  }
+
  private:
-  static void watch(void* self, event_source& source);
+  struct posted {
+    posted() = default;
+    posted(const posted&) = delete;
+    posted& operator=(const posted&) = delete;
+    virtual ~posted() = default;
+    virtual void call() = 0;
+    posted* next = nullptr;
+  };
+  template <class Function>
+  struct posted_function final : posted {
+    template <class Given>
+    explicit posted_function(Given&& given) : function(std::forward<Given>(given)) {}
+    void call() override { function(); }
+    Function function;
+  };
+
+  static void watch(void* self, event_source& source, on_failure policy);
+  void add_descriptor(int descriptor, event_source* source, on_failure policy);
+  void add(std::unique_ptr<posted> last) noexcept;
+  void call_posted();
+  [[nodiscard]] bool has_work() const noexcept {
+    return has_tasks() || ending() != 0 || to_call_ != nullptr || posted_.load() != nullptr;
+  }
+  void wake() noexcept;
   void turn();
 
   int epoll_ = -1;
   int wake_ = -1;
   bool is_stopped_ = false;
+  std::atomic<bool> is_stop_requested_ = false;
+  /// The posted functions that the loop has not taken, the last one first.
+  std::atomic<posted*> posted_ = nullptr;
+  /// Those that it has taken, the first one first.
+  posted* to_call_ = nullptr;
   /// What has more to do.
   std::vector<event_source*> unfinished_;
 };

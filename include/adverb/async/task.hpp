@@ -2,17 +2,24 @@
 // Tasks: coroutines that await the steps of a connection.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+template <class... T>
+class all_of;
 
 /// Awaits a step. It lives in the frame of the coroutine, and is the operation itself, so that
 /// nothing is allocated.
@@ -45,7 +52,7 @@ class task_promise_base {
     template <class Promise>
     [[nodiscard]] static std::coroutine_handle<> await_suspend(
         std::coroutine_handle<Promise> ended) noexcept {
-      return ended.promise().continuation_;
+      return ended.promise().continuation();
     }
     static void await_resume() noexcept {}
   };
@@ -54,9 +61,14 @@ class task_promise_base {
   [[nodiscard]] static std::suspend_always initial_suspend() noexcept { return {}; }
   [[nodiscard]] static final_awaiter final_suspend() noexcept { return {}; }
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  void set_continuation(std::coroutine_handle<> continuation) noexcept {
+  /// Sets the coroutine to resume at the end. Of several tasks with one count, the last resumes it.
+  void set_continuation(std::coroutine_handle<> continuation,
+                        std::size_t* count = nullptr) noexcept {
     continuation_ = continuation;
+    count_ = count;
   }
+  /// Returns the exception that left the task, or null.
+  [[nodiscard]] const std::exception_ptr& exception() const noexcept { return exception_; }
 
   template <async_step_type Step>
   [[nodiscard]] static step_awaiter<Step> await_transform(const Step& step) {
@@ -74,7 +86,13 @@ class task_promise_base {
   }
 
  private:
+  [[nodiscard]] std::coroutine_handle<> continuation() const noexcept {
+    if (count_ != nullptr && --*count_ != 0) return std::noop_coroutine();
+    return continuation_;
+  }
+
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
+  std::size_t* count_ = nullptr;
   std::exception_ptr exception_;
 };
 
@@ -136,22 +154,35 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   // A task that ends without waiting does not resume the coroutine from there: without -O2, or with
   // the address sanitizer, GCC makes that a call, and a loop over such tasks runs out of stack.
   [[nodiscard]] auto operator co_await() && noexcept {
-    struct awaiter {
-      std::coroutine_handle<promise_type> frame;
-      [[nodiscard]] static bool await_ready() noexcept { return false; }
-      [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
-        frame.resume();
-        if (frame.done()) return false;
-        frame.promise().set_continuation(who);
-        return true;
-      }
-      T await_resume() { return frame.promise().result(); }
+    struct awaiter : awaiting {
+      T await_resume() { return this->frame.promise().result(); }
     };
-    return awaiter{frame_};
+    return awaiter{{frame_}};
   }
 
  private:
   friend promise_type;
+  friend class device_loop;
+  template <class...>
+  friend class detail::all_of;
+
+  struct awaiting {
+    std::coroutine_handle<promise_type> frame;
+    [[nodiscard]] static bool await_ready() noexcept { return false; }
+    [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
+      frame.resume();
+      if (frame.done()) return false;
+      frame.promise().set_continuation(who);
+      return true;
+    }
+  };
+  /// Like `co_await`, but returns the exception instead of throwing it.
+  [[nodiscard]] auto exception() && noexcept {
+    struct awaiter : awaiting {
+      std::exception_ptr await_resume() const noexcept { return this->frame.promise().exception(); }
+    };
+    return awaiter{{frame_}};
+  }
 
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
 
@@ -170,7 +201,79 @@ inline async::task<void> task_promise<void>::get_return_object() noexcept {
   return async::task<void>{std::coroutine_handle<task_promise>::from_promise(*this)};
 }
 
+/// Awaits several tasks at once.
+template <class... T>
+class all_of {
+  static constexpr bool has_results = !(std::is_void_v<T> && ...);
+
+ public:
+  explicit all_of(async::task<T>&&... tasks) noexcept : tasks_{std::move(tasks)...} {}
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
+    std::apply([&](auto&... each) { (start(each, who), ...); }, tasks_);
+    return --count_ != 0;
+  }
+  auto await_resume() {
+    return std::apply(
+        [](auto&... each) {
+          if constexpr (has_results)
+            return std::tuple{result_of(each)...};
+          else
+            (result_of(each), ...);
+        },
+        tasks_);
+  }
+
+ private:
+  template <class Result>
+  void start(async::task<Result>& which, std::coroutine_handle<> who) noexcept {
+    which.frame_.promise().set_continuation(who, &count_);
+    which.frame_.resume();
+  }
+  template <class Result>
+  static auto result_of(async::task<Result>& which) {
+    if constexpr (has_results && std::is_void_v<Result>)
+      return which.frame_.promise().result(), std::monostate{};
+    else
+      return which.frame_.promise().result();
+  }
+
+  std::tuple<async::task<T>...> tasks_;
+  /// The tasks that have not ended, and 1 until all have started.
+  std::size_t count_ = sizeof...(T) + 1;
+};
+
 }  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+/// Starts tasks in this order, and resumes the awaiting coroutine when all have ended:
+///
+///     co_await when_all(replicate(first), replicate(second));
+///     const auto [offset, keys] = co_await when_all(find(name), count(name));
+///
+/// The result is the tuple of their results, with a `std::monostate` for each task without one;
+/// void if none has one. Throws the exception of the first task in this order that has one. Not
+/// thread safe.
+template <class... T>
+[[nodiscard]] detail::all_of<T...> when_all(task<T>... tasks) noexcept {
+  return detail::all_of<T...>{std::move(tasks)...};
+}
+
+template <std::invocable<std::exception_ptr> OnEnd>
+void device_loop::spawn(task<void> started, OnEnd on_end) {
+  spawn(run_and_report(std::move(started), std::move(on_end)));
+}
+
+template <class OnEnd>
+task<void> device_loop::run_and_report(task<void> started, OnEnd on_end) {
+  std::exception_ptr failure = co_await std::move(started).exception();
+  started = task<void>{nullptr};
+  on_end(std::move(failure));
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
 #include <adverb/async/impl/task.ipp>

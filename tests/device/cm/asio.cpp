@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous connections on Asio: its tokens, its cancellation, and the end of its context.
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -239,6 +240,29 @@ TEST_CASE("Cancelling a wait for a message leaves the connection as it is", "[ib
       [&](std::error_code, async::message message) { received = std::move(message); });
   here.run();
   CHECK(text_of(received) == "still here");
+}
+
+TEST_CASE("A sleep ends in time on an io_context beside a longer one, which can be cancelled",
+          "[rdma_create_event_channel]") {
+  net_side here;
+  asio::cancellation_signal signal;
+  std::error_code cancelled;
+  std::error_code slept{EINVAL, std::system_category()};
+  async::sleep_for(here.loop, 1h)(asio::bind_cancellation_slot(
+      signal.slot(), [&](std::error_code error) { cancelled = error; }));
+  // Starts when the context already waits for the longer one.
+  asio::steady_timer later{here.context, 50ms};
+  later.async_wait([&](const auto&) {
+    async::sleep_for(here.loop, 5ms)([&](std::error_code error) {
+      slept = error;
+      signal.emit(asio::cancellation_type::total);
+    });
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  here.run();
+  CHECK_FALSE(slept);
+  CHECK(cancelled == operation_aborted);
+  CHECK(std::chrono::steady_clock::now() - begin >= 55ms);
 }
 
 TEST_CASE("Only terminal cancellation ends a request in progress, and the connection with it",

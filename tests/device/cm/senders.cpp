@@ -192,6 +192,17 @@ TEST_CASE("A stop request ends a connection on its way, whose events come later"
   CHECK(connecting.counts().all() == 1);
 }
 
+TEST_CASE("A sender sleeps, and a stop request wakes it", "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  std::stop_source stop;
+  const started longer{async::sleep_for(loop, 1h), stop.get_token()};
+  const started shorter{async::sleep_for(loop, 5ms) | protocol::then([&] { stop.request_stop(); })};
+  loop.run();
+  CHECK(shorter.counts().values == 1);
+  CHECK(longer.counts().stops == 1);
+  CHECK(longer.counts().all() == 1);
+}
+
 TEST_CASE("A sender is stopped when the program cancels its step", "[rdma_destroy_id]") {
   side here;
   connected ends{here};

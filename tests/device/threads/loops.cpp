@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <future>
 #include <system_error>
 #include <thread>
@@ -41,6 +42,29 @@ TEST_CASE("Other threads stop a loop again and again, and it can go on",
   for (; answers != clients * rounds || here.loop.connections() != 0; ++runs) here.loop.run();
   is_over = true;
   CHECK(runs > 1);
+}
+
+TEST_CASE("Other threads post functions, which start tasks and stop the loop",
+          "[rdma_connect][rdma_accept]") {
+  constexpr int threads = 3;
+  constexpr int rounds = 20;
+  side here;
+  int answers = 0;
+  int ended = 0;
+  here.loop.spawn(serve(here, threads));
+  std::vector<std::jthread> posting;
+  for (int each = 0; each < threads; ++each) {
+    posting.emplace_back([&] {
+      here.loop.post([&] {
+        here.loop.spawn(ask(here, rounds, answers), [&](const std::exception_ptr&) { ++ended; });
+      });
+      for (int call = 0; call < 200; ++call)
+        here.loop.post([&answers, call, moved = std::vector{call}] { answers += moved[0] - call; });
+      here.loop.post([&] { here.loop.stop(); });
+    });
+  }
+  while (ended != threads) here.loop.run();
+  CHECK(answers == threads * rounds);
 }
 
 TEST_CASE("A signal handler stops a loop", "[rdma_create_event_channel]") {

@@ -103,8 +103,9 @@ ADVERB_FUNC detail::loop_device* device_loop::device_of(context_ref context, on_
   if (policy.failed()) return nullptr;
   auto made = std::make_unique<detail::loop_device>(context, std::move(events), options_, policy);
   if (policy.failed()) return nullptr;
+  watch(*made, policy);
+  if (policy.failed()) return nullptr;
   devices_.push_back(std::move(made));
-  if (watch_ != nullptr) watch_(watch_argument_, *devices_.back());
   return devices_.back().get();
 }
 
@@ -132,19 +133,26 @@ ADVERB_FUNC detail::device_event_source* device_loop::events(context_ref context
   if (device->async_events == nullptr) {
     context.set_async_non_blocking(true, policy);
     if (policy.failed()) return nullptr;
-    device->async_events = std::make_unique<detail::device_event_source>(context);
-    if (watch_ != nullptr) watch_(watch_argument_, *device->async_events);
+    auto made = std::make_unique<detail::device_event_source>(context);
+    watch(*made, policy);
+    if (policy.failed()) return nullptr;
+    device->async_events = std::move(made);
   }
   return device->async_events.get();
 }
 
-ADVERB_FUNC void device_loop::set_watch(void (*watch)(void*, event_source&), void* argument) {
-  watch_ = watch;
+ADVERB_FUNC void device_loop::set_watch(watch_function* function, void* argument,
+                                        on_failure policy) {
+  watch_ = function;
   watch_argument_ = argument;
-  watch(argument, manager_);
+  policy.clear();
+  const auto add = [&](event_source* source) {
+    if (source != nullptr && !policy.failed()) watch(*source, policy);
+  };
+  add(&manager_);
   for (const auto& each : devices_) {
-    watch(argument, *each);
-    if (each->async_events != nullptr) watch(argument, *each->async_events);
+    add(each.get());
+    add(each->async_events.get());
   }
 }
 
@@ -232,6 +240,27 @@ ADVERB_FUNC std::int64_t device_loop::now() noexcept {
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
+ADVERB_FUNC void device_loop::add_sleeper(detail::sleeper& which, timeout limit) noexcept {
+  const std::int64_t now = detail::deadline::now();
+  which.until = limit.count() < timeout::endless().count() - now ? now + limit.count()
+                                                                 : timeout::endless().count();
+  sleepers_.insert_sorted(which, [&](const waiter& other) {
+    return static_cast<const detail::sleeper&>(other).until > which.until;
+  });
+  wake();
+}
+
+ADVERB_FUNC int device_loop::settle_sleepers() {
+  const std::int64_t now = detail::deadline::now();
+  while (!sleepers_.empty()) {
+    auto& first = static_cast<detail::sleeper&>(sleepers_.front());
+    if (first.until > now)
+      return timeout{detail::default_duration<1'000'000'000>{first.until - now}}.in_milliseconds();
+    first.go_on();
+  }
+  return -1;
+}
+
 ADVERB_FUNC void device_loop::destroy(link& which) {
   --ending_;
   std::erase(timed_, &which);
@@ -241,8 +270,11 @@ ADVERB_FUNC void device_loop::destroy(link& which) {
 
 ADVERB_FUNC int device_loop::settle() {
   const int next = settle_links();
-  if (exception_) std::rethrow_exception(std::exchange(exception_, nullptr));
-  return next;
+  if (exceptions_.empty()) [[likely]]
+    return next;
+  const std::exception_ptr first = std::move(exceptions_.front());
+  exceptions_.erase(exceptions_.begin());
+  std::rethrow_exception(first);
 }
 
 ADVERB_FUNC int device_loop::settle_links() {
@@ -253,8 +285,9 @@ ADVERB_FUNC int device_loop::settle_links() {
     to_care_for_.pop_back();
     if (next.care()) destroy(next);
   }
+  const int until_sleeper = sleepers_.empty() ? -1 : settle_sleepers();
   if (is_unsettled()) return 0;
-  if (timed_.empty()) return -1;
+  if (timed_.empty()) return until_sleeper;
   constexpr std::int64_t between_ticks = 10'000'000;
   if (const std::int64_t time = now(); time >= next_tick_) {
     next_tick_ = time + between_ticks;
@@ -265,7 +298,8 @@ ADVERB_FUNC int device_loop::settle_links() {
     });
     if (is_unsettled()) return 0;
   }
-  return between_ticks / 1'000'000;
+  constexpr int longest = between_ticks / 1'000'000;
+  return until_sleeper == -1 ? longest : std::min(until_sleeper, longest);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <sys/epoll.h>
@@ -27,34 +29,74 @@ ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failur
   detail::check_minus_one(
       policy, "eventfd", [&] { return wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }, nothing);
   if (policy.failed()) return;
-  epoll_event event{};
-  event.events = EPOLLIN;
-  ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &event);
-  set_watch(&watch, this);
+  add_descriptor(wake_, nullptr, policy);
+  if (!policy.failed()) set_watch(&watch, this, policy);
 }
 
 ADVERB_FUNC event_loop::~event_loop() {
+  // What they hold may belong to the rest of the loop.
+  destroy_tasks();
+  do {
+    while (to_call_ != nullptr) delete std::exchange(to_call_, to_call_->next);
+    to_call_ = posted_.exchange(nullptr);
+  } while (to_call_ != nullptr);
   if (wake_ != -1) ::close(wake_);
   if (epoll_ != -1) ::close(epoll_);
 }
 
-ADVERB_FUNC void event_loop::watch(void* self, event_source& source) {
+ADVERB_FUNC void event_loop::add_descriptor(int descriptor, event_source* source,
+                                            on_failure policy) {
   epoll_event event{};
   event.events = EPOLLIN;
-  event.data.ptr = &source;
-  ::epoll_ctl(static_cast<event_loop*>(self)->epoll_, EPOLL_CTL_ADD, source.file_descriptor(),
-              &event);
+  event.data.ptr = source;
+  detail::check_minus_one(
+      policy, "epoll_ctl", [&] { return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event); },
+      [&](failure_description& description) {
+        description.object("descriptor {}", {static_cast<std::uint64_t>(descriptor)});
+      });
 }
 
-ADVERB_FUNC void event_loop::stop() noexcept {
+ADVERB_FUNC void event_loop::watch(void* self, event_source& source, on_failure policy) {
+  static_cast<event_loop*>(self)->add_descriptor(source.file_descriptor(), &source, policy);
+}
+
+ADVERB_FUNC void event_loop::wake() noexcept {
   const std::uint64_t one = 1;
   static_cast<void>(::write(wake_, &one, sizeof one) == sizeof one);
 }
 
+ADVERB_FUNC void event_loop::stop() noexcept {
+  is_stop_requested_ = true;
+  wake();
+}
+
+ADVERB_FUNC void event_loop::add(std::unique_ptr<posted> last) noexcept {
+  posted* const added = last.release();
+  posted* before = posted_.load();
+  do {
+    added->next = before;
+  } while (!posted_.compare_exchange_weak(before, added));
+  // The loop takes all of them at once, after it has been woken for the first.
+  if (before == nullptr) wake();
+}
+
+ADVERB_FUNC void event_loop::call_posted() {
+  if (to_call_ == nullptr)
+    for (posted* each = posted_.exchange(nullptr); each != nullptr;)
+      each = std::exchange(each->next, std::exchange(to_call_, each));
+  // One that throws leaves the rest.
+  while (to_call_ != nullptr) {
+    const std::unique_ptr<posted> first{to_call_};
+    to_call_ = first->next;
+    first->call();
+  }
+}
+
 ADVERB_FUNC void event_loop::turn() {
+  call_posted();
   const bool is_spinning = spin();
   int timeout = settle();
-  if (!has_tasks() && ending() == 0) return;
+  if (!has_work()) return;
   if (is_spinning || !unfinished_.empty()) timeout = 0;
   std::array<epoll_event, 16> events;
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
@@ -64,7 +106,7 @@ ADVERB_FUNC void event_loop::turn() {
     if (source == nullptr) {
       std::uint64_t number = 0;
       static_cast<void>(::read(wake_, &number, sizeof number) == sizeof number);
-      is_stopped_ = true;
+      is_stopped_ = is_stop_requested_.exchange(false);
     } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end()) {
       unfinished_.push_back(source);
     }
@@ -75,7 +117,7 @@ ADVERB_FUNC void event_loop::turn() {
 
 ADVERB_FUNC void event_loop::run() {
   is_stopped_ = false;
-  while (!is_stopped_ && (has_tasks() || ending() != 0)) turn();
+  while (!is_stopped_ && has_work()) turn();
   settle();
 }
 

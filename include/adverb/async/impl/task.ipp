@@ -29,9 +29,7 @@ struct device_loop::root {
     static std::suspend_always initial_suspend() noexcept { return {}; }
     static std::suspend_never final_suspend() noexcept { return {}; }
     static void return_void() noexcept {}
-    void unhandled_exception() noexcept {
-      if (!loop->exception_) loop->exception_ = std::current_exception();
-    }
+    void unhandled_exception() noexcept { loop->exceptions_.push_back(std::current_exception()); }
 
     static bool destroy(waiter& which) {
       std::coroutine_handle<promise_type>::from_promise(static_cast<promise_type&>(which))
