@@ -20,7 +20,6 @@
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/connector.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
-#include <adverb/core/durations.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/memory_region.hpp>
@@ -393,8 +392,6 @@ class link : public detail::async_event_target {
   /// Takes over a queue pair that was connected without librdmacm.
   void take_over(adverb::queue_pair<transport::rc>&& pair, const link_options& options,
                  on_failure policy);
-  /// Has the peer try again after 0.64 ms if it finds no block. librdmacm leaves it at 655 ms.
-  void shorten_rnr_timer() noexcept;
   void open(cm::connection<>&& connection) noexcept;
   void open_without_peer() noexcept;
   /// The handle of the program has gone.

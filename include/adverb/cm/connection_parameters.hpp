@@ -8,7 +8,9 @@
 #include <rdma/rdma_cma.h>
 
 #include <adverb/cm/private_data.hpp>
+#include <adverb/core/durations.hpp>
 #include <adverb/core/ids.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/core/transport.hpp>
 #include <adverb/queue/address.hpp>
 
@@ -123,6 +125,11 @@ struct connection_parameters {
   std::uint8_t retry_count = 6;
   /// The number of retries after a receiver-not-ready (RNR) response; 7 is unlimited.
   std::uint8_t rnr_retry_count = 7;
+  /// The time after which the peer tries again when it finds no posted receive (RNR). This side
+  /// sets it on its queue pair once that is connected; the peer does not get it. librdmacm's own
+  /// value is 655 ms. `identifier_ref::connect` and `accept` ignore it, and iWARP has no such
+  /// timer.
+  adverb::rnr_timer rnr_timer = detail::default_duration<1'000'000>{640};
   /// Enables link-level flow control if the hardware supports it.
   bool flow_control = true;
   /// Only for a queue pair that librdmacm did not create: its number, and whether it uses a shared

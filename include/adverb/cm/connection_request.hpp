@@ -116,8 +116,11 @@ class [[nodiscard]] connection_request {
   /// ibv_modify_qp(3).
   void start_accept(const connection_parameters& options = {}, on_failure policy = throwing{}) {
     check_before_accept();
-    session_.start(accepting.verb, policy,
-                   [&] { pair_.accept(session_.id, options, parameters_, policy); });
+    session_.start(accepting.verb, policy, [&] {
+      pair_.accept(session_.id, options, parameters_, policy);
+      // Here, because the peer may send before this side takes the event.
+      if (!policy.failed()) detail::set_rnr_timer(pair_.pair(session_.id), options.rnr_timer);
+    });
   }
 
   /// Returns a descriptor that becomes readable when `finish` has an event to take. It is the

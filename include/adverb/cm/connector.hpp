@@ -285,7 +285,10 @@ class [[nodiscard]] connector {
                   "datagrams (UD) have no connection: call resolve_peer()");
     static_assert(Transport == transport::ud || Step == step::ready,
                   "a connection needs a queue pair: call create_queue_pair() first");
-    session_.start(verb, policy, [&] { pair_.connect(session_.id, options, policy); });
+    session_.start(verb, policy, [&] {
+      rnr_timer_ = options.rnr_timer;
+      pair_.connect(session_.id, options, policy);
+    });
   }
 
   /// Returns a descriptor that becomes readable when `finish` has an event to take. It is the
@@ -400,6 +403,7 @@ class [[nodiscard]] connector {
   [[nodiscard]] connection<Transport, Owner> establish(on_failure policy) {
     pair_.establish(session_.id, policy);
     if (policy.failed()) return {};
+    detail::set_rnr_timer(pair_.pair(session_.id), rnr_timer_);
     return {std::move(session_), answer_->private_data, answer_->parameters, std::move(pair_)};
   }
 
@@ -412,6 +416,8 @@ class [[nodiscard]] connector {
   detail::cm_session session_;
   [[no_unique_address]] detail::connection_pair<Transport, Owner> pair_;
   std::optional<acceptance> answer_;
+  /// librdmacm's, until the step is started.
+  adverb::rnr_timer rnr_timer_ = adverb::rnr_timer::from_code(0);
   std::optional<cm::rejection> rejection_;
   /// The domain of the peer to resolve.
   protection_domain_ref domain_;

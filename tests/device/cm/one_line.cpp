@@ -13,6 +13,7 @@
 #include <support/catch.hpp>
 #include <support/named_host.hpp>
 #include <support/reported.hpp>
+#include <support/skip.hpp>
 
 #include "cm/guest.hpp"
 #include "cm/support.hpp"
@@ -238,6 +239,21 @@ TEST_CASE("Queues and a domain of one's own are used") {
   auto connection = cm::connect(listener.local_address(), {.queue_pair = {.max_send_wr = 32}});
   connection.disconnect();
   served.get();
+}
+
+TEST_CASE("Each side has its peer try again after a time of its own", "[ibv_modify_qp][optional]") {
+  if (cm_test::on_iwarp()) return tell_skip("the RNR timer", "iWARP has none");
+  const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
+  auto served = std::async(std::launch::async, [&] {
+    auto connection = listener.accept({.connection = {.rnr_timer = std::chrono::milliseconds{10}}});
+    const rnr_timer timer = connection.queue_pair().query().rnr_timer();
+    connection.wait_disconnected(std::chrono::seconds{10});
+    return timer;
+  });
+  auto connection = cm::connect(listener.local_address());
+  CHECK(connection.queue_pair().query().rnr_timer() == std::chrono::microseconds{640});
+  connection.disconnect();
+  CHECK(served.get() == std::chrono::milliseconds{10});
 }
 
 TEST_CASE("A program that gives up when it sees the queue pair makes no connection") {

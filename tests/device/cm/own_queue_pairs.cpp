@@ -98,6 +98,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
         const auto attributes = connection.queue_pair().query();
         CHECK(attributes.max_destination_read_atomic() == 2);
         CHECK(attributes.max_initiator_read_atomic() == 4);
+        CHECK(attributes.rnr_timer() == std::chrono::microseconds{640});
       }
       answer(connection.queue_pair(), side);
       connection.wait_disconnected(std::chrono::seconds{10});
@@ -114,8 +115,9 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
     auto ready = far.use_queue_pair(std::move(fresh));
     CHECK_FALSE(far);
     ready.queue_pair().post(receive(side.region.buffer())).check();
-    auto connection =
-        ready.connect({.max_destination_read_atomic = 4, .max_initiator_read_atomic = 2});
+    auto connection = ready.connect({.max_destination_read_atomic = 4,
+                                     .max_initiator_read_atomic = 2,
+                                     .rnr_timer = std::chrono::milliseconds{10}});
     CHECK(connection.peer_address() == cm_test::device_address(listener.port()));
     const auto number = connection.private_data().as<qp_number>();
     REQUIRE(number);
@@ -123,6 +125,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
     if (!is_iwarp()) {
       CHECK(connection.parameters().queue_pair_number == *number);
       CHECK(connection.queue_pair().query().remote_queue_pair() == *number);
+      CHECK(connection.queue_pair().query().rnr_timer() == std::chrono::milliseconds{10});
     }
     talk_first(connection.queue_pair(), side);
     connection.disconnect();

@@ -181,6 +181,22 @@ TEST_CASE_METHOD(steps,
   CHECK(machine.count<called::rdma_connect>() == 1);
 }
 
+TEST_CASE_METHOD(steps, "the RNR timer is set once connected, and its failure is ignored",
+                 "[ibv_modify_qp]") {
+  auto waiting = ready();
+  machine.forget_calls();
+  machine.fail<called::modify_qp>(EINVAL, 4);
+  CHECK(waiting.connect({.rnr_timer = 10ms}));
+  CHECK_THAT(machine.lines<called::modify_qp>(), is_log(R"(
+    ibv_modify_qp qp0 qp_state=INIT qp_access_flags=REMOTE_WRITE|REMOTE_READ pkey_index=0
+      port_num=1
+    ibv_modify_qp qp0 qp_state=RTR ah_attr={port_num=1 grh={dgid=:: sgid_index=2}}
+      path_mtu=1024 rq_psn=0x0 min_rnr_timer=12 max_dest_rd_atomic=1 dest_qp_num=0x77
+    ibv_modify_qp qp0 qp_state=RTS timeout=19 retry_cnt=6 rnr_retry=7 max_rd_atomic=1
+      sq_psn=0x0
+    ibv_modify_qp qp0 min_rnr_timer=20)"));
+}
+
 TEST_CASE_METHOD(steps, "a step that a signal handler interrupts waits on when it is tried again") {
   const interrupting signals;
   auto start = connector::create();

@@ -197,7 +197,8 @@ TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers i
     ibv_modify_qp qp0 qp_state=RTS timeout=19 retry_cnt=6 rnr_retry=7 max_rd_atomic=1
       sq_psn=0x0
     rdma_establish id1
-    rdma_establish id1)"));
+    rdma_establish id1
+    ibv_modify_qp qp0 min_rnr_timer=12)"));
 }
 
 TEST_CASE_METHOD(fixture, "enhancements that are not offered are not asked for") {

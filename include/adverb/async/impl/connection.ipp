@@ -65,8 +65,6 @@ ADVERB_FUNC bool connecting::accept(request&& requested) {
   link_->prepare(held.queue_pair(), options_, why_);
   if (!why_) held.start_accept(options_.connection, why_);
   if (why_) return false;
-  // Here, because the peer may send before it is known to be connected.
-  link_->shorten_rnr_timer();
   wait_for_peer();
   return true;
 }
@@ -117,7 +115,6 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     cm::connection<> made;
     if (auto* const active = std::get_if<ready_connector>(&link_->holder_)) {
       made = active->finish(happened, why_);
-      if (made) link_->shorten_rnr_timer();
       if (rejection_ != nullptr && active->rejection()) *rejection_ = active->rejection();
     } else if (auto* const passive = std::get_if<request_ready>(&link_->holder_)) {
       made = passive->finish(happened, why_);

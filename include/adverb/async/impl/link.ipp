@@ -69,13 +69,6 @@ ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
   open_without_peer();
 }
 
-ADVERB_FUNC void link::shorten_rnr_timer() noexcept {
-  ibv_qp_attr attributes{};
-  attributes.min_rnr_timer = rnr_timer{detail::default_duration<1'000'000>{640}}.code();
-  // Fails where there is no such timer (iWARP).
-  static_cast<void>(ibv_modify_qp(pair_, &attributes, IBV_QP_MIN_RNR_TIMER));
-}
-
 ADVERB_FUNC void link::open_without_peer() noexcept {
   was_connected_ = true;
   has_no_peer_ = true;

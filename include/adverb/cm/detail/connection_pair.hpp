@@ -23,6 +23,18 @@ consteval void check_owns_pair() noexcept {
                 "librdmacm created the queue pair: this call needs one from use_queue_pair()");
 }
 
+/// Sets the receiver-not-ready (RNR) timer of a connected queue pair that receives. Ignores
+/// failures: the connection may have ended already.
+template <transport Transport>
+void set_rnr_timer(queue_pair_ref<Transport, qp_state::any> pair, rnr_timer timer) noexcept {
+  if constexpr (Transport == transport::rc || Transport == transport::xrc_recv) {
+    if (is_iwarp(pair.context())) return;
+    ibv_qp_attr attributes{};
+    attributes.min_rnr_timer = timer.code();
+    static_cast<void>(ibv_modify_qp(pair.native_handle(), &attributes, IBV_QP_MIN_RNR_TIMER));
+  }
+}
+
 /// Connects the queue pair of a connection, for each owner of it.
 template <transport Transport, cm::pair_owner Owner>
 class connection_pair;
