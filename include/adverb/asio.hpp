@@ -85,15 +85,42 @@ class block_cache {
   free_block* free_[classes] = {};
 };
 
-/// Allocates the memory of one operation in a cache.
+/// Allocates the memory of operations in a cache.
 template <class T>
 struct cache_allocator {
-  [[nodiscard]] T* allocate(std::size_t) const {
-    return static_cast<T*>(blocks->allocate(sizeof(T)));
+  using value_type = T;
+
+  explicit cache_allocator(block_cache& cache) noexcept : blocks{&cache} {}
+  template <class Other>
+  cache_allocator(const cache_allocator<Other>& other) noexcept : blocks{other.blocks} {}
+
+  [[nodiscard]] T* allocate(std::size_t count) const {
+    return static_cast<T*>(blocks->allocate(count * sizeof(T)));
   }
-  void deallocate(T* memory, std::size_t) const noexcept { blocks->deallocate(memory, sizeof(T)); }
+  void deallocate(T* memory, std::size_t count) const noexcept {
+    blocks->deallocate(memory, count * sizeof(T));
+  }
+  template <class Other>
+  [[nodiscard]] friend bool operator==(const cache_allocator& left,
+                                       const cache_allocator<Other>& right) noexcept {
+    return left.blocks == right.blocks;
+  }
 
   block_cache* blocks;
+};
+
+/// A handler of the loop itself, with memory from its cache: Asio keeps the memory of two ended
+/// operations only.
+template <class Function>
+struct cached_handler {
+  using allocator_type = cache_allocator<std::byte>;
+
+  cached_handler(block_cache& cache, Function run) noexcept : blocks{&cache}, function{run} {}
+  [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{*blocks}; }
+  void operator()(const net_error& error = {}) { function(error); }
+
+  block_cache* blocks;
+  Function function;
 };
 
 /// The loop of an io_context. Watches its descriptors only while there is work, so that
@@ -207,10 +234,10 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   void post_turn() {
     if (is_shut_down_ || std::exchange(is_turn_posted_, true)) return;
-    net::post(executor_, [this] {
-      is_turn_posted_ = false;
-      take_turn();
-    });
+    net::post(executor_, cached_handler{blocks_, [this](const net_error&) {
+                                          is_turn_posted_ = false;
+                                          take_turn();
+                                        }});
   }
 
   void take_turn() {
@@ -240,12 +267,13 @@ class net_loop final : public net::execution_context::service, public async::dev
     for (const auto& each : watched_) {
       if (each->is_waiting || each->has_more) continue;
       each->is_waiting = true;
-      each->descriptor.async_wait(net::posix::stream_descriptor::wait_read,
-                                  [this, which = each.get()](const net_error& error) {
-                                    which->is_waiting = false;
-                                    if (!error) which->has_more = true;
-                                    take_turn();
-                                  });
+      each->descriptor.async_wait(
+          net::posix::stream_descriptor::wait_read,
+          cached_handler{blocks_, [this, which = each.get()](const net_error& error) {
+                           which->is_waiting = false;
+                           if (!error) which->has_more = true;
+                           take_turn();
+                         }});
     }
     if (tick_ > 0) set_timer();
   }
@@ -259,11 +287,11 @@ class net_loop final : public net::execution_context::service, public async::dev
     timed_for_ = limit;
     // Cancels an earlier wait.
     timer_->expires_after(limit);
-    timer_->async_wait([this](const net_error& error) {
-      if (error) return;
-      is_timing_ = false;
-      take_turn();
-    });
+    timer_->async_wait(cached_handler{blocks_, [this](const net_error& error) {
+                                        if (error) return;
+                                        is_timing_ = false;
+                                        take_turn();
+                                      }});
   }
   void stop_watching() {
     for (const auto& each : watched_)
@@ -384,7 +412,7 @@ class net_step_operation final
     using associated = typename std::allocator_traits<
         net::associated_allocator_t<Handler>>::template rebind_alloc<net_step_operation>;
     if constexpr (std::is_same_v<associated, std::allocator<net_step_operation>>)
-      return cache_allocator<net_step_operation>{&loop.blocks()};
+      return cache_allocator<net_step_operation>{loop.blocks()};
     else
       return associated{net::get_associated_allocator(handler)};
   }
