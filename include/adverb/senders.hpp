@@ -77,14 +77,12 @@ class sender_operation : async::waiter {
         running_{std::in_place, step, *this} {}
   sender_operation(const sender_operation&) = delete;
   sender_operation& operator=(const sender_operation&) = delete;
-  ~sender_operation() {
-    if (is_waiting()) loop_->remove_sender(*this);
-  }
+  ~sender_operation() { leave_loop(); }
 
   void start() & noexcept {
-    loop_->add_sender(*this);
     if (is_stop_requested()) return stop();
     if (!running_->start()) return complete();
+    loop_->add_sender(*this);
     if constexpr (can_stop)
       on_stop_.emplace(execution::get_stop_token(execution::get_env(receiver_)), stopping{this});
   }
@@ -111,7 +109,10 @@ class sender_operation : async::waiter {
   void end() noexcept {
     on_stop_.reset();
     running_.reset();
-    loop_->remove_sender(*this);
+    leave_loop();
+  }
+  void leave_loop() noexcept {
+    if (is_waiting()) loop_->remove_sender(*this);
   }
   void stop() noexcept {
     end();
