@@ -33,7 +33,8 @@ class event_loop : public device_loop {
   /// posted has been called, or until `stop`. Rethrows the exception of a task or of a posted
   /// function, and can then be called again: it goes on with the next.
   void run();
-  /// Has `run` return. Thread safe; may be called by a signal handler.
+  /// Has `run` return, or the next `run` if this one is returning already. Thread safe; may be
+  /// called by a signal handler.
   void stop() noexcept;
 
   /// Has `function` called by the thread that runs the loop, in the order of the calls, and wakes

@@ -395,7 +395,8 @@ class world {
         listener_.reset();
         return count("listener destroyed");
       case 12:
-        if (!random.one_in(4)) return;
+        // A second stop could end the next run.
+        if (stopped_ || !random.one_in(4)) return;
         stopped_ = true;
         framework_->stop();
         return count("loop stopped");
@@ -530,11 +531,7 @@ class world {
       const mutable_buffer other = memory.buffer(*second, size);
       in_progress step{self.tally_};
       try {
-        if (random.one_in(60)) {
-          self.count("request refused");
-          co_await Framework::wait(of.handle.write(memory.forbidden(1, size), payload));
-        }
-        switch (random.below(6)) {
+        switch (random.one_in(60) ? 6 : random.below(6)) {
           case 0: co_await Framework::wait(of.handle.write(memory.remote(1, size), payload)); break;
           case 1:
             co_await Framework::wait(of.handle.perform(read(memory.remote(0, size), payload)));
@@ -545,6 +542,10 @@ class world {
           case 2:
             co_await Framework::wait(
                 of.handle.perform(write(memory.remote(1, size), payload), send(other)));
+            break;
+          case 6:
+            self.count("request refused");
+            co_await Framework::wait(of.handle.write(memory.forbidden(1, size), payload));
             break;
           case 3:
             // Nobody learns when this has been completed, so its block is never given back.
