@@ -86,19 +86,21 @@ struct receive_block : async::operation {
   completion received;
 };
 
-/// With ADVERB_POISON_BLOCKS, has the address sanitizer report accesses to memory. Not for
-/// providers that copy messages into their blocks themselves, such as mlx5.
-inline void poison([[maybe_unused]] std::span<const std::byte> memory) noexcept {
 #if defined(ADVERB_POISON_BLOCKS)
+/// The address sanitizer reports accesses to blocks that hold no message. Not for providers that
+/// copy messages into their blocks themselves, such as mlx5.
+inline constexpr bool poisons_blocks = true;
+inline void poison(std::span<const std::byte> memory) noexcept {
   __asan_poison_memory_region(memory.data(), memory.size());
-#endif
 }
-/// Ends the effect of `poison`.
-inline void unpoison([[maybe_unused]] std::span<const std::byte> memory) noexcept {
-#if defined(ADVERB_POISON_BLOCKS)
+inline void unpoison(std::span<const std::byte> memory) noexcept {
   __asan_unpoison_memory_region(memory.data(), memory.size());
-#endif
 }
+#else
+inline constexpr bool poisons_blocks = false;
+inline void poison(std::span<const std::byte> /*memory*/) noexcept {}
+inline void unpoison(std::span<const std::byte> /*memory*/) noexcept {}
+#endif
 
 /// The memory of blocks of one size, and its registration. It is poisoned but for the messages.
 class block_memory {
@@ -404,7 +406,7 @@ class link : public detail::async_event_target {
   [[gnu::always_inline]] void arrive(detail::receive_block& block, const completion& each) {
     block.received = each;
     block.next = nullptr;
-    detail::unpoison(message::bytes_of(block));
+    if constexpr (detail::poisons_blocks) detail::unpoison(message::bytes_of(block));
     (arrived_first_ == nullptr ? arrived_first_ : arrived_last_->next) = &block;
     arrived_last_ = &block;
     ++held_;
@@ -538,7 +540,7 @@ inline void link::post_receive(detail::receive_block& block) noexcept {
 }
 
 inline void link::give_back(detail::receive_block& block) noexcept {
-  detail::poison(message::bytes_of(block));
+  if constexpr (detail::poisons_blocks) detail::poison(message::bytes_of(block));
   --held_;
   if (posts_again_) [[likely]]
     post_receive(block);

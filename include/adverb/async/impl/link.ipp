@@ -55,7 +55,7 @@ ADVERB_FUNC link::~link() {
   while (arrived_first_ != nullptr && shared_ != nullptr) {
     detail::receive_block& first = *arrived_first_;
     arrived_first_ = first.next;
-    detail::poison(message::bytes_of(first));
+    if constexpr (detail::poisons_blocks) detail::poison(message::bytes_of(first));
     static_cast<void>(shared_->post(first));
   }
 }
