@@ -133,6 +133,32 @@ TEST_CASE("Sends beyond the window wait for room in order", "[ibv_post_send]") {
   for (std::uint32_t each = 0; each < count; ++each) CHECK(arrived[each] == each);
 }
 
+TEST_CASE("A post does not overtake a request that waits for room", "[ibv_post_send]") {
+  side here;
+  std::optional<async::connection> server;
+  std::vector<bool> refused;
+  std::uint32_t left = small.max_send_wr + 1;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    while (co_await client.next()) {
+    }
+  };
+  const auto send_one = [&](bool posts) -> async::task<> {
+    co_await server->perform(send());
+    if (posts) refused.push_back(server->post(send()).full());
+    if (--left == 0) co_await server->disconnect();
+  };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    for (std::uint32_t each = 0; each <= small.max_send_wr; ++each)
+      here.loop.spawn(send_one(each == 0));
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(refused == std::vector{true});
+}
+
 TEST_CASE("Both sides have a peer without a block try again after 0.64 ms", "[ibv_modify_qp]") {
   side here;
   std::vector<rnr_timer> timers;
