@@ -90,9 +90,9 @@ async::task<> listen(async::event_loop& loop, std::uint16_t port, store& values)
   while (true) loop.spawn(serve(co_await listener.next(), values));
 }
 
-async::task<> ask(async::event_loop& loop, cm::socket_address address,
+async::task<> ask(async::event_loop& loop, const examples::cm_options& options,
                   const std::vector<std::string>& questions) {
-  const async::connection server = co_await async::connect(loop, address);
+  const async::connection server = co_await async::connect(loop, options.server, options.port);
   std::array<char, longest_value> memory{};
   // Over iWARP the answer to a read is a write.
   const adverb::memory_region region{server.protection_domain(), memory,
@@ -125,8 +125,7 @@ int main(int argc, char** argv) {
   return examples::run(arguments, argc, argv, [&] {
     async::event_loop loop;
     if (options.is_client()) {
-      const cm::address_list server{options.server, options.port};
-      loop.spawn(ask(loop, server.front().destination(), questions));
+      loop.spawn(ask(loop, options, questions));
       loop.run();
     } else {
       store values{memory};

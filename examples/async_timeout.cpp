@@ -56,11 +56,9 @@ async::task<> listen(async::event_loop& loop, const timeout_options& options) {
 
 async::task<> connect(async::event_loop& loop, const timeout_options& options,
                       std::vector<async::connection>& servers) {
-  const cm::address_list host{options.server, options.port};
-  for (const std::uint32_t port : options.ports) {
-    const auto address = host.front().destination().with_port(static_cast<std::uint16_t>(port));
-    servers.push_back(co_await async::connect(loop, address, {.max_inline_data = 16}));
-  }
+  for (const std::uint32_t port : options.ports)
+    servers.push_back(co_await async::connect(
+        loop, options.server, static_cast<std::uint16_t>(port), {.max_inline_data = 16}));
 }
 
 async::task<> ask(const std::vector<async::connection>& servers, std::size_t which,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <adverb/async/completion_dispatcher.hpp>
+#include <adverb/async/connect.hpp>
 #include <adverb/async/connection.hpp>
 #include <adverb/async/datagrams.hpp>
 #include <adverb/async/device_events.hpp>

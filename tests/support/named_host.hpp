@@ -3,6 +3,7 @@
 // the one source file of a test program, whose getaddrinfo this is.
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -35,6 +36,8 @@ class named_host {
     return addresses;
   }
   static inline int system_error = 0;
+  /// While true, a lookup of the name waits.
+  static inline std::atomic<bool> is_slow = false;
 };
 
 /// The C library frees a list entry by entry, so lists of one make one of many.
@@ -44,6 +47,7 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
       reinterpret_cast<decltype(&::getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   if (host == nullptr || std::strcmp(host, named_host::name) != 0)
     return real(host, service, hints, result);
+  named_host::is_slow.wait(true);
   if (named_host::system_error != 0) {
     errno = named_host::system_error;
     return EAI_SYSTEM;

@@ -11,6 +11,7 @@
 
 #include <adverb/async/completion_dispatcher.hpp>
 #include <adverb/async/detail/device_event_source.hpp>
+#include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/async/detail/shared_receives.hpp>
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/link.hpp>
@@ -119,6 +120,9 @@ class device_loop {
 
   /// Watches the descriptor of a source, or reports a failure.
   using watch_function = void(void* argument, event_source& source, on_failure policy);
+
+  /// Returns the lookups of names, and has their descriptor watched. `look_up` awaits them.
+  [[nodiscard]] detail::name_lookups* lookups(on_failure policy);
 
   /// Has each new source passed to `function`, with `argument`; those that are there, at once. The
   /// call that needs a new source fails if its descriptor cannot be watched.
@@ -235,6 +239,7 @@ class device_loop {
   device_loop_options options_;
   cm::event_channel channel_;
   manager_source manager_;
+  std::unique_ptr<detail::name_lookups> lookups_;
   std::vector<std::unique_ptr<detail::loop_device>> devices_;
   std::vector<std::unique_ptr<link>> links_;
   std::vector<link*> to_care_for_;

@@ -5,6 +5,7 @@
 
 #include <adverb/adverb.hpp>
 #include <adverb/asio.hpp>
+#include <adverb/async/connect.hpp>
 #include <adverb/async/task.hpp>
 #include <support/catch.hpp>
 
@@ -46,6 +47,21 @@ TEST_CASE("An io_context runs tasks until they have ended", "[rdma_connect][rdma
   here.context.run();
   CHECK(answers == 8);
   CHECK(!here.loop.has_tasks());
+}
+
+TEST_CASE("A task on an io_context connects to a host", "[rdma_connect][rdma_accept]") {
+  task_side here;
+  bool is_connected = false;
+  const auto connect = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(
+        here.loop, environment("SOFTRDMA_ADDRESS"), here.listener.port(), small);
+    co_await server.disconnect();
+    is_connected = true;
+  };
+  here.loop.spawn(accept_one(here));
+  here.loop.spawn(connect());
+  here.context.run();
+  CHECK(is_connected);
 }
 
 TEST_CASE("An exception of a task leaves the run of its io_context, which can go on",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A connection in one line on either side.
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <future>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
 #include <adverb/cm.hpp>
 #include <support/catch.hpp>
 #include <support/named_host.hpp>
@@ -106,6 +108,74 @@ TEST_CASE("One line tries the addresses of a host in turn") {
     return cm::connect(host.name, listener.port(), options, prepare);
   });
   served.get();
+}
+
+TEST_CASE("A task connects to a host in one line, and others go on during the lookup") {
+  async::event_loop loop;
+  async::listener listener{loop, cm_test::device_address()};
+  const named_host host{{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS")}};
+  host.is_slow = true;
+  loop.spawn([](async::device_loop& at) -> async::task<> {
+    co_await async::sleep_for(at, std::chrono::milliseconds{50});
+    named_host::is_slow = false;
+    named_host::is_slow.notify_all();
+  }(loop));
+  loop.spawn([](async::listener& on) -> async::task<> {
+    async::connection client = co_await on.accept();
+    CHECK_FALSE(co_await client.next());
+    co_await client.disconnect();
+  }(listener));
+  bool is_connected = false;
+  loop.spawn([](async::device_loop& at, std::uint16_t port, bool& done) -> async::task<> {
+    async::connection server = co_await async::connect(at, named_host::name, port);
+    CHECK(server.established()->peer_address() == cm_test::device_address(port));
+    co_await server.disconnect();
+    done = true;
+  }(loop, listener.port(), is_connected));
+  loop.run();
+  CHECK(is_connected);
+}
+
+TEST_CASE("A task that cannot reach a host throws the failure of the furthest attempt") {
+  async::event_loop loop;
+  const auto failure_of = [&](const char* name) {
+    std::string words;
+    loop.spawn([](async::device_loop& at, const char* to, std::string& what) -> async::task<> {
+      try {
+        static_cast<void>(co_await async::connect(at, to, 7479));
+      } catch (const error& failed) {
+        what = failed.what();
+      }
+    }(loop, name, words));
+    loop.run();
+    return words;
+  };
+  const named_host host{{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS"), "127.0.0.2"}};
+  CHECK_THAT(failure_of(host.name),
+             Catch::Matchers::Contains("ECONNREFUSED") || Catch::Matchers::Contains("ECONNRESET"));
+  named_host::system_error = EMFILE;
+  CHECK_THAT(failure_of(host.name), Catch::Matchers::Contains("EMFILE"));
+}
+
+TEST_CASE("A loop ends while a lookup goes on") {
+  const named_host host{{cm_test::environment("SOFTRDMA_ADDRESS")}};
+  host.is_slow = true;
+  {
+    async::event_loop loop;
+    loop.spawn([](async::device_loop& at) -> async::task<> {
+      static_cast<void>(co_await async::look_up(at, named_host::name, 7471));
+    }(loop));
+  }
+  async::event_loop loop;
+  bool is_found = false;
+  loop.spawn([](async::device_loop& at, bool& found) -> async::task<> {
+    const auto addresses = co_await async::look_up(at, named_host::name, 7471);
+    found = addresses == std::vector{cm_test::device_address(7471)};
+  }(loop, is_found));
+  host.is_slow = false;
+  host.is_slow.notify_all();
+  loop.run();
+  CHECK(is_found);
 }
 
 TEST_CASE("A failure to reach a host names the address that answered") {

@@ -67,6 +67,24 @@ TEST_CASE("Other threads post functions, which start tasks and stop the loop",
   CHECK(answers == threads * rounds);
 }
 
+TEST_CASE("Names are looked up by other threads, also beyond the end of the loop",
+          "[rdma_create_event_channel]") {
+  constexpr int lookups = 8;
+  const auto look_up = [](async::device_loop& loop, int& found) -> async::task<> {
+    const auto addresses = co_await async::look_up(loop, environment("SOFTRDMA_ADDRESS"), 1);
+    if (addresses == std::vector{device_address(1)}) ++found;
+  };
+  int found = 0;
+  {
+    async::event_loop loop;
+    for (int each = 0; each < lookups; ++each) loop.spawn(look_up(loop, found));
+    loop.run();
+    CHECK(found == lookups);
+    for (int each = 0; each < lookups; ++each) loop.spawn(look_up(loop, found));
+  }
+  CHECK(found == lookups);
+}
+
 TEST_CASE("A signal handler stops a loop", "[rdma_create_event_channel]") {
   static async::event_loop* to_stop = nullptr;
   side here;

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include <sys/eventfd.h>
+
 #include <adverb/async/device_loop.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -141,6 +143,20 @@ ADVERB_FUNC detail::device_event_source* device_loop::events(context_ref context
   return device->async_events.get();
 }
 
+ADVERB_FUNC detail::name_lookups* device_loop::lookups(on_failure policy) {
+  policy.clear();
+  if (lookups_ != nullptr) return lookups_.get();
+  const int descriptor = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  detail::check_minus_one(
+      policy, "eventfd", [&] { return descriptor; }, [](const failure_description&) {});
+  if (policy.failed()) return nullptr;
+  auto made = std::make_unique<detail::name_lookups>(descriptor);
+  watch(*made, policy);
+  if (policy.failed()) return nullptr;
+  lookups_ = std::move(made);
+  return lookups_.get();
+}
+
 ADVERB_FUNC void device_loop::set_watch(watch_function* function, void* argument,
                                         on_failure policy) {
   watch_ = function;
@@ -150,6 +166,7 @@ ADVERB_FUNC void device_loop::set_watch(watch_function* function, void* argument
     if (source != nullptr && !policy.failed()) watch(*source, policy);
   };
   add(&manager_);
+  add(lookups_.get());
   for (const auto& each : devices_) {
     add(each.get());
     add(each->async_events.get());

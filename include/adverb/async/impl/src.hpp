@@ -7,10 +7,12 @@
 #error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
 #endif
 
+#include <adverb/async/impl/connect.ipp>
 #include <adverb/async/impl/connection.ipp>
 #include <adverb/async/impl/datagrams.ipp>
 #include <adverb/async/impl/device_loop.ipp>
 #include <adverb/async/impl/event_loop.ipp>
 #include <adverb/async/impl/link.ipp>
+#include <adverb/async/impl/name_lookups.ipp>
 #include <adverb/async/impl/shared_receives.ipp>
 #include <adverb/async/impl/task.ipp>

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Lookups of names, each on a thread of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <adverb/async/event_source.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/socket_address.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+class name_lookups;
+
+/// A lookup in progress. Its thread has it until it is done.
+struct name_lookup {
+  std::string host;
+  std::uint16_t port;
+  /// Resumed by the loop; null if nothing waits any more.
+  async::waiter* waiting;
+  std::vector<cm::socket_address> found{};
+  failure why{};
+  name_lookup* next = nullptr;
+};
+
+/// The lookups that are done, and the descriptor that wakes the loop. The threads share it, because
+/// the loop may end before them.
+class finished_lookups {
+ public:
+  explicit finished_lookups(int descriptor) noexcept : descriptor_{descriptor} {}
+  finished_lookups(const finished_lookups&) = delete;
+  finished_lookups& operator=(const finished_lookups&) = delete;
+  ~finished_lookups();
+
+  /// Adds a lookup. Thread safe.
+  void add(name_lookup* done) noexcept;
+  /// Takes all of them.
+  [[nodiscard]] name_lookup* take() noexcept;
+
+ private:
+  int descriptor_;
+  std::atomic<name_lookup*> first_ = nullptr;
+};
+
+/// The lookups of a loop. Not thread safe.
+class name_lookups final : public async::event_source {
+ public:
+  /// Takes over an eventfd.
+  explicit name_lookups(int descriptor)
+      : event_source{descriptor}, finished_{std::make_shared<finished_lookups>(descriptor)} {}
+
+  /// Starts a thread for a lookup. Returns null on failure. Wraps: getaddrinfo(3).
+  [[nodiscard]] name_lookup* start(const std::string& host, std::uint16_t port,
+                                   async::waiter& waiting, on_failure policy);
+  /// Resumes those whose lookup is done.
+  bool ready() override;
+
+ private:
+  struct job;
+
+  std::shared_ptr<finished_lookups> finished_;
+};
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+#if !defined(ADVERB_SEPARATE_COMPILATION)
+#include <adverb/async/impl/name_lookups.ipp>
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <csignal>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <adverb/async/detail/name_lookups.hpp>
+#include <adverb/cm/connect.hpp>
+#include <adverb/core/detail/check.hpp>
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+ADVERB_FUNC finished_lookups::~finished_lookups() {
+  for (name_lookup* each = first_; each != nullptr;) delete std::exchange(each, each->next);
+  ::close(descriptor_);
+}
+
+ADVERB_FUNC void finished_lookups::add(name_lookup* done) noexcept {
+  done->next = first_;
+  while (!first_.compare_exchange_weak(done->next, done)) {
+  }
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(descriptor_, &one, sizeof one) == sizeof one);
+}
+
+ADVERB_FUNC name_lookup* finished_lookups::take() noexcept {
+  std::uint64_t number = 0;
+  static_cast<void>(::read(descriptor_, &number, sizeof number) == sizeof number);
+  return first_.exchange(nullptr);
+}
+
+/// What a thread gets.
+struct name_lookups::job {
+  static void* run(void* given) {
+    const std::unique_ptr<job> self{static_cast<job*>(given)};
+    name_lookup& lookup = *self->lookup;
+    const host_addresses all{lookup.host, lookup.port, cm::address_family::unspecified, lookup.why};
+    all.for_each([&](const cm::socket_address& each) {
+      lookup.found.push_back(each);
+      return true;
+    });
+    self->to->add(self->lookup.release());
+    return nullptr;
+  }
+
+  std::unique_ptr<name_lookup> lookup;
+  std::shared_ptr<finished_lookups> to;
+};
+
+ADVERB_FUNC name_lookup* name_lookups::start(const std::string& host, std::uint16_t port,
+                                             async::waiter& waiting, on_failure policy) {
+  auto made = std::make_unique<job>();
+  made->lookup.reset(new name_lookup{.host = host, .port = port, .waiting = &waiting});
+  made->to = finished_;
+  name_lookup* const lookup = made->lookup.get();
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // The signals of the program are for its own threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const int result = ::pthread_create(&thread, &attributes, &job::run, made.get());
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  if (!check_returned(policy, "pthread_create", result, [](const failure_description&) {}))
+    return nullptr;
+  static_cast<void>(made.release());
+  return lookup;
+}
+
+ADVERB_FUNC bool name_lookups::ready() {
+  for (name_lookup* each = finished_->take(); each != nullptr;) {
+    const std::unique_ptr<name_lookup> done{std::exchange(each, each->next)};
+    if (done->waiting != nullptr) done->waiting->go_on();
+  }
+  return true;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
