@@ -27,9 +27,10 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-/// A waiter that the loop resumes at a time of CLOCK_MONOTONIC, in nanoseconds.
+/// A waiter that the loop resumes at a time.
 struct sleeper : async::cancellable_waiter {
   using cancellable_waiter::cancellable_waiter;
+  /// The time, in nanoseconds of CLOCK_MONOTONIC.
   std::int64_t until = 0;
 };
 

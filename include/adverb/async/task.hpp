@@ -218,7 +218,8 @@ class all_of {
     return std::apply(
         [](auto&... each) {
           if constexpr (has_results)
-            return std::tuple{result_of(each)...};
+            return std::tuple<std::conditional_t<std::is_void_v<T>, std::monostate, T>...>{
+                result_of(each)...};
           else
             (result_of(each), ...);
         },

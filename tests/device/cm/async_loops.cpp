@@ -10,6 +10,7 @@
 #include <system_error>
 #include <thread>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -233,6 +234,10 @@ TEST_CASE("A task awaits several tasks at once, and gets their results",
   loop.run();
   CHECK(ended == std::vector{1, 2, 3, 4, 5, 6, 7});
   REQUIRE(results);
+  static_assert(
+      std::is_same_v<decltype(async::when_all(std::declval<async::task<std::pair<int, int>>>())
+                                  .await_resume()),
+                     std::tuple<std::pair<int, int>>>);
   CHECK(std::get<0>(*results) == 5);
   CHECK(*std::get<2>(*results) == 7);
 }
