@@ -15,8 +15,6 @@
 #include <variant>
 #include <vector>
 
-#include <unistd.h>
-
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
 #include <support/catch.hpp>
