@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <adverb/async/completion_dispatcher.hpp>
@@ -214,8 +215,18 @@ class device_loop {
                                                 on_failure policy);
   struct root;
   static root run_root(device_loop& loop, task<void> started);
+  // Not in the frame of the coroutine: GCC 12 warns about frames that hold a local type.
+  struct end_function {
+    virtual ~end_function() = default;
+    virtual void call(std::exception_ptr failure) = 0;
+  };
   template <class OnEnd>
-  static task<void> run_and_report(task<void> started, OnEnd on_end);
+  struct end_function_of final : end_function {
+    explicit end_function_of(OnEnd&& given) : function(std::move(given)) {}
+    void call(std::exception_ptr failure) override { function(std::move(failure)); }
+    OnEnd function;
+  };
+  static task<void> run_and_report(task<void> started, std::unique_ptr<end_function> on_end);
   int settle_links();
   /// Resumes the sleepers whose time has come. Returns the number of milliseconds until that of the
   /// next: -1 for never.

@@ -6,6 +6,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -264,14 +265,8 @@ template <class... T>
 
 template <std::invocable<std::exception_ptr> OnEnd>
 void device_loop::spawn(task<void> started, OnEnd on_end) {
-  spawn(run_and_report(std::move(started), std::move(on_end)));
-}
-
-template <class OnEnd>
-task<void> device_loop::run_and_report(task<void> started, OnEnd on_end) {
-  std::exception_ptr failure = co_await std::move(started).exception();
-  started = task<void>{nullptr};
-  on_end(std::move(failure));
+  spawn(run_and_report(std::move(started),
+                       std::make_unique<end_function_of<OnEnd>>(std::move(on_end))));
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <exception>
+#include <memory>
 #include <utility>
 
 #include <adverb/async/device_loop.hpp>
@@ -44,6 +45,13 @@ struct device_loop::root {
 
 ADVERB_FUNC device_loop::root device_loop::run_root(device_loop&, task<> started) {
   co_await std::move(started);
+}
+
+ADVERB_FUNC task<> device_loop::run_and_report(task<> started,
+                                               std::unique_ptr<end_function> on_end) {
+  std::exception_ptr failure = co_await std::move(started).exception();
+  started = task<>{nullptr};
+  on_end->call(std::move(failure));
 }
 
 ADVERB_FUNC void device_loop::spawn(task<> started) {
