@@ -2,10 +2,12 @@
 // What asynchronous connections post: chains, more than there is room for, and what fails.
 #include <array>
 #include <chrono>
+#include <coroutine>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <adverb/adverb.hpp>
@@ -157,6 +159,34 @@ TEST_CASE("A post does not overtake a request that waits for room", "[ibv_post_s
   here.loop.spawn(active());
   here.loop.run();
   CHECK(refused == std::vector{true});
+}
+
+TEST_CASE("Destroying a task with a request in progress ends its connection", "[ibv_post_send]") {
+  side here;
+  std::optional<async::connection> server;
+  std::optional<async::connection> client;
+  std::error_code why;
+  const auto passive = [&]() -> async::task<> {
+    client.emplace(co_await here.listener.accept(small));
+  };
+  const auto send_one = [&]() -> async::task<> { co_await server->perform(send()); };
+  const auto active = [&]() -> async::task<> {
+    server.emplace(co_await async::connect(here.loop, here.address(), small));
+    // The peer takes no message, so it has no block for one more.
+    for (std::uint32_t each = 0; each < small.receives; ++each) co_await send_one();
+    {
+      async::task<> stuck = send_one();
+      static_cast<void>(std::move(stuck).operator co_await().await_suspend(std::noop_coroutine()));
+    }
+    server->expires_after(std::chrono::seconds{2});
+    static_cast<void>(co_await server->next().report_to(why));
+    server.reset();
+    client.reset();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(why == std::errc::operation_canceled);
 }
 
 TEST_CASE("Both sides have a peer without a block try again after 0.64 ms", "[ibv_modify_qp]") {
