@@ -47,8 +47,8 @@ inline constexpr bool names_remote_memory = is_remote_memory<T> || std::same_as<
 /// The arguments suit a one-sided operation, except that the first is not the memory of the peer.
 template <class First, class... Rest>
 concept lacks_remote_first =
-    !is_remote_memory<First> && (is_local_memory<First> || names_remote_memory<First> ||
-                                 (names_remote_memory<Rest> || ...));
+    !is_remote_memory<First> &&
+    (is_local_memory<First> || names_remote_memory<First> || (names_remote_memory<Rest> || ...));
 
 template <access_rights Rights>
 consteval void check_writable() noexcept {
