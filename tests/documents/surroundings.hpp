@@ -133,7 +133,9 @@ namespace ex = protocol;
 struct a_program_with_a_client : a_program_with_a_loop {
   adverb::async::connection client;
   static adverb::async::task<> serve(adverb::async::connection of);
-  static adverb::async::task<int> request(const adverb::async::connection& of, int number);
+  static adverb::async::task<int> request(const adverb::async::connection& /*of*/, int number) {
+    co_return number;
+  }
   static adverb::async::task<> reply(const adverb::async::connection& of, int answer);
   static int compute();
   struct receiver_type {
