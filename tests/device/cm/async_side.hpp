@@ -34,7 +34,7 @@ struct side {
 
 /// For peers that always answer, however slow the machine is.
 inline constexpr async::link_options small{
-    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = std::chrono::minutes{1}};
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = std::chrono::seconds{20}};
 
 inline async::task<> echo(async::connection client) {
   while (const async::message message = co_await client.next())

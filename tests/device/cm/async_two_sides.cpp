@@ -63,6 +63,10 @@ void set_link(const std::string& state) {
   expect(in_guest("ip link set $SOFTRDMA_INTERFACE " + state), "the link is " + state);
 }
 
+/// For peers that do not answer.
+constexpr async::link_options short_end{
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 1s};
+
 /// How a connection to a peer that is gone has ended.
 struct ended {
   bool has_answer = false;
@@ -74,7 +78,7 @@ struct ended {
 /// Asks once, waits for a message that does not come, and sends another.
 async::task<> outlive(async::device_loop& loop, cm::socket_address address, timeout limit,
                       ended& how) {
-  async::connection server = co_await async::connect(loop, address, small);
+  async::connection server = co_await async::connect(loop, address, short_end);
   const text_memory memory{server, "hello"};
   const const_buffer words = memory.region.buffer().slice(0, 5);
   co_await server.send(words);
@@ -88,7 +92,7 @@ async::task<> outlive(async::device_loop& loop, cm::socket_address address, time
 
 asio::awaitable<void> net_outlive(async::device_loop& loop, cm::socket_address address,
                                   timeout limit, ended& how) {
-  async::connection server = co_await async::connect(loop, address, small)(token);
+  async::connection server = co_await async::connect(loop, address, short_end)(token);
   const text_memory memory{server, "hello"};
   const const_buffer words = memory.region.buffer().slice(0, 5);
   co_await server.send(words)(token);
