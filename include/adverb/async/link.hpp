@@ -451,6 +451,9 @@ class link : public detail::async_event_target {
     return busy_ != 0 || !messages_.empty() || !room_.empty() || !ends_.empty();
   }
 
+  /// How long an iWARP device has to flush requests after the end, in nanoseconds.
+  static constexpr std::int64_t longest_flush = 20'000'000;
+
   device_loop* loop_;
   detail::loop_device* device_;
   ibv_qp* pair_ = nullptr;

@@ -258,10 +258,18 @@ ADVERB_FUNC void link::tick(std::int64_t now) {
     if (deadline_ != 0 && deadline_ <= now && is_anything_waiting()) end(ETIMEDOUT);
     return;
   }
-  if (now - ending_since_ < end_timeout_.count() || has_let_go_) return;
-  // The device or the peer does not answer. Without its queue pair the device uses no memory.
-  if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-  peer_ended_ = has_given_up_ = true;
+  if (has_let_go_) return;
+  const std::int64_t passed = now - ending_since_;
+  // soft-iWARP never flushes a receive that was posted after its end.
+  const bool is_flushed_by_now =
+      peer_ended_ && passed >= longest_flush && detail::is_iwarp(device_->context);
+  if (!is_flushed_by_now) {
+    if (passed < end_timeout_.count()) return;
+    // The device or the peer does not answer.
+    if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
+    peer_ended_ = has_given_up_ = true;
+  }
+  // Without its queue pair the device uses no memory.
   loop_->care_for(*this);
   let_go();
 }

@@ -28,7 +28,7 @@ consteval void check_owns_pair() noexcept {
 template <transport Transport>
 void set_rnr_timer(queue_pair_ref<Transport, qp_state::any> pair, rnr_timer timer) noexcept {
   if constexpr (Transport == transport::rc || Transport == transport::xrc_recv) {
-    if (is_iwarp(pair.context())) return;
+    if (!pair || is_iwarp(pair.context())) return;
     ibv_qp_attr attributes{};
     attributes.min_rnr_timer = timer.code();
     static_cast<void>(ibv_modify_qp(pair.native_handle(), &attributes, IBV_QP_MIN_RNR_TIMER));
