@@ -259,7 +259,7 @@ TEST_CASE("Nobody listens: a connection is refused", "[rdma_connect]") {
 }
 
 TEST_CASE("A peer that does not answer the end is waited for until end_timeout",
-          "[rdma_disconnect][ibv_destroy_qp]") {
+          "[rdma_disconnect][ibv_destroy_qp][optional]") {
   if (on_iwarp())
     return tell_skip("an end without an answer", "the kernel of the peer answers for it");
   const auto listener = cm::listener<transport::rc>::create(every_address());
