@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <adverb/async/detail/wakeups.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/version.hpp>
@@ -71,9 +72,8 @@ class event_loop : public device_loop {
   void add(std::unique_ptr<posted> last) noexcept;
   void call_posted();
   [[nodiscard]] bool has_work() const noexcept {
-    return has_tasks() || ending() != 0 || to_call_ != nullptr || posted_.load() != nullptr;
+    return has_tasks() || ending() != 0 || to_call_ != nullptr || !posted_.empty();
   }
-  void wake() noexcept;
   void turn();
 
   int epoll_ = -1;
@@ -81,7 +81,7 @@ class event_loop : public device_loop {
   bool is_stopped_ = false;
   std::atomic<bool> is_stop_requested_ = false;
   /// The posted functions that the loop has not taken, the last one first.
-  std::atomic<posted*> posted_ = nullptr;
+  detail::shared_list<posted> posted_;
   /// Those that it has taken, the first one first.
   posted* to_call_ = nullptr;
   /// What has more to do.

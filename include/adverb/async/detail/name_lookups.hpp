@@ -2,12 +2,12 @@
 // Lookups of names, each on a thread of its own.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <adverb/async/detail/wakeups.hpp>
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/socket_address.hpp>
@@ -45,7 +45,7 @@ class finished_lookups {
 
  private:
   int descriptor_;
-  std::atomic<name_lookup*> first_ = nullptr;
+  shared_list<name_lookup> list_;
 };
 
 /// The lookups of a loop. Not thread safe.

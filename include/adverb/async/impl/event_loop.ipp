@@ -38,7 +38,7 @@ ADVERB_FUNC event_loop::~event_loop() {
   destroy_tasks();
   do {
     while (to_call_ != nullptr) delete std::exchange(to_call_, to_call_->next);
-    to_call_ = posted_.exchange(nullptr);
+    to_call_ = posted_.take();
   } while (to_call_ != nullptr);
   if (wake_ != -1) ::close(wake_);
   if (epoll_ != -1) ::close(epoll_);
@@ -60,29 +60,19 @@ ADVERB_FUNC void event_loop::watch(void* self, event_source& source, on_failure 
   static_cast<event_loop*>(self)->add_descriptor(source.file_descriptor(), &source, policy);
 }
 
-ADVERB_FUNC void event_loop::wake() noexcept {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(wake_, &one, sizeof one) == sizeof one);
-}
-
 ADVERB_FUNC void event_loop::stop() noexcept {
   is_stop_requested_ = true;
-  wake();
+  detail::set_eventfd(wake_);
 }
 
 ADVERB_FUNC void event_loop::add(std::unique_ptr<posted> last) noexcept {
-  posted* const added = last.release();
-  posted* before = posted_.load();
-  do {
-    added->next = before;
-  } while (!posted_.compare_exchange_weak(before, added));
   // The loop takes all of them at once, after it has been woken for the first.
-  if (before == nullptr) wake();
+  if (posted_.push(*last.release())) detail::set_eventfd(wake_);
 }
 
 ADVERB_FUNC void event_loop::call_posted() {
   if (to_call_ == nullptr)
-    for (posted* each = posted_.exchange(nullptr); each != nullptr;)
+    for (posted* each = posted_.take(); each != nullptr;)
       each = std::exchange(each->next, std::exchange(to_call_, each));
   // One that throws leaves the rest.
   while (to_call_ != nullptr) {
@@ -104,8 +94,7 @@ ADVERB_FUNC void event_loop::turn() {
     auto* const source =
         static_cast<event_source*>(events[static_cast<std::size_t>(each)].data.ptr);
     if (source == nullptr) {
-      std::uint64_t number = 0;
-      static_cast<void>(::read(wake_, &number, sizeof number) == sizeof number);
+      detail::clear_eventfd(wake_);
       is_stopped_ = is_stop_requested_.exchange(false);
     } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end()) {
       unfinished_.push_back(source);

@@ -16,22 +16,18 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC finished_lookups::~finished_lookups() {
-  for (name_lookup* each = first_; each != nullptr;) delete std::exchange(each, each->next);
+  for (name_lookup* each = list_.take(); each != nullptr;) delete std::exchange(each, each->next);
   ::close(descriptor_);
 }
 
 ADVERB_FUNC void finished_lookups::add(name_lookup* done) noexcept {
-  done->next = first_;
-  while (!first_.compare_exchange_weak(done->next, done)) {
-  }
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(descriptor_, &one, sizeof one) == sizeof one);
+  list_.push(*done);
+  set_eventfd(descriptor_);
 }
 
 ADVERB_FUNC name_lookup* finished_lookups::take() noexcept {
-  std::uint64_t number = 0;
-  static_cast<void>(::read(descriptor_, &number, sizeof number) == sizeof number);
-  return first_.exchange(nullptr);
+  clear_eventfd(descriptor_);
+  return list_.take();
 }
 
 /// What a thread gets.
