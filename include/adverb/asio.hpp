@@ -117,7 +117,10 @@ struct cached_handler {
 
   cached_handler(block_cache& cache, Function run) noexcept : blocks{&cache}, function{run} {}
   [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{*blocks}; }
-  void operator()(const net_error& error = {}) { function(error); }
+  template <class... Given>
+  void operator()(const Given&... given) {
+    function(given...);
+  }
 
   block_cache* blocks;
   Function function;
@@ -234,7 +237,7 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   void post_turn() {
     if (is_shut_down_ || std::exchange(is_turn_posted_, true)) return;
-    net::post(executor_, cached_handler{blocks_, [this](const net_error&) {
+    net::post(executor_, cached_handler{blocks_, [this] {
                                           is_turn_posted_ = false;
                                           take_turn();
                                         }});
