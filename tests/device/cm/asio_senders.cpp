@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/asio.hpp>
@@ -29,15 +28,7 @@ TEST_CASE("Senders on an io_context serve connections beside its handlers",
   // `run` returns when all senders have completed.
   connected ends{here, clients};
   CHECK(is_handled);
-  std::vector<int> answers(clients);
-  exchange(here, ends, [&](std::size_t which, const async::message& message) {
-    if (text_of(message) == "hello") ++answers[which];
-    return answers[which] < rounds;
-  });
-  CHECK(answers == std::vector<int>(clients, rounds));
-  ends.passive.clear();
-  here.run();
-  CHECK(here.loop.connections() == 0);
+  check_exchange(here, ends, rounds);
 }
 
 TEST_CASE("A sender on an io_context speaks to a coroutine on the same", "[ibv_post_send]") {

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -177,6 +178,20 @@ void exchange(Side& here, connected& ends, const GoOn& go_on) {
     asking.emplace_back(protocol::made_by{[&] { return ask(each); }});
   }
   here.run();
+}
+
+/// Has each connection exchange this many messages, and ends all.
+template <class Side>
+void check_exchange(Side& here, connected& ends, int rounds) {
+  std::vector<int> answers(ends.active.size());
+  exchange(here, ends, [&](std::size_t which, const async::message& message) {
+    if (text_of(message) == "hello") ++answers[which];
+    return answers[which] < rounds;
+  });
+  CHECK(answers == std::vector<int>(answers.size(), rounds));
+  ends.passive.clear();
+  here.run();
+  CHECK(here.loop.connections() == 0);
 }
 
 }  // namespace sender_test

@@ -10,7 +10,6 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -72,15 +71,7 @@ TEST_CASE("Senders of one loop serve 64 connections", "[rdma_connect][rdma_accep
   constexpr int rounds = 4;
   side here{{.completions = completions_for_many_pairs()}};
   connected ends{here, clients};
-  std::vector<int> answers(clients);
-  exchange(here, ends, [&](std::size_t which, const async::message& message) {
-    if (text_of(message) == "hello") ++answers[which];
-    return answers[which] < rounds;
-  });
-  CHECK(answers == std::vector<int>(clients, rounds));
-  ends.passive.clear();
-  here.loop.run();
-  CHECK(here.loop.connections() == 0);
+  check_exchange(here, ends, rounds);
 }
 
 TEST_CASE("A sender completes with the error code of its step", "[rdma_connect]") {
