@@ -90,6 +90,11 @@ inline constexpr device_fact receive_in_error_may_stay{
         "kernel thread flushes once.",
     .linux_from = {6, 5},
     .where = "rxe_qp.c, rxe_qp_error; 9b4b7c1f9f54"};
+inline constexpr device_fact received_message_may_stay_unacknowledged{
+    .what =
+        "A receiver that moves its queue pair to ERR as soon as it has a message may not "
+        "acknowledge it: the send is flushed. With one processor this was seen since Linux 7.2.",
+    .where = "rxe_resp.c, do_complete: looks for ERR between completion and acknowledgement"};
 inline constexpr device_fact flush_does_not_wake_solicited{
     .what = "A flushed request does not wake a completion queue armed for solicited messages.",
     .linux_from = {6, 4},

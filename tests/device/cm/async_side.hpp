@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <system_error>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
+#include <support/device_facts.hpp>
 
 #include "cm/support.hpp"
 
@@ -37,9 +39,21 @@ struct side {
 inline constexpr async::link_options small{
     .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = std::chrono::minutes{1}};
 
+/// Throws the failure of an answer, unless it may be that of a peer which ended the connection as
+/// soon as it had the answer.
+inline void check_answer(const async::connection& client, const std::error_code& why) {
+  if (why && !(why == std::errc::connection_reset &&
+               holds(device_facts::received_message_may_stay_unacknowledged,
+                     client.protection_domain().context())))
+    throw std::system_error{why, "an answer"};
+}
+
 inline async::task<> echo(async::connection client) {
-  while (const async::message message = co_await client.next())
-    co_await client.send(message.buffer());
+  while (const async::message message = co_await client.next()) {
+    std::error_code why;
+    co_await client.send(message.buffer()).report_to(why);
+    check_answer(client, why);
+  }
   co_await client.disconnect();
 }
 

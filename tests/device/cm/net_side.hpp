@@ -52,8 +52,11 @@ struct net_side {
 };
 
 inline asio::awaitable<void> net_echo(async::connection client) {
-  while (const async::message message = co_await client.next()(token))
-    co_await client.send(message.buffer())(token);
+  while (const async::message message = co_await client.next()(token)) {
+    std::error_code why;
+    co_await client.send(message.buffer()).report_to(why)(token);
+    check_answer(client, why);
+  }
   co_await client.disconnect()(token);
 }
 
