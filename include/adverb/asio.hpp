@@ -47,7 +47,8 @@ namespace net = ::asio;
 using net_error = std::error_code;
 #endif
 
-/// Memory of operations that have ended, for those that follow. Not thread safe.
+/// Memory of operations that have ended, for those that follow. The blocks of a connection's steps
+/// are alike, so that a send takes that of a wait for messages. Not thread safe.
 class block_cache {
  public:
   block_cache() = default;
@@ -77,8 +78,8 @@ class block_cache {
   struct free_block {
     free_block* next;
   };
-  static constexpr std::size_t granule = 64;
-  static constexpr std::size_t classes = 32;
+  static constexpr std::size_t granule = 512;
+  static constexpr std::size_t classes = 8;
   static constexpr std::size_t class_of(std::size_t bytes) noexcept {
     return (bytes - 1) / granule;
   }

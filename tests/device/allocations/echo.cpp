@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The steps of established connections allocate nothing, with tasks, with Asio's coroutines and as
 // senders. A program of its own, because it replaces operator new.
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -135,6 +136,45 @@ TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_
     CHECK(state.was_steady());
     CHECK(state.count() == 0);
   }
+}
+
+TEST_CASE("Sends of Asio take the memory of the waits that they follow", "[ibv_post_send]") {
+  constexpr std::size_t count = 8;
+  net_side here;
+  std::vector<async::connection> clients;
+  const auto accept = [&]() -> async::task<> {
+    clients.push_back(co_await here.listener.accept(small));
+  };
+  const auto ask = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "hello"};
+    co_await server.send(memory.region.buffer().slice(0, 5));
+    static_cast<void>(co_await server.next());
+  };
+  for (std::size_t each = 0; each < count; ++each) here.loop.spawn(accept());
+  std::vector<async::message> messages;
+  messages.reserve(count);
+  std::size_t new_blocks = 1;
+  const auto answer_all = [&] {
+    const std::size_t before = allocated;
+    for (std::size_t each = 0; each < count; ++each)
+      clients[each].send(messages[each].buffer())(
+          [&messages, each](const auto& /*error*/) { messages[each] = {}; });
+    new_blocks = allocated - before;
+  };
+  const auto wait = [&]() -> async::task<> {
+    while (clients.size() < count)
+      co_await async::sleep_for(here.loop, std::chrono::milliseconds{1});
+    for (const async::connection& each : clients)
+      each.next()([&](const auto& /*error*/, async::message message) {
+        messages.push_back(std::move(message));
+        if (messages.size() == count) answer_all();
+      });
+  };
+  here.loop.spawn(wait());
+  for (std::size_t each = 0; each < count; ++each) here.loop.spawn(ask());
+  here.context.run();
+  CHECK(new_blocks == 0);
 }
 
 TEST_CASE("Senders that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
