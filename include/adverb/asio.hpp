@@ -211,9 +211,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     net_loop* loop_;
   };
 
-  [[nodiscard]] bool has_work() const noexcept {
-    return !operations_.empty() || has_tasks() || ending() != 0;
-  }
+  [[nodiscard]] bool must_run() const noexcept { return !operations_.empty() || has_work(); }
 
   [[noreturn, gnu::cold, gnu::noinline]] static void end_program_over_other_loop() noexcept {
     end_program("async_start", [](failure_description& description) {
@@ -257,17 +255,17 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
 
   void go_on() {
-    bool has_more = !is_settled_ || (is_spinning_ && has_work());
+    bool has_more = !is_settled_ || (is_spinning_ && must_run());
     for (const auto& each : watched_) has_more = has_more || each->has_more;
     if (has_more) post_turn();
-    if (has_work())
+    if (must_run())
       watch_all();
     else
       stop_watching();
   }
 
   void watch_all() {
-    if (is_shut_down_ || !has_work()) return;
+    if (is_shut_down_ || !must_run()) return;
     for (const auto& each : watched_) {
       if (each->is_waiting || each->has_more) continue;
       each->is_waiting = true;
@@ -348,10 +346,17 @@ struct net_result<void> {
 template <class Step>
 using net_result_of = net_result<async_result_of<Step>>;
 
+/// A base that comes before the operation, which refers to its step.
+template <class Step>
+struct step_holder {
+  Step held_step;
+};
+
 /// One start of a step on Asio, with its handler.
 template <class Step, class Handler>
 class net_step_operation final
-    : public Step::template operation<net_step_operation<Step, Handler>> {
+    : step_holder<Step>,
+      public Step::template operation<net_step_operation<Step, Handler>> {
   using base = typename Step::template operation<net_step_operation>;
   using executor = net::associated_executor_t<Handler, net::io_context::executor_type>;
 
@@ -429,7 +434,10 @@ class net_step_operation final
 
   template <class Given>
   net_step_operation(net_loop& loop, const Step& step, Given&& handler)
-      : base{step}, loop_{&loop}, policy_{step.policy()}, handler_{std::forward<Given>(handler)} {
+      : step_holder<Step>{step},
+        base{this->held_step},
+        loop_{&loop},
+        handler_{std::forward<Given>(handler)} {
     // The loop itself keeps its io_context running.
     const auto& where = net::get_associated_executor(handler_, loop.executor());
     if (!loop.owns(where)) work_.emplace(where);
@@ -473,9 +481,17 @@ class net_step_operation final
 
   /// Takes the result, or the code of what went wrong.
   [[nodiscard, gnu::always_inline]] outcome take_outcome() {
-    std::error_code code;
-    const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
-    outcome taken{};
+    std::error_code code{0, loop_->no_error().category()};
+    if (this->held_step.policy().throws()) [[likely]]
+      return take_outcome(code, code);
+    return take_reported(code);
+  }
+  [[nodiscard, gnu::cold, gnu::noinline]] outcome take_reported(const std::error_code& code) {
+    return take_outcome(this->held_step.policy(), code);
+  }
+  [[nodiscard, gnu::always_inline]] outcome take_outcome(on_failure policy,
+                                                         const std::error_code& code) {
+    outcome taken{no_error(), {}};
     if constexpr (std::is_same_v<decltype(taken.result), std::tuple<>>)
       this->take(policy);
     else
@@ -484,6 +500,12 @@ class net_step_operation final
       taken.error =
           code == std::errc::operation_canceled ? net::error::operation_aborted : net_error{code};
     return taken;
+  }
+  [[nodiscard]] net_error no_error() const noexcept {
+    if constexpr (std::is_same_v<net_error, std::error_code>)
+      return loop_->no_error();
+    else
+      return {};
   }
 
   /// Calls the handler here, if it may be called here.
@@ -507,7 +529,6 @@ class net_step_operation final
 
   net_loop* loop_;
   registration registration_{*this};
-  on_failure policy_;
   Handler handler_;
   /// Empty for a handler that runs on the io_context of the loop.
   std::optional<net::executor_work_guard<executor>> work_;

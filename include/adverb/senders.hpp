@@ -71,10 +71,9 @@ class sender_operation : async::waiter {
   sender_operation(const Step& step,
                    Given&& receiver) noexcept(std::is_nothrow_constructible_v<Receiver, Given>)
       : waiter{&end_with_loop},
-        loop_{&step.loop()},
-        policy_{step.policy()},
+        step_{step},
         receiver_(std::forward<Given>(receiver)),
-        running_{std::in_place, step, *this} {}
+        running_{std::in_place, step_, *this} {}
   sender_operation(const sender_operation&) = delete;
   sender_operation& operator=(const sender_operation&) = delete;
   ~sender_operation() { leave_loop(); }
@@ -82,7 +81,7 @@ class sender_operation : async::waiter {
   void start() & noexcept {
     if (is_stop_requested()) return stop();
     if (!running_->start()) return complete();
-    loop_->add_sender(*this);
+    step_.loop().add_sender(*this);
     if constexpr (can_stop)
       on_stop_.emplace(execution::get_stop_token(execution::get_env(receiver_)), stopping{this});
   }
@@ -112,15 +111,23 @@ class sender_operation : async::waiter {
     leave_loop();
   }
   void leave_loop() noexcept {
-    if (is_waiting()) loop_->remove_sender(*this);
+    if (is_waiting()) step_.loop().remove_sender(*this);
   }
   void stop() noexcept {
     end();
     execution::set_stopped(std::move(receiver_));
   }
   void complete() noexcept {
-    std::error_code code;
-    const on_failure policy = policy_.throws() ? on_failure{code} : policy_;
+    std::error_code code{0, step_.loop().no_error().category()};
+    if (step_.policy().throws()) [[likely]]
+      take(code, code);
+    else
+      take_reported(code);
+  }
+  [[gnu::cold, gnu::noinline]] void take_reported(const std::error_code& code) noexcept {
+    take(step_.policy(), code);
+  }
+  void take(on_failure policy, const std::error_code& code) noexcept {
     if constexpr (std::is_void_v<async_result_of<Step>>) {
       running_->take(policy);
       complete_with(policy, code);
@@ -131,17 +138,17 @@ class sender_operation : async::waiter {
   }
   template <class... Result>
   void complete_with(on_failure policy, const std::error_code& code, Result&&... result) noexcept {
-    if (policy.failed() && (is_stop_requested() || code == std::errc::operation_canceled))
-      return stop();
+    if (policy.failed()) [[unlikely]] {
+      if (is_stop_requested() || code == std::errc::operation_canceled) return stop();
+    }
     end();
-    if (code)
+    if (code) [[unlikely]]
       execution::set_error(std::move(receiver_), std::error_code{code});
     else
       execution::set_value(std::move(receiver_), std::forward<Result>(result)...);
   }
 
-  async::device_loop* loop_;
-  on_failure policy_;
+  Step step_;
   Receiver receiver_;
   std::optional<running> running_;
   [[no_unique_address]] stop_callback on_stop_;

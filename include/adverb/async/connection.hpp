@@ -21,7 +21,7 @@ namespace adverb::inline ADVERB_ABI::async {
 class connection;
 
 // A step describes what is to be done, and starts nothing. `step::operation<Derived>` is one start
-// of it, which stays where it is until it has finished:
+// of it, which refers to the step, and stays where it is until it has finished:
 //
 // - `start` returns true if it is under way. `Derived::finished` is then called once, later, by the
 //   thread of the loop.
@@ -96,27 +96,26 @@ inline constexpr bool refers_to_list<Request> = is_listed<typename Request::payl
 /// Fails with EINVAL unless a queue pair completes on the queue of a loop. Returns true if it does.
 [[nodiscard]] bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on_failure policy);
 
-template <class Derived, class Link, class... Requests>
+template <class Derived, class Step>
 class perform_operation : public async::waiter {
  public:
-  perform_operation(Link& of, const std::tuple<Requests...>& requests) noexcept
-      : waiter{&resume_for_room}, link_{&of}, requests_{requests} {}
+  explicit perform_operation(const Step& step) noexcept : waiter{&resume_for_room}, step_{&step} {}
   perform_operation(const perform_operation&) = delete;
   perform_operation& operator=(const perform_operation&) = delete;
   ~perform_operation() {
     if (is_posted_) [[unlikely]]
-      link_->abandon(this);
+      link().abandon(this);
   }
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard, gnu::always_inline]] bool start() {
-    if (!link_->is_open()) [[unlikely]]
+    if (!link().is_open()) [[unlikely]]
       return false;
-    if (link_->room_waiters().empty()) [[likely]] {
+    if (link().room_waiters().empty()) [[likely]] {
       if (post()) [[likely]]
         return is_posted_;
     }
-    link_->room_waiters().push_back(*this);
+    link().room_waiters().push_back(*this);
     return true;
   }
   /// Returns the result, or reports the failure.
@@ -124,15 +123,16 @@ class perform_operation : public async::waiter {
     if (succeeded_) [[likely]]
       return policy.clear();
     if (!result_) return result_.check(policy);
-    link_->report("ibv_post_send", policy);
+    link().report("ibv_post_send", policy);
   }
   /// Ends the connection, so that the device lets go of what is posted.
-  void end_posted() { link_->cancel(); }
+  void end_posted() { link().cancel(); }
 
  private:
+  [[nodiscard]] auto& link() const noexcept { return *step_->link_; }
   /// Returns false if there is no room.
   [[gnu::always_inline]] bool post() {
-    const send_window_result posted = link_->post_for(this, &complete, requests_);
+    const send_window_result posted = link().post_for(this, &complete, step_->requests_);
     is_posted_ = static_cast<bool>(posted);
     if (is_posted_) [[likely]]
       return true;
@@ -143,7 +143,7 @@ class perform_operation : public async::waiter {
 
   static bool resume_for_room(waiter& which) {
     auto& self = static_cast<perform_operation&>(which);
-    if (self.link_->is_open() && !self.link_->is_cancelling_waits()) {
+    if (self.link().is_open() && !self.link().is_cancelling_waits()) {
       if (!self.post()) return false;
       self.leave();
       if (self.is_posted_) return true;
@@ -159,7 +159,7 @@ class perform_operation : public async::waiter {
     // Siw of Linux 6.1 flushes a read in progress twice.
     if (!slot.is_taken()) [[unlikely]]
       return;
-    Link& link = static_cast<Link&>(*slot.owner);
+    auto& link = static_cast<typename Step::link_type&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
     const bool succeeded = each.status() == completion_status::success;
     link.completed(slot, each);
@@ -173,8 +173,7 @@ class perform_operation : public async::waiter {
     });
   }
 
-  Link* link_;
-  std::tuple<Requests...> requests_;
+  const Step* step_;
   send_window_result result_{post_result{}};
   bool is_posted_ = false;
   bool succeeded_ = false;
@@ -290,8 +289,13 @@ class basic_perform_step : public detail::async_step<basic_perform_step<Link, Re
   static_assert(!(detail::refers_to_list<Requests> || ...),
                 "a step may start after the list of its buffers has gone: pass the buffers one by "
                 "one, or post the request");
+  template <class, class>
+  friend class detail::perform_operation;
 
  public:
+  /// The type of the link.
+  using link_type = Link;
+
   /// Makes the step of these requests.
   basic_perform_step(Link& of, const Requests&... requests) noexcept
       : link_{&of}, requests_{requests...} {}
@@ -301,10 +305,10 @@ class basic_perform_step : public detail::async_step<basic_perform_step<Link, Re
 
   /// One start of the step.
   template <class Derived>
-  struct operation : detail::perform_operation<Derived, Link, Requests...> {
+  struct operation : detail::perform_operation<Derived, basic_perform_step> {
     /// Makes an operation, and starts nothing.
     explicit operation(const basic_perform_step& step) noexcept
-        : detail::perform_operation<Derived, Link, Requests...>{*step.link_, step.requests_} {}
+        : detail::perform_operation<Derived, basic_perform_step>{step} {}
   };
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -101,8 +102,11 @@ class device_loop {
   ///     loop.spawn(serve(client), [](std::exception_ptr failure) { if (failure) log(failure); });
   template <std::invocable<std::exception_ptr> OnEnd>
   void spawn(task<void> started, OnEnd on_end);
-  /// Returns true if a spawned task has not ended.
-  [[nodiscard]] bool has_tasks() const noexcept { return !roots_.empty(); }
+  /// Returns true while a spawned task, a sender, or the end of a connection without a handle is in
+  /// progress.
+  [[nodiscard]] bool has_work() const noexcept {
+    return !roots_.empty() || !senders_.empty() || ending_ != 0;
+  }
 
   /// Returns the protection domain of a device. The memory of its connections is registered there.
   [[nodiscard]] protection_domain_ref domain(context_ref context, on_failure policy = throwing{});
@@ -155,10 +159,6 @@ class device_loop {
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
 
-  /// Returns the number of connections that end without a handle of the program, and of senders in
-  /// progress.
-  [[nodiscard]] std::size_t ending() const noexcept { return ending_; }
-
   // For links and their operations.
   /// Returns the channel of the connection manager.
   [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }
@@ -184,14 +184,17 @@ class device_loop {
   void count_ending() noexcept { ++ending_; }
   /// Adds a sender in progress, which keeps the loop running. The destructor resumes it.
   void add_sender(waiter& started) noexcept {
+    const bool is_first = senders_.empty();
     senders_.push_back(started);
-    if (ending_++ == 0) wake();
+    if (is_first) wake();
   }
   /// Removes a sender that has completed.
   void remove_sender(waiter& completed) noexcept {
     completed.leave();
-    if (--ending_ == 0) wake();
+    if (senders_.empty()) wake();
   }
+  /// Returns a code without an error: the constructor of std::error_code would call a function.
+  [[nodiscard]] const std::error_code& no_error() const noexcept { return no_error_; }
   /// Returns the time of the system's coarse clock in nanoseconds.
   [[nodiscard]] static std::int64_t now() noexcept;
 
@@ -266,7 +269,9 @@ class device_loop {
   void* wake_argument_ = nullptr;
   std::int64_t next_tick_ = 0;
   detail::deadline end_of_spin_;
+  /// The number of links whose handles have gone.
   std::size_t ending_ = 0;
+  std::error_code no_error_;
   /// The outermost frames of the spawned tasks, the newest first.
   waiter_list roots_;
   /// The exceptions that left tasks, the oldest first.

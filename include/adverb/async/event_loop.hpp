@@ -71,8 +71,8 @@ class event_loop : public device_loop {
   void add_descriptor(int descriptor, event_source* source, on_failure policy);
   void add(std::unique_ptr<posted> last) noexcept;
   void call_posted();
-  [[nodiscard]] bool has_work() const noexcept {
-    return has_tasks() || ending() != 0 || to_call_ != nullptr || !posted_.empty();
+  [[nodiscard]] bool must_run() const noexcept {
+    return has_work() || to_call_ != nullptr || !posted_.empty();
   }
   void turn();
 

@@ -23,6 +23,7 @@
 #include <adverb/core/failure.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/queue/prepared_request.hpp>
 #include <adverb/queue/queue_pair.hpp>
 #include <adverb/queue/requests.hpp>
 #include <adverb/queue/send_window.hpp>
@@ -74,14 +75,18 @@ struct request_slot : async::operation {
   request_slot* next_free = nullptr;
 };
 
-/// A block that receives one message at a time.
+/// A block that receives one message at a time. It stays where it is.
 struct receive_block : async::operation {
   receive_block(async::link& of, mutable_buffer buffer) noexcept;
   receive_block(function* completed, mutable_buffer buffer) noexcept
-      : operation{completed}, memory{buffer} {}
+      : operation{completed},
+        memory{buffer},
+        request{receive(buffer).id(static_cast<operation*>(this))} {}
   /// The link of a shared block is that of its message.
   async::link* owner = nullptr;
   mutable_buffer memory;
+  /// What posts it, built once.
+  prepared_request<decltype(receive(std::declval<mutable_buffer>()))> request;
   receive_block* next = nullptr;
   completion received;
 };
@@ -511,9 +516,9 @@ inline const_buffer message::buffer() const noexcept {
                                                       static_cast<std::uint32_t>(bytes().size()));
 }
 inline std::span<const std::byte> message::bytes_of(const detail::receive_block& block) noexcept {
-  const received_message received = block.received.success().receive();
+  const ibv_wc& received = block.received.native();
   return {reinterpret_cast<const std::byte*>(block.memory.address()),
-          received.announces_write() ? 0 : received.length()};
+          received.opcode == IBV_WC_RECV_RDMA_WITH_IMM ? 0 : received.byte_len};
 }
 inline void message::give_back(detail::receive_block& block) noexcept {
   block.owner->give_back(block);
@@ -534,8 +539,7 @@ inline void link::complete_receive(operation& which, const completion& each) {
 }
 
 inline void link::post_receive(detail::receive_block& block) noexcept {
-  const post_result posted = detail::post<transport::rc, qp_state::rts>(
-      pair_, receive(block.memory).id(static_cast<operation*>(&block)));
+  const post_result posted = detail::post<transport::rc, qp_state::rts>(pair_, block.request);
   if (posted) [[likely]]
     ++posted_;
   else
@@ -556,6 +560,8 @@ inline void link::give_back(detail::receive_block& block) noexcept {
 namespace adverb::inline ADVERB_ABI::detail {
 
 inline receive_block::receive_block(async::link& of, mutable_buffer buffer) noexcept
-    : operation{&async::link::complete_receive}, owner{&of}, memory{buffer} {}
+    : receive_block{&async::link::complete_receive, buffer} {
+  owner = &of;
+}
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -29,21 +29,21 @@ class step_awaiter : public Step::template operation<step_awaiter<Step>> {
   using base = typename Step::template operation<step_awaiter<Step>>;
 
  public:
-  explicit step_awaiter(const Step& step) : base{step}, policy_{step.policy()} {}
+  explicit step_awaiter(const Step& step) : base{step}, step_{&step} {}
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard, gnu::always_inline]] bool await_suspend(std::coroutine_handle<> who) {
     who_ = who;
     return this->start();
   }
-  auto await_resume() { return this->take(policy_); }
+  auto await_resume() { return this->take(step_->policy()); }
 
   /// Called when the operation has finished.
   void finished() { who_.resume(); }
 
  private:
   std::coroutine_handle<> who_;
-  on_failure policy_;
+  const Step* step_;
 };
 
 /// What the promises of all tasks have.

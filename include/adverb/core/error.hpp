@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <concepts>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
 
@@ -72,11 +73,8 @@ class on_failure {
 
   /// Returns whether the previous step failed without throwing.
   [[nodiscard, gnu::always_inline]] constexpr bool failed() const noexcept {
-    switch (way_) {
-      case way::code: return static_cast<bool>(*code_);
-      case way::failure: return static_cast<bool>(*why_);
-      default: return false;
-    }
+    if (way_ < way::code) return false;
+    return way_ == way::code ? static_cast<bool>(*code_) : static_cast<bool>(*why_);
   }
 
   /// Returns whether a failure is thrown.
@@ -113,7 +111,8 @@ class on_failure {
   }
 
  private:
-  enum class way : unsigned char { raise, tell, code, failure };
+  // As wide as a pointer: a processor waits where a copy loads more than the last store wrote.
+  enum class way : std::uintptr_t { raise, tell, code, failure };
 
   // These take a copy: a call through the address would force the policy into memory.
   [[gnu::cold]] static void clear_target(on_failure to) noexcept;

@@ -46,7 +46,7 @@ TEST_CASE("An io_context runs tasks until they have ended", "[rdma_connect][rdma
   }
   here.context.run();
   CHECK(answers == 8);
-  CHECK(!here.loop.has_tasks());
+  CHECK(!here.loop.has_work());
 }
 
 TEST_CASE("A task on an io_context connects to a host", "[rdma_connect][rdma_accept]") {
@@ -77,7 +77,7 @@ TEST_CASE("An exception of a task leaves the run of its io_context, which can go
   CHECK_THROWS_WITH(here.context.run(), "told");
   here.context.run();
   CHECK(answers == 1);
-  CHECK(!here.loop.has_tasks());
+  CHECK(!here.loop.has_work());
 }
 
 TEST_CASE("An io_context destroys the tasks that have not ended", "[rdma_destroy_id]") {

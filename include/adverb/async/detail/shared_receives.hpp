@@ -32,9 +32,7 @@ class shared_receives {
   }
   void remove(qp_number number) noexcept { links_.erase(static_cast<std::uint32_t>(number)); }
 
-  post_result post(receive_block& block) const noexcept {
-    return queue_.post(receive(block.memory).id(static_cast<async::operation*>(&block)));
-  }
+  post_result post(receive_block& block) const noexcept { return queue_.post(block.request); }
 
  private:
   struct shared_block : receive_block {

@@ -86,7 +86,7 @@ ADVERB_FUNC void event_loop::turn() {
   call_posted();
   const bool is_spinning = spin();
   int timeout = settle();
-  if (!has_work()) return;
+  if (!must_run()) return;
   if (is_spinning || !unfinished_.empty()) timeout = 0;
   std::array<epoll_event, 16> events;
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
@@ -106,7 +106,7 @@ ADVERB_FUNC void event_loop::turn() {
 
 ADVERB_FUNC void event_loop::run() {
   is_stopped_ = false;
-  while (!is_stopped_ && has_work()) turn();
+  while (!is_stopped_ && must_run()) turn();
   settle();
 }
 
