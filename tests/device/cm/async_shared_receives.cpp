@@ -121,6 +121,47 @@ TEST_CASE("Messages that nobody took return their blocks with the connection",
   CHECK(done == rounds);
 }
 
+TEST_CASE(
+    "A message that is too long for a shared block ends its connection, and the block returns",
+    "[ibv_post_srq_recv]") {
+  constexpr std::uint32_t blocks = 2;
+  async::device_loop_options options = with_shared(blocks);
+  options.shared_block_size = 16;
+  side here{options};
+  std::uint32_t refused = 0;
+  std::string arrived;
+  const auto passive = [&]() -> async::task<> {
+    for (std::uint32_t each = 0; each < 2 * blocks; ++each) {
+      const async::connection client = co_await here.listener.accept(sharing);
+      std::error_code why;
+      const async::message none = co_await client.next().report_to(why);
+      if (!none) ++refused;
+    }
+    const async::connection client = co_await here.listener.accept(sharing);
+    const async::message message = co_await client.next();
+    arrived = text_of(message);
+  };
+  const auto active = [&]() -> async::task<> {
+    for (std::uint32_t each = 0; each < 2 * blocks; ++each) {
+      const async::connection server = co_await async::connect(here.loop, here.address(), small);
+      const text_memory memory{server, "too long"};
+      std::error_code ended;
+      co_await server.send(memory.region.buffer()).report_to(ended);
+      static_cast<void>(co_await server.next().report_to(ended));
+    }
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const text_memory memory{server, "short"};
+    std::error_code why;
+    co_await server.send(memory.region.buffer().slice(0, 5)).report_to(why);
+    check_answer(server, why);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(refused == 2 * blocks);
+  CHECK(arrived == "short");
+}
+
 TEST_CASE("A loop without shared blocks refuses connections that want them", "[ibv_create_srq]") {
   side here;
   failure why;
