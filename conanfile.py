@@ -66,18 +66,19 @@ class AdverbConan(ConanFile):
         self.cpp_info.set_property("pkg_config_name", "adverb")
         self._add_component("verbs", library="ibverbs")
         self._add_component("cm", requires=["verbs"], library="rdmacm")
-        self._add_component("async", requires=["cm"])
+        self._add_component("async", requires=["cm"], system_libs=["pthread"])
         if self.options.with_asio:
             self._add_component("asio", requires=["async", "asio::asio"])
 
-    def _add_component(self, name, requires=(), library=None):
+    def _add_component(self, name, requires=(), library=None, system_libs=()):
         component = self.cpp_info.components[name]
         component.set_property("cmake_target_name", f"adverb::{name}")
         component.set_property("pkg_config_name", f"adverb-{name}")
         component.bindirs = []
         component.libdirs = []
         component.requires = list(requires)
+        component.system_libs = list(system_libs)
         if library and self.options.system_rdma_core:
-            component.system_libs = [library]
+            component.system_libs.append(library)
         elif library:
             component.requires.append(f"rdma-core::lib{library}")

@@ -40,8 +40,8 @@ endfunction()
 set(what "${PROJECT_DESCRIPTION}")
 adverb_install_pkg_config(adverb-verbs "libibverbs" "" "${what}: libibverbs")
 adverb_install_pkg_config(adverb-cm "adverb-verbs librdmacm" "" "${what}: librdmacm")
-adverb_install_pkg_config(adverb-async "adverb-cm" "" "${what}: coroutines")
-adverb_install_pkg_config(adverb-asio "adverb-async" " -pthread" "${what}: Asio")
+adverb_install_pkg_config(adverb-async "adverb-cm" " -pthread" "${what}: coroutines")
+adverb_install_pkg_config(adverb-asio "adverb-async" "" "${what}: Asio")
 adverb_install_pkg_config(adverb "adverb-async" "" "${what}")
 
 # An archive of the installed files: `cpack -G TGZ`, DEB or RPM.

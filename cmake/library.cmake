@@ -35,7 +35,8 @@ add_library(adverb::verbs ALIAS adverb_verbs)
 
 # These are installed from every machine, and have their names only where they can be used.
 adverb_add_library(cm adverb_verbs PkgConfig::librdmacm)
-adverb_add_library(async adverb_cm)
+# A host name is looked up in a thread.
+adverb_add_library(async adverb_cm -pthread)
 adverb_add_library(adverb adverb_async)
 adverb_add_library(asio adverb_async asio::asio)
 # Asio 1.22 does not know that Clang has coroutines.
