@@ -182,7 +182,8 @@ class perform_operation : public async::waiter {
 template <class Derived>
 class message_operation : public async::waiter {
  public:
-  explicit message_operation(async::link& of) noexcept : waiter{&resume}, link_{&of} {}
+  explicit message_operation(async::link& of) noexcept
+      : waiter{&leave_and_finish<Derived>}, link_{&of} {}
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start() {
@@ -194,20 +195,14 @@ class message_operation : public async::waiter {
   [[nodiscard]] async::message take(on_failure policy) { return link_->take_message(policy); }
 
  private:
-  static bool resume(waiter& which) {
-    auto& self = static_cast<message_operation&>(which);
-    self.leave();
-    static_cast<Derived&>(self).finished();
-    return true;
-  }
-
   async::link* link_;
 };
 
 template <class Derived>
 class disconnect_operation : public async::waiter {
  public:
-  explicit disconnect_operation(async::link& of) noexcept : waiter{&resume}, link_{&of} {}
+  explicit disconnect_operation(async::link& of) noexcept
+      : waiter{&leave_and_finish<Derived>}, link_{&of} {}
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start() {
@@ -220,13 +215,6 @@ class disconnect_operation : public async::waiter {
   void take(on_failure policy) const { link_->report_end(policy); }
 
  private:
-  static bool resume(waiter& which) {
-    auto& self = static_cast<disconnect_operation&>(which);
-    self.leave();
-    static_cast<Derived&>(self).finished();
-    return true;
-  }
-
   async::link* link_;
 };
 
@@ -480,12 +468,12 @@ class connect_step : public detail::async_step<connect_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const connect_step& step) noexcept
-        : connecting{&resume, *step.loop_, step.options_}, address_{step.address_} {
+        : connecting{&resume, *step.loop_, step.options_}, step_{&step} {
       set_rejection(step.rejection_);
     }
 
     /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() { return connect_to(address_); }
+    [[nodiscard]] bool start() { return connect_to(step_->address_); }
     /// Returns the result, or reports the failure.
     [[nodiscard]] connection take(on_failure policy) { return take_connection(policy); }
 
@@ -496,7 +484,7 @@ class connect_step : public detail::async_step<connect_step> {
       static_cast<Derived&>(self).finished();
       return true;
     }
-    cm::socket_address address_;
+    const connect_step* step_;
   };
 
  private:

@@ -237,19 +237,15 @@ class resolve_step : public detail::async_step<resolve_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const resolve_step& step) noexcept
-        : resolving_peer{&resume, *step.link_, step.options_}, address_{step.address_} {}
+        : resolving_peer{&detail::leave_and_finish<Derived>, *step.link_, step.options_},
+          step_{&step} {}
     /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() { return start_resolve(address_); }
+    [[nodiscard]] bool start() { return start_resolve(step_->address_); }
     /// Returns the result, or reports the failure.
     [[nodiscard]] cm::datagram_peer take(on_failure policy) { return take_peer(policy); }
 
    private:
-    static bool resume(waiter& which) {
-      which.leave();
-      static_cast<Derived&>(static_cast<operation&>(which)).finished();
-      return true;
-    }
-    cm::socket_address address_;
+    const resolve_step* step_;
   };
 
  private:
@@ -275,22 +271,16 @@ class join_step : public detail::async_step<join_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const join_step& step) noexcept
-        : joining_group{&resume, *step.link_}, group_{step.group_}, options_{step.options_} {}
+        : joining_group{&detail::leave_and_finish<Derived>, *step.link_}, step_{&step} {}
     /// Starts it. Returns false if it has finished already.
-    [[nodiscard]] bool start() { return start_join(group_, options_); }
+    [[nodiscard]] bool start() { return start_join(step_->group_, step_->options_); }
     /// Returns the result, or reports the failure.
     [[nodiscard]] cm::multicast_membership take(on_failure policy) {
       return take_membership(policy);
     }
 
    private:
-    static bool resume(waiter& which) {
-      which.leave();
-      static_cast<Derived&>(static_cast<operation&>(which)).finished();
-      return true;
-    }
-    cm::socket_address group_;
-    cm::multicast_options options_;
+    const join_step* step_;
   };
 
  private:

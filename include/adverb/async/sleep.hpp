@@ -24,11 +24,11 @@ class sleep_step : public detail::async_step<sleep_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const sleep_step& step) noexcept
-        : sleeper{&resume}, loop_{step.loop_}, length_{step.length_} {}
+        : sleeper{&detail::leave_and_finish<Derived>}, step_{&step} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() noexcept {
-      loop_->add_sleeper(*this, length_);
+      step_->loop_->add_sleeper(*this, step_->length_);
       return true;
     }
     /// Returns, or reports the failure.
@@ -38,15 +38,7 @@ class sleep_step : public detail::async_step<sleep_step> {
     }
 
    private:
-    static bool resume(waiter& which) {
-      auto& self = static_cast<operation&>(which);
-      self.leave();
-      static_cast<Derived&>(self).finished();
-      return true;
-    }
-
-    device_loop* loop_;
-    timeout length_;
+    const sleep_step* step_;
   };
 
  private:

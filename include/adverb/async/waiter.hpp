@@ -46,6 +46,22 @@ class waiter {
   function* resume_;
 };
 
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// The function of an operation that has finished when its list resumes it.
+template <class Derived>
+bool leave_and_finish(async::waiter& which) {
+  which.leave();
+  static_cast<Derived&>(which).finished();
+  return true;
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
 /// A waiter that learns when what it waits for will not come. Not thread safe.
 class cancellable_waiter : public waiter {
  public:
