@@ -120,6 +120,14 @@ inline constexpr device_fact drains_in_background{
 inline constexpr device_fact no_local_invalidation_on_uc{
     .what = "Only RC has local invalidation.", .where = "rxe_opcode.c, rxe_wr_opcode_info"};
 
+inline constexpr device_fact unsent_management_datagram_ends_connecting{
+    .what =
+        "A management datagram that cannot be sent, because the link is down, moves the queue pair "
+        "of the connection manager to ERR. The device makes no more connections until it is "
+        "removed "
+        "and added again.",
+    .where = "rxe_req.c, rxe_requester; seen on Linux 7.2"};
+
 // Soft-RoCE: memory.
 inline constexpr device_fact window_bounds_are_those_of_region{
     .what = "An access through a memory window is checked against the bounds of its region.",

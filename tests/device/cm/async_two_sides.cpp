@@ -58,9 +58,16 @@ void kill_answering(other_process& server) {
   server.child.kill();
 }
 
-/// Has the other machine see nothing of this one any more, or see it again.
-void set_link(const std::string& state) {
-  expect(in_guest("ip link set $SOFTRDMA_INTERFACE " + state), "the link is " + state);
+/// Has the other machine see nothing of this one any more: its packets go to an address that nobody
+/// has. See device_facts::unsent_management_datagram_ends_connecting for why the link stays up.
+void fall_silent() {
+  expect(in_guest("ip neigh replace $SOFTRDMA_PEER_ADDRESS lladdr 02:00:00:00:00:00 "
+                  "dev $SOFTRDMA_INTERFACE nud permanent"),
+         "this machine is silent");
+}
+void speak_again() {
+  expect(in_guest("ip neigh del $SOFTRDMA_PEER_ADDRESS dev $SOFTRDMA_INTERFACE"),
+         "this machine speaks");
 }
 
 /// For peers that do not answer.
@@ -146,9 +153,9 @@ void check_silent(const Outlive& outlive_peer) {
                [](other_process& server) {
                  static_cast<void>(server.child.word());
                  std::this_thread::sleep_for(50ms);
-                 set_link("down");
+                 fall_silent();
                  meet("silent");
-                 set_link("up");
+                 speak_again();
                },
                [&](const cm::socket_address& address) {
                  const auto begin = std::chrono::steady_clock::now();
