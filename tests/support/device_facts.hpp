@@ -124,8 +124,7 @@ inline constexpr device_fact unsent_management_datagram_ends_connecting{
     .what =
         "A management datagram that cannot be sent, because the link is down, moves the queue pair "
         "of the connection manager to ERR. The device makes no more connections until it is "
-        "removed "
-        "and added again.",
+        "removed and added again.",
     .where = "rxe_req.c, rxe_requester; seen on Linux 7.2"};
 
 // Soft-RoCE: memory.
