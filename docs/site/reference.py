@@ -34,7 +34,7 @@ CONVENTIONS = {
 
 
 # In the order in which a program meets them; others follow.
-_FOLDERS = ["device", "memory", "completion", "queue", "cm", "steering", "core"]
+_FOLDERS = ["device", "memory", "completion", "request", "queue", "cm", "steering", "core"]
 
 
 def folder_of(header):

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include <adverb/device/context.hpp>
-#include <adverb/queue/address.hpp>
+#include <adverb/request/address.hpp>
 
 void use(const adverb::context& context, const adverb::device_clock& clock) {
   const std::optional<adverb::async_event> event = context.next_async_event();

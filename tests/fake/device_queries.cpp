@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <adverb/device/context.hpp>
-#include <adverb/queue/address.hpp>
+#include <adverb/request/address.hpp>
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <adverb/format.hpp>
-#include <adverb/queue/datagram.hpp>
+#include <adverb/request/datagram.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <adverb/queue/attribute.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/request/transport.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -19,8 +19,8 @@
 #include <adverb/cm/datagram_endpoint.hpp>
 #include <adverb/cm/datagram_peer.hpp>
 #include <adverb/cm/multicast_membership.hpp>
-#include <adverb/queue/datagram.hpp>
 #include <adverb/queue/send_window.hpp>
+#include <adverb/request/datagram.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {

@@ -23,10 +23,10 @@
 #include <adverb/core/failure.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/memory/memory_region.hpp>
-#include <adverb/queue/prepared_request.hpp>
 #include <adverb/queue/queue_pair.hpp>
-#include <adverb/queue/requests.hpp>
 #include <adverb/queue/send_window.hpp>
+#include <adverb/request/prepared_request.hpp>
+#include <adverb/request/requests.hpp>
 #include <adverb/version.hpp>
 
 #if defined(ADVERB_POISON_BLOCKS)

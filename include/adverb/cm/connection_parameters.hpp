@@ -12,7 +12,7 @@
 #include <adverb/core/ids.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/core/transport.hpp>
-#include <adverb/queue/address.hpp>
+#include <adverb/request/address.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

@@ -5,8 +5,8 @@
 #include <adverb/cm/connection_parameters.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/core/timeout.hpp>
-#include <adverb/queue/address_handle.hpp>
-#include <adverb/queue/destination.hpp>
+#include <adverb/request/address_handle.hpp>
+#include <adverb/request/destination.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

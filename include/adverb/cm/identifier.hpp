@@ -32,12 +32,12 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
 #include <adverb/queue/xrc_shared_receive_queue.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

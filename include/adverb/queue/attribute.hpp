@@ -9,8 +9,8 @@
 
 #include <adverb/core/durations.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/queue/address.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/request/address.hpp>
+#include <adverb/request/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

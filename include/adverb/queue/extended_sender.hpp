@@ -13,8 +13,8 @@
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/queue/detail/post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/queue/send_operation.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
+#include <adverb/request/send_operation.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -11,7 +11,7 @@
 #include <adverb/core/ids.hpp>
 #include <adverb/core/transport.hpp>
 #include <adverb/device/gid.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

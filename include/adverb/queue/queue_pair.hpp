@@ -14,12 +14,12 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/connect.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
-#include <adverb/queue/detail/explain.hpp>
 #include <adverb/queue/detail/queue_pair_base.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
 #include <adverb/queue/transition.hpp>
 #include <adverb/queue/transition_table.hpp>
 #include <adverb/queue/xrc_domain.hpp>
+#include <adverb/request/detail/explain_address.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -12,7 +12,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/queue/send_operation.hpp>
+#include <adverb/request/send_operation.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

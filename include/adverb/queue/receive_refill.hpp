@@ -12,9 +12,9 @@
 
 #include <adverb/fwd.hpp>
 #include <adverb/memory/buffer.hpp>
-#include <adverb/queue/post_result.hpp>
-#include <adverb/queue/prepared_request.hpp>
-#include <adverb/queue/requests.hpp>
+#include <adverb/request/post_result.hpp>
+#include <adverb/request/prepared_request.hpp>
+#include <adverb/request/requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

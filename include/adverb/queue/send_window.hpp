@@ -19,8 +19,8 @@
 #include <adverb/completion/extended_completion.hpp>
 #include <adverb/queue/detail/send_credits.hpp>
 #include <adverb/queue/extended_sender.hpp>
-#include <adverb/queue/post_result.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
+#include <adverb/request/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

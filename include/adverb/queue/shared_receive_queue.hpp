@@ -11,8 +11,8 @@
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/detail/explain.hpp>
 #include <adverb/queue/detail/post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

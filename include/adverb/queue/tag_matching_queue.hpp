@@ -10,7 +10,7 @@
 
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
-#include <adverb/queue/tag_requests.hpp>
+#include <adverb/request/tag_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

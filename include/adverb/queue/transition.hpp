@@ -7,11 +7,11 @@
 
 #include <adverb/core/durations.hpp>
 #include <adverb/memory/registrable_memory.hpp>
-#include <adverb/queue/address.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/transition_plan.hpp>
 #include <adverb/queue/transition_table.hpp>
+#include <adverb/request/address.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -11,10 +11,10 @@
 #include <adverb/core/transport.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/memory/registrable_memory.hpp>
-#include <adverb/queue/address.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/transition_table.hpp>
+#include <adverb/request/address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <adverb/queue/attribute.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/request/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

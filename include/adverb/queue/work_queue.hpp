@@ -8,8 +8,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/queue/detail/post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/work_queue_options.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -13,7 +13,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/device/detail/explain.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

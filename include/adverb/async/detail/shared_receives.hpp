@@ -9,8 +9,8 @@
 #include <adverb/async/link.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/requests.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
+#include <adverb/request/requests.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -6,7 +6,7 @@
 #include <rdma/rdma_verbs.h>
 
 #include <adverb/completion/detail/common_completion_queue.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include <adverb/cm/queue_drain.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 

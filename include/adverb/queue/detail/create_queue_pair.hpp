@@ -7,8 +7,8 @@
 
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/queue_pair_options.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string_view>
-#include <system_error>
 
 #include <infiniband/verbs.h>
 
@@ -42,31 +41,6 @@ void explain_other_device(problem_list& problems, std::string_view name, const P
 /// Explains why a shared receive queue could not be resized, or its limit not set.
 [[gnu::cold]] void explain_modification(failure_description& description, ibv_srq* queue,
                                         const ibv_srq_attr& asked, int mask);
-
-/// Writes the GIDs of a port: "usable: 0 (RoCE v2, fe80::…), 1 (RoCE v2, ::ffff:10.0.0.1)".
-[[gnu::cold]] void put_usable_gids(text_writer& writer, context_ref context, port_number port);
-
-/// Writes "sgid index 3 is empty; usable: …".
-[[gnu::cold]] void put_empty_gid(text_writer& writer, context_ref context, port_number port,
-                                 gid_index index);
-
-/// Adds that a port does not exist, and then returns false, or that it carries no traffic. Stores
-/// the port's attributes in `attributes`.
-[[nodiscard, gnu::cold]] bool explain_port(problem_list& problems, context_ref context,
-                                           port_number port, port_attributes& attributes);
-
-/// Returns true if an error can mean that the peer has no route.
-[[nodiscard, gnu::cold]] bool is_about_routing(const std::error_code& code) noexcept;
-
-/// Adds the problems of the global route of an address.
-[[gnu::cold]] void explain_route(problem_list& problems, const std::error_code& code,
-                                 context_ref context, port_number port,
-                                 const ibv_global_route& route);
-
-/// Adds the problems of an address on a port.
-[[gnu::cold]] void explain_address(problem_list& problems, const std::error_code& code,
-                                   context_ref context, const port_attributes& port,
-                                   const ibv_ah_attr& address);
 
 /// Adds the attributes that violate the specification's table.
 [[gnu::cold]] void explain_attributes(problem_list& problems, transport service, qp_state from,

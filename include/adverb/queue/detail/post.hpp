@@ -16,11 +16,11 @@
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/memory/detail/known_regions.hpp>
-#include <adverb/queue/post_result.hpp>
-#include <adverb/queue/postable.hpp>
-#include <adverb/queue/prepared_request.hpp>
-#include <adverb/queue/requests.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/post_result.hpp>
+#include <adverb/request/postable.hpp>
+#include <adverb/request/prepared_request.hpp>
+#include <adverb/request/requests.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -14,11 +14,11 @@
 #include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/detail/post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
 #include <adverb/queue/extended_sender.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
-#include <adverb/queue/transport.hpp>
-#include <adverb/queue/window_requests.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
+#include <adverb/request/transport.hpp>
+#include <adverb/request/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

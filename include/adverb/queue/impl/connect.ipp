@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/queue/connect.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 #include <adverb/steering/detail/explain_flow.hpp>
 #include <adverb/steering/flow.hpp>
 

@@ -7,8 +7,8 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/ids.hpp>
-#include <adverb/queue/address_handle.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/request/address_handle.hpp>
+#include <adverb/request/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -10,7 +10,7 @@
 
 #include <adverb/core/error.hpp>
 #include <adverb/fwd.hpp>
-#include <adverb/queue/detail/explain_post.hpp>
+#include <adverb/request/detail/explain_post.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -97,5 +97,5 @@ class [[nodiscard("a post can fail: call .check()")]] post_result {
 }  // namespace adverb::inline ADVERB_ABI
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/post_result.ipp>
+#include <adverb/request/impl/post_result.ipp>
 #endif

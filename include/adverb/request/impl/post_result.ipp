@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include <adverb/core/detail/check.hpp>
-#include <adverb/queue/post_result.hpp>
+#include <adverb/request/post_result.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <adverb/core/detail/check.hpp>
-#include <adverb/queue/detail/patchable_request.hpp>
-#include <adverb/queue/post_result.hpp>
+#include <adverb/request/detail/patchable_request.hpp>
+#include <adverb/request/post_result.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -5,8 +5,8 @@
 
 #include <adverb/device/context_ref.hpp>
 #include <adverb/device/detail/explain.hpp>
-#include <adverb/queue/address_handle.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/request/address_handle.hpp>
+#include <adverb/request/detail/explain_address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

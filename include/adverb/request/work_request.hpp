@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Work requests: small values that describe an operation, created by the functions in
-// <adverb/queue/requests.hpp> and posted by a queue pair.
+// <adverb/request/requests.hpp> and posted by a queue pair.
 #pragma once
 
 #include <concepts>
@@ -9,9 +9,9 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/destination.hpp>
-#include <adverb/queue/inline_data.hpp>
-#include <adverb/queue/transport.hpp>
+#include <adverb/request/destination.hpp>
+#include <adverb/request/inline_data.hpp>
+#include <adverb/request/transport.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

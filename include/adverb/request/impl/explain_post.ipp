@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/queue/detail/explain_post.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
+#include <adverb/request/detail/explain_post.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

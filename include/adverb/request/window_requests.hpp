@@ -9,11 +9,11 @@
 #include <adverb/fwd.hpp>
 #include <adverb/memory/memory_window.hpp>
 #include <adverb/memory/window_binding.hpp>
-#include <adverb/queue/inline_data.hpp>
-#include <adverb/queue/postable.hpp>
-#include <adverb/queue/send_operation.hpp>
-#include <adverb/queue/transport.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/inline_data.hpp>
+#include <adverb/request/postable.hpp>
+#include <adverb/request/send_operation.hpp>
+#include <adverb/request/transport.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -183,5 +183,5 @@ void unbind_by_call(ibv_qp* pair, ibv_mw* window, const ibv_mw_bind_info& bound,
 }  // namespace adverb::inline ADVERB_ABI
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/window_requests.ipp>
+#include <adverb/request/impl/window_requests.ipp>
 #endif

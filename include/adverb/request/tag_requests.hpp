@@ -8,8 +8,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/queue/inline_data.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/inline_data.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

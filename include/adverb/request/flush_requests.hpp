@@ -10,9 +10,9 @@
 
 #include <adverb/memory/registrable_memory.hpp>
 #include <adverb/memory/remote_buffer.hpp>
-#include <adverb/queue/requests.hpp>
-#include <adverb/queue/send_operation.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/requests.hpp>
+#include <adverb/request/send_operation.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

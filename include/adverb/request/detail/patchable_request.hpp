@@ -13,11 +13,11 @@
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/memory/remote_buffer.hpp>
-#include <adverb/queue/destination.hpp>
-#include <adverb/queue/inline_data.hpp>
-#include <adverb/queue/requests.hpp>
-#include <adverb/queue/window_requests.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/destination.hpp>
+#include <adverb/request/inline_data.hpp>
+#include <adverb/request/requests.hpp>
+#include <adverb/request/window_requests.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

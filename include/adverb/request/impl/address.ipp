@@ -6,7 +6,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context.hpp>
-#include <adverb/queue/address.hpp>
+#include <adverb/request/address.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -89,5 +89,5 @@ struct ethernet_destination {
 }  // namespace adverb::inline ADVERB_ABI
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/address.ipp>
+#include <adverb/request/impl/address.ipp>
 #endif

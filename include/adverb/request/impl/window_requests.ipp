@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include <adverb/core/detail/missing_feature.hpp>
-#include <adverb/queue/detail/queue_traits.hpp>
-#include <adverb/queue/window_requests.hpp>
+#include <adverb/request/detail/queue_traits.hpp>
+#include <adverb/request/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

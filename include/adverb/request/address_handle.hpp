@@ -8,8 +8,8 @@
 #include <adverb/device/context_ref.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/address.hpp>
-#include <adverb/queue/datagram.hpp>
+#include <adverb/request/address.hpp>
+#include <adverb/request/datagram.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
@@ -105,5 +105,5 @@ namespace detail {
 }  // namespace adverb::inline ADVERB_ABI
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/address_handle.ipp>
+#include <adverb/request/impl/address_handle.ipp>
 #endif

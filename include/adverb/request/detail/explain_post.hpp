@@ -73,5 +73,5 @@ template <class Request>
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/explain_post.ipp>
+#include <adverb/request/impl/explain_post.ipp>
 #endif

@@ -4,10 +4,10 @@
 
 #include <type_traits>
 
-#include <adverb/queue/destination.hpp>
-#include <adverb/queue/send_operation.hpp>
-#include <adverb/queue/transport.hpp>
-#include <adverb/queue/work_request.hpp>
+#include <adverb/request/destination.hpp>
+#include <adverb/request/send_operation.hpp>
+#include <adverb/request/transport.hpp>
+#include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 
