@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/detail/explain_transition.hpp>
 #include <support/catch.hpp>
 
 #include "test_bench.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <adverb/queue/attribute.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -27,7 +27,7 @@
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/async_event.hpp>
 #include <adverb/device/gid.hpp>
-#include <adverb/device/link.hpp>
+#include <adverb/device/port_link.hpp>
 #include <adverb/device/rate.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/attribute.hpp>

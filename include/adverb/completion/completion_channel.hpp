@@ -8,7 +8,7 @@
 
 #include <adverb/core/detail/deadline.hpp>
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/fwd.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -13,7 +13,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/device/detail/atomic_limits.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/device/device.hpp>
 #include <adverb/fwd.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <adverb/core/flags.hpp>
 #include <adverb/core/ids.hpp>
-#include <adverb/device/link.hpp>
+#include <adverb/device/port_link.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

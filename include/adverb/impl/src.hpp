@@ -38,14 +38,15 @@
 #include <adverb/memory/impl/protection_domain.ipp>
 #include <adverb/memory/impl/provider_buffer.ipp>
 #include <adverb/memory/impl/window_binding.ipp>
-#include <adverb/queue/impl/connect.ipp>
 #include <adverb/queue/impl/create_queue_pair.ipp>
 #include <adverb/queue/impl/endpoint.ipp>
-#include <adverb/queue/impl/explain.ipp>
+#include <adverb/queue/impl/explain_shared_receive_queue.ipp>
+#include <adverb/queue/impl/explain_transition.ipp>
 #include <adverb/queue/impl/indirection_table.ipp>
 #include <adverb/queue/impl/multicast.ipp>
 #include <adverb/queue/impl/queue_pair_options.ipp>
 #include <adverb/queue/impl/queue_pair_ref.ipp>
+#include <adverb/queue/impl/rtr_rts_attributes.ipp>
 #include <adverb/queue/impl/send_window.ipp>
 #include <adverb/queue/impl/shared_receive_queue.ipp>
 #include <adverb/queue/impl/tag_matching_queue.ipp>

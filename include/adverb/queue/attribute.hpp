@@ -10,7 +10,7 @@
 #include <adverb/core/durations.hpp>
 #include <adverb/core/flags.hpp>
 #include <adverb/request/address.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -10,7 +10,7 @@
 #include <adverb/core/error.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/device/gid.hpp>
-#include <adverb/device/link.hpp>
+#include <adverb/device/port_link.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -12,10 +12,10 @@
 
 #include <adverb/device/detail/atomic_limits.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/connect.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
 #include <adverb/queue/detail/queue_pair_base.hpp>
 #include <adverb/queue/queue_pair_ref.hpp>
+#include <adverb/queue/rtr_rts_attributes.hpp>
 #include <adverb/queue/transition.hpp>
 #include <adverb/queue/transition_table.hpp>
 #include <adverb/queue/xrc_domain.hpp>

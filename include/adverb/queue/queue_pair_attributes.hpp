@@ -11,7 +11,7 @@
 #include <adverb/device/port.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 #include <adverb/queue/attribute.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -8,8 +8,9 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/failure.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/protection_domain.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/detail/explain_shared_receive_queue.hpp>
 #include <adverb/queue/detail/post.hpp>
 #include <adverb/queue/shared_receive_queue_options.hpp>
 #include <adverb/request/detail/queue_traits.hpp>

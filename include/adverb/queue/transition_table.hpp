@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <adverb/queue/attribute.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -8,8 +8,9 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/completion/completion_queue.hpp>
+#include <adverb/core/failure.hpp>
 #include <adverb/core/flags.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/device/context_ref.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -12,7 +12,7 @@
 #include <adverb/core/error.hpp>
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI {

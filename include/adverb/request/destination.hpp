@@ -8,7 +8,7 @@
 
 #include <adverb/core/ids.hpp>
 #include <adverb/request/address_handle.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

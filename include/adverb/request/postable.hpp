@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include <adverb/request/destination.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <adverb/request/send_operation.hpp>
-#include <adverb/request/transport.hpp>
 #include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {

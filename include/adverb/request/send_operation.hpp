@@ -13,7 +13,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/core/flags.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

@@ -11,8 +11,8 @@
 #include <adverb/memory/window_binding.hpp>
 #include <adverb/request/inline_data.hpp>
 #include <adverb/request/postable.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <adverb/request/send_operation.hpp>
-#include <adverb/request/transport.hpp>
 #include <adverb/request/work_request.hpp>
 
 namespace adverb::inline ADVERB_ABI {

@@ -11,7 +11,7 @@
 
 #include <adverb/request/destination.hpp>
 #include <adverb/request/inline_data.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

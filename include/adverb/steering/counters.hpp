@@ -10,7 +10,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/steering/flow.hpp>
 
 namespace adverb::inline ADVERB_ABI {

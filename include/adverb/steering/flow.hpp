@@ -9,7 +9,7 @@
 
 #include <adverb/core/transport.hpp>
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/steering/flow_rule.hpp>
 #include <adverb/steering/flow_specification.hpp>

@@ -7,7 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/fwd.hpp>
 #include <adverb/steering/esp.hpp>
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include <adverb/cm/detail/drive_own_pair.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/detail/explain_transition.hpp>
 #include <adverb/queue/queue_pair.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

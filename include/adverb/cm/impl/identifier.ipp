@@ -19,7 +19,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/device/port.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/detail/explain_shared_receive_queue.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
 
@@ -317,7 +317,8 @@ ADVERB_FUNC ece identifier_base::remote_ece(on_failure policy) const {
 ADVERB_FUNC bool identifier_base::explain_other_domain(text_writer& writer,
                                                        protection_domain_ref domain) const {
   detail::problem_list problems{writer};
-  detail::explain_other_device(problems, "the domain", domain.native_handle(), context());
+  detail::explain_other_device(problems, "the domain", domain.native_handle(),
+                               context().native_handle());
   if (!problems.empty())
     writer.put(
         ": librdmacm opens the devices; create the domain on the context() of the connection");

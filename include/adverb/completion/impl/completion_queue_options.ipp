@@ -6,7 +6,7 @@
 
 #include <adverb/completion/completion_queue_options.hpp>
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

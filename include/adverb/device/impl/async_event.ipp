@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/device/async_event.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

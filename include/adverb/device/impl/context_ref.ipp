@@ -8,7 +8,7 @@
 
 #include <adverb/device/context.hpp>
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

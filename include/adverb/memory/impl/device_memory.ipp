@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/device_memory.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

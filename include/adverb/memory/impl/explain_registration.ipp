@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <adverb/core/detail/lifetime.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/detail/explain_registration.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

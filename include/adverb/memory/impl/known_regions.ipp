@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/core/ids.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/detail/known_regions.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -17,7 +17,7 @@
 #include <adverb/queue/extended_sender.hpp>
 #include <adverb/queue/queue_pair_attributes.hpp>
 #include <adverb/request/detail/queue_traits.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <adverb/request/window_requests.hpp>
 
 namespace adverb::inline ADVERB_ABI {

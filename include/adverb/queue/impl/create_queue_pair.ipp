@@ -5,9 +5,8 @@
 
 #include <infiniband/verbs.h>
 
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
-#include <adverb/queue/detail/explain.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -50,9 +49,11 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
                 limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
                 limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
                 limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
-  explain_other_device(problems, "send_cq", options.send_cq.native_handle(), context);
-  explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(), context);
-  explain_other_device(problems, "srq", options.srq.native_handle(), context);
+  explain_other_device(problems, "send_cq", options.send_cq.native_handle(),
+                       context.native_handle());
+  explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(),
+                       context.native_handle());
+  explain_other_device(problems, "srq", options.srq.native_handle(), context.native_handle());
   if (options.srq && srq_with_cq_traits::has_xrc_domain(options.srq.native_handle()))
     problems.add("srq is an XRC queue, which no queue pair owns: requests name it");
   if (problems.empty() && options.max_inline_data > 0)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <adverb/device/context.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/queue/indirection_table.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/device/context_ref.hpp>
 #include <adverb/queue/multicast.hpp>
 #include <adverb/queue/queue_pair.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <adverb/queue/queue_pair_options.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 
 namespace adverb::inline ADVERB_ABI {
 

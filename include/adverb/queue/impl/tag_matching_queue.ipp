@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/queue/tag_matching_queue.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -8,7 +8,7 @@
 #include <adverb/core/handle.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/device/detail/atomic_limits.hpp>
-#include <adverb/queue/detail/explain.hpp>
+#include <adverb/queue/detail/explain_transition.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

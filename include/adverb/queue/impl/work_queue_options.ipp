@@ -3,7 +3,7 @@
 
 #include <system_error>
 
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/work_queue_options.hpp>
 
@@ -56,7 +56,7 @@ ADVERB_FUNC void explain_work_queue(failure_description& description, context_re
                   limit<&device_attributes::max_sge>("max_sge", options.max_sge)});
     add_missing_flags(problems, options.flags, device);
     explain_other_device(problems, "the completion queue", options.completion_queue.native_handle(),
-                         context);
+                         context.native_handle());
   });
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <adverb/device/context_ref.hpp>
-#include <adverb/device/detail/explain.hpp>
+#include <adverb/device/detail/explain_device.hpp>
 #include <adverb/request/address_handle.hpp>
 #include <adverb/request/detail/explain_address.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <adverb/core/detail/missing_feature.hpp>
 #include <adverb/device/context.hpp>
-#include <adverb/request/transport.hpp>
+#include <adverb/request/queue_pair_state.hpp>
 #include <adverb/steering/detail/explain_flow.hpp>
 #include <adverb/steering/flow_options.hpp>
 

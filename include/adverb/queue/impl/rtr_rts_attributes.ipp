@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/queue/connect.hpp>
+#include <adverb/queue/rtr_rts_attributes.hpp>
 #include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {

@@ -1,46 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Explains why calls on queues fail.
+// Explains why a transition of a queue pair fails.
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include <infiniband/verbs.h>
 
 #include <adverb/core/failure.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/core/transport.hpp>
-#include <adverb/device/context.hpp>
 #include <adverb/device/context_ref.hpp>
 #include <adverb/queue/attribute.hpp>
-#include <adverb/queue/shared_receive_queue_options.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
-
-/// Adds a part that was created on another device than `context`, or on another opening of it.
-/// Skips a null part.
-template <class Part>
-void explain_other_device(problem_list& problems, std::string_view name, const Part* part,
-                          context_ref context) {
-  if (part == nullptr || part->context == context.native_handle()) return;
-  problems.add("{} belongs to another context (of {})", {name, part->context->device->name});
-}
-
-/// Adds the sizes that exceed the limits of the device.
-[[gnu::cold]] void add_size_problems(problem_list& problems, const device_attributes& device,
-                                     const shared_receive_queue_options& options);
-
-/// Explains why a shared receive queue could not be created.
-[[gnu::cold]] void explain_creation(problem_list& problems, context_ref context,
-                                    const shared_receive_queue_options& options);
-
-/// Explains why a shared receive queue cannot have this size.
-[[gnu::cold]] void add_resize_problems(problem_list& problems, context_ref context,
-                                       std::uint32_t max_wr, const ibv_srq_attr* now);
-
-/// Explains why a shared receive queue could not be resized, or its limit not set.
-[[gnu::cold]] void explain_modification(failure_description& description, ibv_srq* queue,
-                                        const ibv_srq_attr& asked, int mask);
 
 /// Adds the attributes that violate the specification's table.
 [[gnu::cold]] void explain_attributes(problem_list& problems, transport service, qp_state from,
@@ -77,5 +49,5 @@ inline constexpr std::uint8_t max_retries = 7;
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/explain.ipp>
+#include <adverb/queue/impl/explain_transition.ipp>
 #endif

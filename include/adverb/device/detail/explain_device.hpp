@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Names devices in failures, and compares what was asked with their limits.
+// Names devices in failures, and compares requested values with their limits.
 #pragma once
 
 #include <cstddef>
@@ -65,6 +65,15 @@ void add_exceeded(problem_list& problems, const device_attributes& device,
     if (each.asked <= allowed) continue;
     problems.add("{} is {}, the device allows {}", {each.name, each.asked, allowed});
   }
+}
+
+/// Adds a part that was created on another device than `context`, or on another opening of it.
+/// Skips a null part.
+template <class Part>
+void explain_other_device(problem_list& problems, std::string_view name, const Part* part,
+                          const ibv_context* context) {
+  if (part == nullptr || part->context == context) return;
+  problems.add("{} belongs to another context (of {})", {name, part->context->device->name});
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -9,7 +9,7 @@
 
 #include <adverb/core/durations.hpp>
 #include <adverb/core/transport.hpp>
-#include <adverb/device/link.hpp>
+#include <adverb/device/port_link.hpp>
 #include <adverb/queue/endpoint.hpp>
 #include <adverb/queue/transition_plan.hpp>
 
@@ -145,5 +145,5 @@ class in_rtr {
 }  // namespace adverb::inline ADVERB_ABI
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/queue/impl/connect.ipp>
+#include <adverb/queue/impl/rtr_rts_attributes.ipp>
 #endif
