@@ -5,6 +5,7 @@
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/completion/either_completion_queue.hpp>
 #include <adverb/completion/extended_completion_queue.hpp>
+#include <adverb/completion/up_to.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/device/context.hpp>
 #include <adverb/device/context_ref.hpp>

@@ -17,6 +17,7 @@
 #include <adverb/cm/listener.hpp>
 #include <adverb/cm/local_addresses.hpp>
 #include <adverb/cm/multicast_membership.hpp>
+#include <adverb/cm/path_record.hpp>
 #include <adverb/cm/private_data.hpp>
 #include <adverb/cm/queue_drain.hpp>
 #include <adverb/cm/reject_reason.hpp>

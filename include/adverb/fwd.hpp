@@ -119,29 +119,11 @@ struct matched_tag;
 template <std::size_t Limit>
 struct up_to_t;
 
-// queue
+// request
 enum class qp_state : std::uint32_t;
-template <transport Transport, qp_state State>
-class queue_pair;
-template <transport Transport, qp_state State>
-class queue_pair_ref;
-template <transport Transport>
-struct rtr_rts_attributes;
-class queue_pair_attributes;
-struct alternate_path;
-struct announced_attributes;
-struct ece;
-struct endpoint;
-struct path_options;
-struct queue_pair_options;
-struct rate_limit;
-struct transition_attributes;
-struct xrc_target_options;
-
 class address_handle;
 class address_handle_ref;
 class global_route_header;
-class multicast_attachment;
 struct address;
 struct datagram_destination;
 struct ethernet_destination;
@@ -163,12 +145,38 @@ class prepared_list_part;
 template <class Request>
 class linked_request;
 class post_result;
+struct bind_options;
+struct compare_and_swap_values;
+
+template <class Payload>
+class tag_addition;
+class tag_deletion;
+class tag_synchronization;
+
+// queue
+template <transport Transport, qp_state State>
+class queue_pair;
+template <transport Transport, qp_state State>
+class queue_pair_ref;
+template <transport Transport>
+struct rtr_rts_attributes;
+class queue_pair_attributes;
+struct alternate_path;
+struct announced_attributes;
+struct ece;
+struct endpoint;
+struct path_options;
+struct queue_pair_options;
+struct rate_limit;
+struct transition_attributes;
+struct xrc_target_options;
+
+class multicast_attachment;
+
 template <class Engine>
 class send_window;
 class send_window_result;
 struct send_window_options;
-struct bind_options;
-struct compare_and_swap_values;
 
 template <class Queue>
 class receive_refill;
@@ -186,10 +194,6 @@ class xrc_shared_receive_queue_ref;
 class tag_matching_queue;
 class tag_matching_queue_ref;
 struct tag_matching_queue_options;
-template <class Payload>
-class tag_addition;
-class tag_deletion;
-class tag_synchronization;
 
 enum class work_queue_state : std::uint32_t;
 template <work_queue_state State>

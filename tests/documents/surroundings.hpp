@@ -27,7 +27,7 @@
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
 #include <adverb/cm.hpp>
-#include <adverb/stop_event.hpp>
+#include <adverb/core/stop_event.hpp>
 
 #include "../support/senders.hpp"
 

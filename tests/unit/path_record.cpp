@@ -4,7 +4,7 @@
 
 #include <arpa/inet.h>
 
-#include <adverb/cm/identifier.hpp>
+#include <adverb/cm/path_record.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

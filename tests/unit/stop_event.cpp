@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 #include <adverb/core/detail/deadline.hpp>
-#include <adverb/stop_event.hpp>
+#include <adverb/core/stop_event.hpp>
 #include <support/catch.hpp>
 
 using namespace adverb;

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <type_traits>
 
-#include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -20,15 +19,13 @@
 #include <adverb/cm/detail/explain_call.hpp>
 #include <adverb/cm/detail/identifier_traits.hpp>
 #include <adverb/cm/event_channel.hpp>
+#include <adverb/cm/path_record.hpp>
 #include <adverb/cm/socket_address.hpp>
 #include <adverb/core/detail/check.hpp>
 #include <adverb/core/durations.hpp>
 #include <adverb/core/ids.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/device/async_event.hpp>
-#include <adverb/device/gid.hpp>
-#include <adverb/device/port_link.hpp>
-#include <adverb/device/rate.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/attribute.hpp>
 #include <adverb/queue/detail/create_queue_pair.hpp>
@@ -40,47 +37,6 @@
 #include <adverb/request/detail/queue_traits.hpp>
 
 namespace adverb::inline ADVERB_ABI::cm {
-
-/// A path from a local port to a port of the peer. An identifier returns its own once the route is
-/// resolved. A program that got a path elsewhere can set it (`set_path`).
-struct path_record {
-  /// GID of the local port.
-  adverb::gid source{};
-  /// GID of the peer's port.
-  adverb::gid destination{};
-  /// LID of the local port.
-  lid source_lid{};
-  /// LID of the peer's port.
-  lid destination_lid{};
-  /// 20 bits.
-  std::uint32_t flow_label = 0;
-  /// Hop limit of the GRH.
-  std::uint8_t hop_limit = 0;
-  /// Traffic class of the GRH.
-  std::uint8_t traffic_class = 0;
-  /// True if the peer can answer on the same path.
-  bool is_reversible = true;
-  /// Partition key.
-  adverb::pkey pkey{0xffff};
-  /// Service level.
-  adverb::service_level service_level{};
-  /// MTU of the path.
-  adverb::mtu mtu = adverb::mtu::bytes_1024;
-  /// Static rate of the path.
-  adverb::rate rate = adverb::rate::unlimited;
-  /// The maximum time of a packet on the path: 4.096 us * 2^code.
-  std::uint8_t packet_life_time_code = 0;
-  /// The preference among several paths; lower is better.
-  std::uint8_t preference = 0;
-
-  /// Copies the C API struct.
-  [[nodiscard]] static path_record from_native(const ibv_sa_path_rec& native) noexcept;
-
-  /// Returns the C API struct, as the first path, for both directions.
-  [[nodiscard]] ibv_path_data native() const noexcept;
-
-  friend bool operator==(const path_record&, const path_record&) noexcept = default;
-};
 
 /// A function to call with a connector or request whose queue pair exists but is not connected, for
 /// example to post receives. Returns nothing, or whether to continue, for code without exceptions.

@@ -15,7 +15,7 @@
 
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>
-#include <adverb/stop_event.hpp>
+#include <adverb/core/stop_event.hpp>
 #include <support/catch.hpp>
 
 #include "cm/support.hpp"

@@ -22,6 +22,7 @@
 #include <adverb/cm/impl/identifier_traits.ipp>
 #include <adverb/cm/impl/local_addresses.ipp>
 #include <adverb/cm/impl/multicast_membership.ipp>
+#include <adverb/cm/impl/path_record.ipp>
 #include <adverb/cm/impl/private_data.ipp>
 #include <adverb/cm/impl/queue_drain.ipp>
 #include <adverb/cm/impl/session.ipp>
