@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// A job: one thing that programs do with verbs, written three times under the same conditions.
+// A job: one task that programs do with verbs, in careful C, in ordinary C and with adverb. Careful C
+// sets only the members that are read; ordinary C zeroes its structs first. If they differ in nothing
+// else, one template is both.
 //
-// To add one, drop a file into jobs/ that defines three functions and registers them:
+// To add a job, drop a file into jobs/ that defines and registers its functions:
 //
 //     namespace {
 //
-//     std::uint64_t careful(overhead::c_objects c, std::uint64_t count) { … }
-//     std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) { … }
+//     template <bool Zeroed>
+//     std::uint64_t in_c(overhead::c_objects c, std::uint64_t count) { … }
 //     std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) { … }
 //
 //     const overhead::listed_job listed{{.name = "write",
 //                                        .careful_bar = 1.00,
-//                                        .careful = careful,
-//                                        .ordinary = ordinary,
+//                                        .careful = in_c<false>,
+//                                        .ordinary = in_c<true>,
 //                                        .with_adverb = with_adverb}};
 //
 //     }  // namespace

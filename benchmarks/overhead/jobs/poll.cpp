@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sixteen completions at a time: polled, and looked at.
+// Sixteen completions at a time: polled, and looked at. With views, both sides also look whether a
+// receive completed, which alone has a message with a length.
 #include <array>
 #include <cstring>
 
@@ -7,32 +8,18 @@
 
 namespace {
 
-std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
+template <bool Views, bool Zeroed>
+std::uint64_t in_c(overhead::c_objects c, std::uint64_t count) {
   std::uint64_t found = 0;
   for (std::uint64_t index = 0; index < count; ++index) {
     ibv_wc round[overhead::completions_a_round];
+    if (Zeroed) std::memset(round, 0, sizeof round);
     const int polled = ibv_poll_cq(c.queue, overhead::completions_a_round, round);
     if (polled < 0) break;
     for (int each = 0; each < polled; ++each) {
       if (round[each].status != IBV_WC_SUCCESS) return found;
       found += round[each].wr_id;
-      found += round[each].byte_len;
-    }
-  }
-  return found;
-}
-
-std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) {
-  std::uint64_t found = 0;
-  for (std::uint64_t index = 0; index < count; ++index) {
-    ibv_wc round[overhead::completions_a_round];
-    std::memset(round, 0, sizeof round);
-    const int polled = ibv_poll_cq(c.queue, overhead::completions_a_round, round);
-    if (polled < 0) break;
-    for (int each = 0; each < polled; ++each) {
-      if (round[each].status != IBV_WC_SUCCESS) return found;
-      found += round[each].wr_id;
-      found += round[each].byte_len;
+      if (!Views || (round[each].opcode & IBV_WC_RECV) != 0) found += round[each].byte_len;
     }
   }
   return found;
@@ -55,42 +42,9 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 const overhead::listed_job listed{{.name = "poll of 16",
                                    .careful_bar = 1.00,
                                    .operations = 1 + overhead::completions_a_round,
-                                   .careful = careful,
-                                   .ordinary = ordinary,
+                                   .careful = in_c<false, false>,
+                                   .ordinary = in_c<false, true>,
                                    .with_adverb = with_adverb}};
-
-// The same, and whether a receive completed, which alone has a message with a length.
-
-std::uint64_t careful_views(overhead::c_objects c, std::uint64_t count) {
-  std::uint64_t found = 0;
-  for (std::uint64_t index = 0; index < count; ++index) {
-    ibv_wc round[overhead::completions_a_round];
-    const int polled = ibv_poll_cq(c.queue, overhead::completions_a_round, round);
-    if (polled < 0) break;
-    for (int each = 0; each < polled; ++each) {
-      if (round[each].status != IBV_WC_SUCCESS) return found;
-      found += round[each].wr_id;
-      if ((round[each].opcode & IBV_WC_RECV) != 0) found += round[each].byte_len;
-    }
-  }
-  return found;
-}
-
-std::uint64_t ordinary_views(overhead::c_objects c, std::uint64_t count) {
-  std::uint64_t found = 0;
-  for (std::uint64_t index = 0; index < count; ++index) {
-    ibv_wc round[overhead::completions_a_round];
-    std::memset(round, 0, sizeof round);
-    const int polled = ibv_poll_cq(c.queue, overhead::completions_a_round, round);
-    if (polled < 0) break;
-    for (int each = 0; each < polled; ++each) {
-      if (round[each].status != IBV_WC_SUCCESS) return found;
-      found += round[each].wr_id;
-      if ((round[each].opcode & IBV_WC_RECV) != 0) found += round[each].byte_len;
-    }
-  }
-  return found;
-}
 
 std::uint64_t views_with_adverb(overhead::adverb_objects my, std::uint64_t count) {
   std::uint64_t found = 0;
@@ -109,8 +63,8 @@ std::uint64_t views_with_adverb(overhead::adverb_objects my, std::uint64_t count
 const overhead::listed_job listed_views{{.name = "completion views of 16",
                                          .careful_bar = 1.05,
                                          .operations = 1 + overhead::completions_a_round,
-                                         .careful = careful_views,
-                                         .ordinary = ordinary_views,
+                                         .careful = in_c<true, false>,
+                                         .ordinary = in_c<true, true>,
                                          .with_adverb = views_with_adverb}};
 
 }  // namespace

@@ -76,21 +76,13 @@ receives kept;
 // It outlives every loop, and no compiler knows who else looks at it.
 receives* volatile where_receives_are = &kept;
 
-std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
+template <auto GiveBack>
+std::uint64_t in_c(overhead::c_objects c, std::uint64_t count) {
   receives* const all = where_receives_are;
   set_up(*all, c);
   std::uint64_t index = 0;
   for (; index < count; ++index)
-    if (!give_back(*all, block_of(index / batch_size, index))) break;
-  return index;
-}
-
-std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) {
-  receives* const all = where_receives_are;
-  set_up(*all, c);
-  std::uint64_t index = 0;
-  for (; index < count; ++index)
-    if (!give_back_anew(*all, block_of(index / batch_size, index))) break;
+    if (!GiveBack(*all, block_of(index / batch_size, index))) break;
   return index;
 }
 
@@ -105,8 +97,8 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 
 const overhead::listed_job listed{{.name = "receive given back, posted 16 at a time",
                                    .careful_bar = 1.10,
-                                   .careful = careful,
-                                   .ordinary = ordinary,
+                                   .careful = in_c<give_back>,
+                                   .ordinary = in_c<give_back_anew>,
                                    .with_adverb = with_adverb}};
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint64_t writes = 32;
 constexpr std::uint32_t window_size = 128;
 
-template <std::uint32_t SignalEvery>
-std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
+template <std::uint32_t SignalEvery, bool Zeroed>
+std::uint64_t in_c(overhead::c_objects c, std::uint64_t count) {
   std::uint32_t in_progress = 0;
   std::uint32_t unsignaled = 0;
   std::uint64_t index = 0;
@@ -31,12 +31,14 @@ std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
     const bool signaled = ++unsignaled == SignalEvery;
     const std::uint64_t offset = overhead::offset_of(index);
     ibv_sge element;
+    if (Zeroed) std::memset(&element, 0, sizeof element);
     element.addr = c.memory + offset;
     element.length = overhead::length_of(index);
     element.lkey = c.local_key;
     ibv_send_wr request;
+    if (Zeroed) std::memset(&request, 0, sizeof request);
     request.wr_id = index;
-    request.next = nullptr;
+    if (!Zeroed) request.next = nullptr;
     request.sg_list = &element;
     request.num_sge = 1;
     request.opcode = IBV_WR_RDMA_WRITE;
@@ -44,47 +46,7 @@ std::uint64_t careful(overhead::c_objects c, std::uint64_t count) {
     request.wr.rdma.remote_addr = c.remote_address + offset;
     request.wr.rdma.rkey = c.remote_key;
     ibv_send_wr* bad;
-    if (ibv_post_send(c.pair, &request, &bad) != 0) break;
-    if (signaled) unsignaled = 0;
-    ++in_progress;
-    ++index;
-  }
-  return index;
-}
-
-template <std::uint32_t SignalEvery>
-std::uint64_t ordinary(overhead::c_objects c, std::uint64_t count) {
-  std::uint32_t in_progress = 0;
-  std::uint32_t unsignaled = 0;
-  std::uint64_t index = 0;
-  while (index < count * writes) {
-    if (in_progress == window_size) {
-      ibv_wc done[window_size / SignalEvery];
-      const int polled = ibv_poll_cq(c.sends, window_size / SignalEvery, done);
-      if (polled < 0) break;
-      for (int each = 0; each < polled; ++each) {
-        if (done[each].status != IBV_WC_SUCCESS) return index;
-        if (done[each].qp_num == c.pair->qp_num) in_progress -= SignalEvery;
-      }
-      continue;
-    }
-    const bool signaled = ++unsignaled == SignalEvery;
-    const std::uint64_t offset = overhead::offset_of(index);
-    ibv_sge element;
-    std::memset(&element, 0, sizeof element);
-    element.addr = c.memory + offset;
-    element.length = overhead::length_of(index);
-    element.lkey = c.local_key;
-    ibv_send_wr request;
-    std::memset(&request, 0, sizeof request);
-    request.wr_id = index;
-    request.sg_list = &element;
-    request.num_sge = 1;
-    request.opcode = IBV_WR_RDMA_WRITE;
-    request.send_flags = signaled ? IBV_SEND_SIGNALED : 0;
-    request.wr.rdma.remote_addr = c.remote_address + offset;
-    request.wr.rdma.rkey = c.remote_key;
-    ibv_send_wr* bad = nullptr;
+    if (Zeroed) bad = nullptr;
     if (ibv_post_send(c.pair, &request, &bad) != 0) break;
     if (signaled) unsignaled = 0;
     ++in_progress;
@@ -117,14 +79,14 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
 const overhead::listed_job listed{{.name = "send window, 32 writes, one signaled",
                                    .careful_bar = 1.00,
                                    .operations = writes,
-                                   .careful = careful<32>,
-                                   .ordinary = ordinary<32>,
+                                   .careful = in_c<32, false>,
+                                   .ordinary = in_c<32, true>,
                                    .with_adverb = with_adverb<32>}};
 const overhead::listed_job listed_16{{.name = "send window, 32 writes, two signaled",
                                       .careful_bar = 1.00,
                                       .operations = writes,
-                                      .careful = careful<16>,
-                                      .ordinary = ordinary<16>,
+                                      .careful = in_c<16, false>,
+                                      .ordinary = in_c<16, true>,
                                       .with_adverb = with_adverb<16>}};
 
 }  // namespace
