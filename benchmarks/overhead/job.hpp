@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A job: one task that programs do with verbs, in careful C, in ordinary C and with adverb. Careful C
-// sets only the members that are read; ordinary C zeroes its structs first. If they differ in nothing
-// else, one template is both.
+// A job: one task that programs do with verbs, in careful C, in ordinary C and with adverb. Careful
+// C sets only the members that are read; ordinary C zeroes its structs first. If they differ in
+// nothing else, one template is both.
 //
 // To add a job, drop a file into jobs/ that defines and registers its functions:
 //

@@ -9,18 +9,16 @@
 // guarantees zero. Objects have the names of their kind, numbered in order of creation; enumerators
 // and bits have their C names without the common prefix.
 //
-// To render another call, give its type a member `std::string line() const`, made of these pieces:
+// To record another call, add its type to calls.hpp, and pass these pieces to `record`, `errno_of`
+// or `refused` (verbs/state.hpp), which put the name of the function in front:
 //
-//     std::string modify_srq::line() const {
-//       return fields{"ibv_modify_srq"}
-//           .object(queue)
-//           .add_or_stray((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", attributes.max_wr)
-//           .add_or_stray((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", attributes.srq_limit)
-//           .unknown_bits(mask, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)
-//           .text();
-//     }
-//
-// It runs when the call is recorded, while everything that the call points to is alive.
+//     int modify_srq(ibv_srq* queue, ibv_srq_attr* given, int mask) {
+//       if (const int error = errno_of<called::modify_srq>(
+//               about(queue)
+//                   .add_or_stray((mask & IBV_SRQ_MAX_WR) != 0, "max_wr", given->max_wr)
+//                   .add_or_stray((mask & IBV_SRQ_LIMIT) != 0, "srq_limit", given->srq_limit)
+//                   .unknown_bits(mask, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)))
+//         return error;
 #pragma once
 
 #include <concepts>
@@ -34,7 +32,7 @@
 
 #include <infiniband/verbs.h>
 
-#include "calls/queue.hpp"
+#include "calls.hpp"
 
 namespace fake {
 
@@ -53,7 +51,8 @@ struct shown {
 class fields {
  public:
   fields() = default;
-  explicit fields(std::string_view function) : text_{function} {}
+  /// Begins with the name of a function; in a call, in place of the one that its type has.
+  explicit fields(std::string_view function) : text_{function}, is_named_{true} {}
 
   /// Words without the name of a field.
   fields& word(std::string_view words);
@@ -66,7 +65,12 @@ class fields {
   fields& add_or_stray(bool is_valid, std::string_view name, const shown& value);
   /// Adds the bits of a mask that stand for no field.
   fields& unknown_bits(std::uint64_t mask, std::uint64_t known);
+  /// Adds the fields of a struct that is in braces.
+  fields& members(const shown& braces);
+  /// Adds items after a colon, if there are any.
+  fields& list(const std::string& items);
 
+  [[nodiscard]] bool is_named() const { return is_named_; }
   [[nodiscard]] std::string text() const { return text_ + stray_; }
   /// The fields of a struct, in braces.
   [[nodiscard]] shown in_braces() const { return {"{" + text() + "}", text().empty()}; }
@@ -74,7 +78,11 @@ class fields {
  private:
   std::string text_;
   std::string stray_;
+  bool is_named_ = false;
 };
+
+/// The fields of a call that is about an object.
+[[nodiscard]] inline fields about(const void* object) { return std::move(fields{}.object(object)); }
 
 /// An enumerator or a bit, and its name.
 struct named_value {

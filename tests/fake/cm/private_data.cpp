@@ -94,7 +94,7 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
       });
   CHECK(machine.count<called::rdma_connect>() == 0);
   (void)connecting.connect({.private_data = bytes(56)});
-  CHECK(last<called::rdma_connect>().peer.private_data.size() == 56);
+  CHECK(last<called::rdma_connect>().private_data.size() == 56);
 
   const auto at = listener::create(here);
   auto request = requested(at);

@@ -8,11 +8,7 @@
 
 #include "rules.hpp"
 
-using fake::current;
-using fake::errno_of;
-using fake::record;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 namespace fake {
 namespace {
@@ -48,7 +44,7 @@ completion_queue* make_completion_queue(ibv_context* context, std::int64_t entri
 }  // namespace fake
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  if (refused(called::create_comp_channel{context})) return nullptr;
+  if (refused<called::create_comp_channel>(about(context))) return nullptr;
   int ends[2];
   if (::pipe(ends) != 0) return nullptr;
   auto made = std::make_unique<fake::channel>();
@@ -60,7 +56,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  if (const int error = errno_of(called::destroy_comp_channel{channel})) return error;
+  if (const int error = errno_of<called::destroy_comp_channel>(about(channel))) return error;
   if (fake::is_in_use(channel)) return EBUSY;
   auto& channels = current().internals().channels;
   ::close(channel->fd);
@@ -70,7 +66,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user_context) {
-  if (refused(called::get_cq_event{channel})) return -1;
+  if (refused<called::get_cq_event>(about(channel))) return -1;
   ibv_cq* named = nullptr;
   if (::read(channel->fd, &named, sizeof named) != sizeof named) return -1;
   ++current().internals().queues.at(named).taken_events;
@@ -80,20 +76,25 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** user_cont
 }
 
 void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
-  record(called::ack_cq_events{queue, count});
+  record<called::ack_cq_events>(about(queue).add("nevents", count));
   current().internals().queues.at(queue).acknowledged_events += count;
 }
 
 ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* user_context,
                       ibv_comp_channel* channel, int vector) {
-  if (refused(called::create_cq{context, entries, user_context, channel, vector})) return nullptr;
+  if (refused<called::create_cq>(about(context)
+                                     .add("cqe", entries)
+                                     .add_unless_zero("cq_context", name_of(user_context))
+                                     .add_unless_zero("channel", name_of(channel))
+                                     .add_unless_zero("comp_vector", vector)))
+    return nullptr;
   fake::completion_queue* const made =
       fake::make_completion_queue(context, entries, user_context, channel, vector);
   return made == nullptr ? nullptr : ibv_cq_ex_to_cq(&made->native);
 }
 
 int ibv_resize_cq(ibv_cq* queue, int entries) {
-  if (const int error = errno_of(called::resize_cq{queue, entries})) return error;
+  if (const int error = errno_of<called::resize_cq>(about(queue).add("cqe", entries))) return error;
   if (entries < 1 || entries > fake::device_of(queue->context).attributes.max_cqe ||
       current().entries(queue) > static_cast<std::size_t>(entries))
     return EINVAL;
@@ -102,7 +103,7 @@ int ibv_resize_cq(ibv_cq* queue, int entries) {
 }
 
 int ibv_destroy_cq(ibv_cq* queue) {
-  if (const int error = errno_of(called::destroy_cq{queue})) return error;
+  if (const int error = errno_of<called::destroy_cq>(about(queue))) return error;
   if (fake::is_in_use(queue)) return EBUSY;
   if (current().unacknowledged(queue) != 0) {
     std::fputs("fake: ibv_destroy_cq would wait for ever for an event to be acknowledged\n",
@@ -117,7 +118,8 @@ namespace fake {
 namespace {
 
 int poll_cq(ibv_cq* queue, int count, ibv_wc* out) {
-  if (const int error = errno_of(called::poll_cq{queue, count})) return -error;
+  if (const int error = errno_of<called::poll_cq>(about(queue).add("num_entries", count)))
+    return -error;
   auto& entries = current().internals().queues.at(queue).entries;
   int taken = 0;
   for (; taken < count && !entries.empty(); ++taken) {
@@ -128,7 +130,9 @@ int poll_cq(ibv_cq* queue, int count, ibv_wc* out) {
 }
 
 int req_notify_cq(ibv_cq* queue, int solicited_only) {
-  if (const int error = errno_of(called::req_notify_cq{queue, solicited_only != 0})) return error;
+  if (const int error =
+          errno_of<called::req_notify_cq>(about(queue).add("solicited_only", solicited_only != 0)))
+    return error;
   using arming = completion_queue::arming;
   current().internals().queues.at(queue).armed =
       solicited_only != 0 ? arming::solicited : arming::any;
@@ -136,7 +140,13 @@ int req_notify_cq(ibv_cq* queue, int solicited_only) {
 }
 
 int modify_cq(ibv_cq* queue, ibv_modify_cq_attr* attributes) {
-  if (const int error = errno_of(called::modify_cq{queue, *attributes})) return error;
+  const bool moderates = (attributes->attr_mask & IBV_CQ_ATTR_MODERATE) != 0;
+  if (const int error = errno_of<called::modify_cq>(
+          about(queue)
+              .add_or_stray(moderates, "cq_count", attributes->moderate.cq_count)
+              .add_or_stray(moderates, "cq_period", attributes->moderate.cq_period)
+              .unknown_bits(attributes->attr_mask, IBV_CQ_ATTR_MODERATE)))
+    return error;
   const ibv_cq_moderation_caps& limits = device_of(queue->context).extended.cq_mod_caps;
   if (limits.max_cq_count == 0) return EOPNOTSUPP;
   return attributes->moderate.cq_count > limits.max_cq_count ||

@@ -11,11 +11,7 @@
 
 #undef ibv_query_port
 
-using fake::current;
-using fake::errno_of;
-using fake::record;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 namespace fake {
 namespace {
@@ -60,7 +56,7 @@ ibv_context* open_context_on(std::size_t device) {
 
 ibv_device** ibv_get_device_list(int* count) {
   if (count != nullptr) *count = 0;
-  if (refused(called::get_device_list{})) return nullptr;
+  if (refused<called::get_device_list>()) return nullptr;
   auto& state = current().internals();
   const auto& devices = current().devices;
   auto list = std::make_unique<std::vector<ibv_device*>>();
@@ -82,14 +78,14 @@ ibv_device** ibv_get_device_list(int* count) {
 }
 
 void ibv_free_device_list(ibv_device** list) {
-  record(called::free_device_list{});
+  record<called::free_device_list>();
   current().internals().lists.remove(list);
 }
 
 const char* ibv_get_device_name(ibv_device* device) { return device->name; }
 
 ibv_context* ibv_open_device(ibv_device* device) {
-  if (refused(called::open_device{device->name})) return nullptr;
+  if (refused<called::open_device>(fields{}.word(device->name))) return nullptr;
   auto& state = current().internals();
   std::size_t index = 0;
   while (state.natives.at(index).get() != device) ++index;
@@ -98,7 +94,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
 }
 
 int ibv_close_device(ibv_context* context) {
-  record(called::close_device{context});
+  record<called::close_device>(about(context));
   auto& contexts = current().internals().contexts;
   fake::close_async_events(contexts.at(context));
   if (context->cmd_fd != -1) ::close(context->cmd_fd);
@@ -107,13 +103,15 @@ int ibv_close_device(ibv_context* context) {
 }
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attributes) {
-  if (const int error = errno_of(called::query_device{false})) return error;
+  if (const int error = errno_of<called::query_device>()) return error;
   *attributes = fake::device_of(context).attributes;
   return 0;
 }
 
 int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_attr* attributes) {
-  if (const int error = errno_of(called::query_port{number, false})) return error;
+  if (const int error =
+          errno_of<called::query_port>(fields{}.word("(the old function)").add("port_num", number)))
+    return error;
   const fake::port* const port = fake::port_of(context, number);
   if (port == nullptr) return EINVAL;
   // What the old layout ends before.
@@ -122,7 +120,7 @@ int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_a
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t number, int index, ibv_gid* gid) {
-  if (refused(called::query_gid{number, index})) return -1;
+  if (refused<called::query_gid>(fields{}.add("port_num", number).add("index", index))) return -1;
   const fake::port* const port = fake::port_of(context, number);
   if (port == nullptr || index < 0 || index >= port->attributes.gid_tbl_len) {
     errno = EINVAL;
@@ -136,7 +134,9 @@ int ibv_query_gid(ibv_context* context, std::uint8_t number, int index, ibv_gid*
 
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t number, std::uint32_t index,
                       ibv_gid_entry* entry, std::uint32_t, std::size_t) {
-  if (const int error = errno_of(called::query_gid_ex{number, index})) return error;
+  if (const int error =
+          errno_of<called::query_gid_ex>(fields{}.add("port_num", number).add("gid_index", index)))
+    return error;
   const fake::port* const port = fake::port_of(context, number);
   if (port == nullptr || index >= static_cast<std::uint32_t>(port->attributes.gid_tbl_len))
     return EINVAL;
@@ -150,7 +150,8 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t number, std::uint32_t 
 
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
                              std::uint32_t, std::size_t) {
-  if (const int error = errno_of(called::query_gid_table{max_entries})) return -error;
+  if (const int error = errno_of<called::query_gid_table>(fields{}.add("max_entries", max_entries)))
+    return -error;
   std::size_t count = 0;
   for (const fake::port& port : fake::device_of(context).ports)
     for (const ibv_gid_entry& entry : port.gids) {
@@ -161,7 +162,7 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
 }
 
 int ibv_query_pkey(ibv_context* context, std::uint8_t number, int index, __be16* pkey) {
-  if (refused(called::query_pkey{number, index})) return -1;
+  if (refused<called::query_pkey>(fields{}.add("port_num", number).add("index", index))) return -1;
   const fake::port* const port = fake::port_of(context, number);
   if (port == nullptr || index < 0 || static_cast<std::size_t>(index) >= port->pkeys.size()) {
     errno = EINVAL;
@@ -176,14 +177,15 @@ namespace {
 
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input*,
                     ibv_device_attr_ex* attributes, std::size_t size) {
-  if (const int error = errno_of(called::query_device{true})) return error;
+  if (const int error = errno_of<called::query_device>(fields{"ibv_query_device_ex"})) return error;
   std::memcpy(attributes, &device_of(context).extended, size);
   attributes->orig_attr = device_of(context).attributes;
   return 0;
 }
 
 int query_port(ibv_context* context, std::uint8_t number, ibv_port_attr* attributes, std::size_t) {
-  if (const int error = errno_of(called::query_port{number, true})) return error;
+  if (const int error = errno_of<called::query_port>(fields{}.add("port_num", number)))
+    return error;
   const port* const found = port_of(context, number);
   if (found == nullptr) return EINVAL;
   *attributes = found->attributes;

@@ -5,17 +5,13 @@
 
 #include "state.hpp"
 
-using fake::current;
-using fake::errno_of;
-using fake::record;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 namespace fake {
 namespace {
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
-  if (refused(called::alloc_td{context})) return nullptr;
+  if (refused<called::alloc_td>(about(context))) return nullptr;
   auto made = std::make_unique<ibv_td>(ibv_td{context});
   ibv_td* const native = made.get();
   current().internals().thread_domains.add(std::move(made), native);
@@ -23,7 +19,7 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
 }
 
 int dealloc_td(ibv_td* domain) {
-  if (const int error = errno_of(called::dealloc_td{domain})) return error;
+  if (const int error = errno_of<called::dealloc_td>(about(domain))) return error;
   current().internals().thread_domains.remove(domain);
   return 0;
 }
@@ -37,18 +33,43 @@ ibv_pd* add_domain(ibv_context* context, std::uint32_t handle) {
 
 // A parent domain has the number of the domain that it extends, as with the providers.
 ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes) {
-  if (refused(called::alloc_parent_domain{context, *attributes})) return nullptr;
+  const auto has = [&](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
+  const bool allocates = has(IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS);
+  const auto function = [](bool given) {
+    return given ? shown{"given", false} : shown{"null", true};
+  };
+  if (refused<called::alloc_parent_domain>(
+          about(context)
+              .add("pd", name_of(attributes->pd))
+              .add_unless_zero("td", name_of(attributes->td))
+              .add_or_stray(allocates, "alloc", function(attributes->alloc != nullptr))
+              .add_or_stray(allocates, "free", function(attributes->free != nullptr))
+              .add_or_stray(has(IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT), "pd_context",
+                            name_of(attributes->pd_context))
+              .unknown_bits(attributes->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+                                                       IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT),
+          {*attributes}))
+    return nullptr;
   return add_domain(context, attributes->pd->handle);
 }
 
 int memcpy_to_dm(ibv_dm* memory, std::uint64_t offset, const void* from, std::size_t length) {
-  if (const int error = errno_of(called::memcpy_to_dm{memory, offset, from, length})) return error;
+  if (const int error = errno_of<called::memcpy_to_dm>(about(memory)
+                                                           .add("dm_offset", offset)
+                                                           .add("host_addr", name_of(from))
+                                                           .add("length", length)))
+    return error;
   std::memcpy(current().internals().device_memories.at(memory).bytes.data() + offset, from, length);
   return 0;
 }
 
 int memcpy_from_dm(void* to, ibv_dm* memory, std::uint64_t offset, std::size_t length) {
-  if (const int error = errno_of(called::memcpy_from_dm{to, memory, offset, length})) return error;
+  if (const int error = errno_of<called::memcpy_from_dm>(fields{}
+                                                             .add("host_addr", name_of(to))
+                                                             .object(memory)
+                                                             .add("dm_offset", offset)
+                                                             .add("length", length)))
+    return error;
   std::memcpy(to, current().internals().device_memories.at(memory).bytes.data() + offset, length);
   return 0;
 }
@@ -63,12 +84,16 @@ ibv_dm* add_device_memory(ibv_context* context, std::uint32_t handle, std::size_
 }
 
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
-  if (refused(called::alloc_dm{context, *attributes})) return nullptr;
+  if (refused<called::alloc_dm>(about(context)
+                                    .add("length", attributes->length)
+                                    .add("log_align_req", attributes->log_align_req)
+                                    .add_unless_zero("comp_mask", hex(attributes->comp_mask))))
+    return nullptr;
   return add_device_memory(context, ++current().internals().last_handle, attributes->length);
 }
 
 int free_dm(ibv_dm* memory) {
-  if (const int error = errno_of(called::free_dm{memory})) return error;
+  if (const int error = errno_of<called::free_dm>(about(memory))) return error;
   current().internals().device_memories.remove(memory);
   return 0;
 }
@@ -99,19 +124,19 @@ void install_domain_operations(verbs_context& context) {
 // The process that is imported from is this one.
 
 ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t handle) {
-  if (refused(called::import_pd{context, handle})) return nullptr;
+  if (refused<called::import_pd>(about(context).add("pd_handle", handle))) return nullptr;
   const ibv_pd* const found = fake::find(current().internals().domains, handle,
                                          [](const ibv_pd& domain) { return domain.handle; });
   return found == nullptr ? nullptr : fake::add_domain(context, handle);
 }
 
 void ibv_unimport_pd(ibv_pd* domain) {
-  record(called::unimport_pd{domain});
+  record<called::unimport_pd>(about(domain));
   current().internals().domains.remove(domain);
 }
 
 ibv_mr* ibv_import_mr(ibv_pd* domain, std::uint32_t handle) {
-  if (refused(called::import_mr{domain, handle})) return nullptr;
+  if (refused<called::import_mr>(about(domain).add("mr_handle", handle))) return nullptr;
   const ibv_mr* const found = fake::find(current().internals().regions, handle,
                                          [](const ibv_mr& region) { return region.handle; });
   if (found == nullptr) return nullptr;
@@ -123,12 +148,12 @@ ibv_mr* ibv_import_mr(ibv_pd* domain, std::uint32_t handle) {
 }
 
 void ibv_unimport_mr(ibv_mr* region) {
-  record(called::unimport_mr{region});
+  record<called::unimport_mr>(about(region));
   current().internals().regions.remove(region);
 }
 
 ibv_dm* ibv_import_dm(ibv_context* context, std::uint32_t handle) {
-  if (refused(called::import_dm{context, handle})) return nullptr;
+  if (refused<called::import_dm>(about(context).add("dm_handle", handle))) return nullptr;
   const fake::device_memory* const found =
       fake::find(current().internals().device_memories, handle,
                  [](const fake::device_memory& memory) { return memory.native.handle; });
@@ -136,6 +161,6 @@ ibv_dm* ibv_import_dm(ibv_context* context, std::uint32_t handle) {
 }
 
 void ibv_unimport_dm(ibv_dm* memory) {
-  record(called::unimport_dm{memory});
+  record<called::unimport_dm>(about(memory));
   current().internals().device_memories.remove(memory);
 }

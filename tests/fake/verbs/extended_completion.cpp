@@ -6,11 +6,7 @@
 
 #include "state.hpp"
 
-using fake::current;
-using fake::errno_of;
-using fake::record;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 namespace fake {
 namespace {
@@ -36,7 +32,9 @@ int go_to_front(completion_queue& queue) {
 int start_poll(ibv_cq_ex* queue, ibv_poll_cq_attr* attributes) {
   completion_queue& found = queue_of(queue);
   if (found.polling) forbidden("ibv_start_poll in a round of polling waits for ever");
-  if (const int error = errno_of(called::start_poll{queue, attributes->comp_mask})) return error;
+  if (const int error = errno_of<called::start_poll>(
+          about(queue).add_unless_zero("comp_mask", hex(attributes->comp_mask))))
+    return error;
   const int result = go_to_front(found);
   found.polling = result == 0;
   return result;
@@ -48,14 +46,14 @@ int next_poll(ibv_cq_ex* queue) {
   if (!found.has_current) forbidden("ibv_next_poll after the last completion");
   found.entries.pop_front();
   found.has_current = false;
-  if (const int error = errno_of(called::next_poll{queue})) return error;
+  if (const int error = errno_of<called::next_poll>(about(queue))) return error;
   return go_to_front(found);
 }
 
 void end_poll(ibv_cq_ex* queue) {
   completion_queue& found = queue_of(queue);
   if (!found.polling) forbidden("ibv_end_poll without a round of polling");
-  record(called::end_poll{queue});
+  record<called::end_poll>(about(queue));
   if (found.has_current) found.entries.pop_front();
   found.has_current = false;
   found.polling = false;
@@ -66,7 +64,8 @@ const completion_entry& read(ibv_cq_ex* queue, std::string_view field, std::uint
   completion_queue& found = queue_of(queue);
   if (!found.has_current) forbidden("a field is read, and there is no completion");
   if ((found.fields & needed) != needed) forbidden("a field is read that was not asked for");
-  record(called::read_completion{queue, field});
+  record<called::read_completion>(fields{"ibv_wc_read_" + std::string{field}}.object(queue),
+                                  {queue, field});
   return found.entries.front();
 }
 
@@ -114,7 +113,38 @@ std::uint64_t read_completion_wallclock_ns(ibv_cq_ex* queue) {
 }
 
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes) {
-  if (refused(called::create_cq_ex{context, *attributes})) return nullptr;
+  const auto has = [&](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
+  const shown told =
+      bits(attributes->wc_flags,
+           {{IBV_WC_STANDARD_FLAGS, "STANDARD"},
+            {IBV_WC_EX_WITH_BYTE_LEN, "BYTE_LEN"},
+            {IBV_WC_EX_WITH_IMM, "IMM"},
+            {IBV_WC_EX_WITH_QP_NUM, "QP_NUM"},
+            {IBV_WC_EX_WITH_SRC_QP, "SRC_QP"},
+            {IBV_WC_EX_WITH_SLID, "SLID"},
+            {IBV_WC_EX_WITH_SL, "SL"},
+            {IBV_WC_EX_WITH_DLID_PATH_BITS, "DLID_PATH_BITS"},
+            {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, "COMPLETION_TIMESTAMP"},
+            {IBV_WC_EX_WITH_CVLAN, "CVLAN"},
+            {IBV_WC_EX_WITH_FLOW_TAG, "FLOW_TAG"},
+            {IBV_WC_EX_WITH_TM_INFO, "TM_INFO"},
+            {IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, "COMPLETION_TIMESTAMP_WALLCLOCK"}});
+  if (refused<called::create_cq_ex>(
+          about(context)
+              .add("cqe", attributes->cqe)
+              .add_unless_zero("cq_context", name_of(attributes->cq_context))
+              .add_unless_zero("channel", name_of(attributes->channel))
+              .add_unless_zero("comp_vector", attributes->comp_vector)
+              .add("wc_flags", told)
+              .add_or_stray(
+                  has(IBV_CQ_INIT_ATTR_MASK_FLAGS), "flags",
+                  bits(attributes->flags, {{IBV_CREATE_CQ_ATTR_SINGLE_THREADED, "SINGLE_THREADED"},
+                                           {IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, "IGNORE_OVERRUN"}}))
+              .add_or_stray(has(IBV_CQ_INIT_ATTR_MASK_PD), "parent_domain",
+                            name_of(attributes->parent_domain))
+              .unknown_bits(attributes->comp_mask,
+                            IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD)))
+    return nullptr;
   const device& device = device_of(context);
   constexpr std::uint64_t times =
       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;

@@ -31,6 +31,11 @@ extended_request& begin_remote(ibv_qp_ex* sender, ibv_wr_opcode opcode, std::uin
   return request;
 }
 
+/// The pair, and what was built.
+fields built(ibv_qp_ex* sender) {
+  return about(&sender->qp_base).list(show_all(pair_of(sender).building));
+}
+
 void install_builders(ibv_qp_ex& pair, std::uint64_t operations) {
   const auto put = [&](std::uint64_t bit, auto& slot, auto builder) {
     if ((operations & bit) != 0) slot = builder;
@@ -125,15 +130,13 @@ void install_extended_sending(ibv_qp_ex& pair, std::uint64_t operations) {
   install_builders(pair, operations);
   install_setters(pair);
   pair.wr_start = [](ibv_qp_ex* sender) {
-    record(called::wr_start{&sender->qp_base});
+    record<called::wr_start>(about(&sender->qp_base));
     pair_of(sender).building.clear();
   };
   pair.wr_complete = [](ibv_qp_ex* sender) {
-    return errno_of(called::wr_complete{&sender->qp_base, pair_of(sender).building});
+    return errno_of<called::wr_complete>(built(sender), {pair_of(sender).building});
   };
-  pair.wr_abort = [](ibv_qp_ex* sender) {
-    record(called::wr_abort{&sender->qp_base, pair_of(sender).building});
-  };
+  pair.wr_abort = [](ibv_qp_ex* sender) { record<called::wr_abort>(built(sender)); };
 }
 
 }  // namespace fake

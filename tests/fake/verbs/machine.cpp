@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <string_view>
 
+#include <cxxabi.h>
 #include <unistd.h>
 
 #include "state.hpp"
@@ -144,6 +147,18 @@ machine& current() {
     std::abort();
   }
   return *running;
+}
+
+std::string line_of(std::type_index kind, const fields& arguments) {
+  std::string text = arguments.text();
+  if (arguments.is_named()) return text;
+  const std::unique_ptr<char, decltype(&std::free)> type{
+      abi::__cxa_demangle(kind.name(), nullptr, nullptr, nullptr), &std::free};
+  const std::string_view whole = type.get();
+  const std::string_view name = whole.substr(whole.rfind(':') + 1);
+  const std::string_view library = name.starts_with("rdma_") ? "" : "ibv_";
+  const std::string_view separator = text.empty() || text.starts_with(' ') ? "" : " ";
+  return std::string{library}.append(name).append(separator).append(text);
 }
 
 void record(call what) {

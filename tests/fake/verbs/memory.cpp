@@ -6,13 +6,10 @@
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-using fake::current;
-using fake::errno_of;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 ibv_pd* ibv_alloc_pd(ibv_context* context) {
-  if (refused(called::alloc_pd{context})) return nullptr;
+  if (refused<called::alloc_pd>(about(context))) return nullptr;
   auto& state = current().internals();
   auto made = std::make_unique<ibv_pd>(ibv_pd{context, ++state.last_handle});
   ibv_pd* const native = made.get();
@@ -21,7 +18,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* context) {
 }
 
 int ibv_dealloc_pd(ibv_pd* domain) {
-  if (const int error = errno_of(called::dealloc_pd{domain})) return error;
+  if (const int error = errno_of<called::dealloc_pd>(about(domain))) return error;
   if (fake::is_in_use(domain)) return EBUSY;
   current().internals().domains.remove(domain);
   return 0;
@@ -49,7 +46,10 @@ ibv_mr* add_region(ibv_pd* domain, void* memory, std::size_t length) {
 
 ibv_mr* ibv_reg_mr_iova2(ibv_pd* domain, void* memory, std::size_t length,
                          std::uint64_t device_address, unsigned access) {
-  if (refused(called::reg_mr{domain, memory, length, device_address, access})) return nullptr;
+  fields arguments = about(domain).add("addr", name_of(memory)).add("length", length);
+  if (device_address != reinterpret_cast<std::uintptr_t>(memory))
+    arguments.add("iova", hex(device_address));
+  if (refused<called::reg_mr>(arguments.add("access", fake::access(access)))) return nullptr;
   if (const int error = fake::refusal_of_memory(memory, length, access)) {
     errno = error;
     return nullptr;
@@ -69,7 +69,7 @@ ibv_mr* ibv_reg_mr(ibv_pd* domain, void* memory, std::size_t length, int access)
 }
 
 int ibv_dereg_mr(ibv_mr* region) {
-  if (const int error = errno_of(called::dereg_mr{region})) return error;
+  if (const int error = errno_of<called::dereg_mr>(about(region))) return error;
   current().internals().regions.remove(region);
   return 0;
 }

@@ -28,11 +28,14 @@ std::vector<posted<Native>> copy_of(const Native* first) {
   return requests;
 }
 
-/// Records a post, and answers it as the test wants it. `Call` is made of the object and copies of
-/// the requests.
-template <class Call, class Object, class Native>
-int answer(Object* object, std::vector<posted<Native>> requests, Native* first, Native** bad) {
-  if (const int error = errno_of(Call{object, std::move(requests)})) {
+/// Records a post, and answers it as the test wants it. `type` is that of the pair that sends.
+template <class Call, class Object, class Native, class... Type>
+int answer(Object* object, std::vector<posted<Native>> requests, Native* first, Native** bad,
+           Type... type) {
+  const fields arguments = about(object).list(show_all(requests, type...));
+  Call recorded{};
+  if constexpr (!std::is_empty_v<Call>) recorded = {object, std::move(requests)};
+  if (const int error = errno_of<Call>(arguments, std::move(recorded))) {
     *bad = first;
     return error;
   }

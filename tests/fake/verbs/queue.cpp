@@ -3,13 +3,11 @@
 #include "posting.hpp"
 #include "rules.hpp"
 
-using fake::current;
-using fake::errno_of;
-using fake::refused;
-namespace called = fake::called;
+using namespace fake;
 
 ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
-  if (refused(called::create_ah{domain, *attributes})) return nullptr;
+  if (refused<called::create_ah>(about(domain).add("attr", fake::show(*attributes))))
+    return nullptr;
   if (const int error = fake::refusal_of(domain->context, *attributes)) {
     errno = error;
     return nullptr;
@@ -22,7 +20,7 @@ ibv_ah* ibv_create_ah(ibv_pd* domain, ibv_ah_attr* attributes) {
 }
 
 int ibv_destroy_ah(ibv_ah* handle) {
-  if (const int error = errno_of(called::destroy_ah{handle})) return error;
+  if (const int error = errno_of<called::destroy_ah>(about(handle))) return error;
   current().internals().address_handles.remove(handle);
   return 0;
 }
@@ -55,18 +53,20 @@ ibv_qp* make_pair(ibv_context* context, ibv_pd* domain, const ibv_qp_init_attr& 
 }  // namespace
 
 ibv_qp* ibv_create_qp(ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  if (refused(called::create_qp{domain, *attributes})) return nullptr;
+  if (refused<called::create_qp>(about(domain).members(fake::show(*attributes)))) return nullptr;
   return make_pair(domain->context, domain, *attributes);
 }
 
 int ibv_destroy_qp(ibv_qp* pair) {
-  if (const int error = errno_of(called::destroy_qp{pair})) return error;
+  if (const int error = errno_of<called::destroy_qp>(about(pair))) return error;
   current().internals().pairs.remove(pair);
   return 0;
 }
 
 int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* given, int mask) {
-  if (const int error = errno_of(called::modify_qp{pair, *given, mask})) return error;
+  if (const int error =
+          errno_of<called::modify_qp>(about(pair).members(fake::show(*given, mask)), {*given}))
+    return error;
   if (const int error = fake::refusal_of(*pair, *given, mask)) return error;
   ibv_qp_attr& known = current().internals().pairs.at(pair).attributes;
   const auto take = [&](int bit, auto member) {
@@ -103,7 +103,9 @@ int ibv_modify_qp(ibv_qp* pair, ibv_qp_attr* given, int mask) {
 }
 
 int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init) {
-  if (const int error = errno_of(called::query_qp{pair, mask})) return error;
+  if (const int error = errno_of<called::query_qp>(
+          about(pair).add("attr_mask", bits(static_cast<unsigned>(mask), {{0x21fffff, "all"}}))))
+    return error;
   const fake::queue_pair& found = current().internals().pairs.at(pair);
   *attributes = found.attributes;
   attributes->qp_state = pair->state;
@@ -118,20 +120,22 @@ ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* pair) {
 }
 
 int ibv_query_ece(ibv_qp* pair, ibv_ece* options) {
-  if (const int error = errno_of(called::query_ece{pair})) return error;
+  if (const int error = errno_of<called::query_ece>(about(pair))) return error;
   *options = current().internals().pairs.at(pair).enhancements;
   return 0;
 }
 
 int ibv_set_ece(ibv_qp* pair, ibv_ece* options) {
-  if (const int error = errno_of(called::set_ece{pair, *options})) return error;
+  if (const int error = errno_of<called::set_ece>(about(pair).members(fake::show(*options))))
+    return error;
   options->options &= 0xff;  // It has no others.
   current().internals().pairs.at(pair).enhancements = *options;
   return 0;
 }
 
 int ibv_query_qp_data_in_order(ibv_qp* pair, ibv_wr_opcode operation, std::uint32_t flags) {
-  fake::record(called::query_qp_data_in_order{pair, operation, flags});
+  record<called::query_qp_data_in_order>(
+      about(pair).add("op", fake::operation(operation)).add("flags", hex(flags)));
   return operation == IBV_WR_RDMA_WRITE ? 1 : 0;
 }
 
@@ -139,7 +143,7 @@ namespace fake {
 namespace {
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
-  if (refused(called::create_qp_ex{context, *given})) return nullptr;
+  if (refused<called::create_qp_ex>(about(context).members(fake::show(*given)))) return nullptr;
   const bool has_domain = (given->comp_mask & IBV_QP_INIT_ATTR_PD) != 0;
   ibv_qp* const made = make_pair(context, has_domain ? given->pd : nullptr,
                                  {.qp_context = given->qp_context,
@@ -159,7 +163,15 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* given) {
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* given) {
-  if (refused(called::open_qp{context, *given})) return nullptr;
+  const auto has = [&](unsigned bit) { return (given->comp_mask & bit) != 0; };
+  if (refused<called::open_qp>(
+          about(context)
+              .add_or_stray(has(IBV_QP_OPEN_ATTR_NUM), "qp_num", hex(given->qp_num))
+              .add_or_stray(has(IBV_QP_OPEN_ATTR_XRCD), "xrcd", name_of(given->xrcd))
+              .add_or_stray(has(IBV_QP_OPEN_ATTR_CONTEXT), "qp_context", name_of(given->qp_context))
+              .add_or_stray(has(IBV_QP_OPEN_ATTR_TYPE), "qp_type", pair_type(given->qp_type))
+              .unknown_bits(given->comp_mask, 0xf)))
+    return nullptr;
   for (const auto& [native, pair] : current().internals().pairs) {
     if (native->qp_num != given->qp_num || native->qp_type != given->qp_type) continue;
     ibv_qp_init_attr attributes{};
@@ -175,11 +187,16 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* given) {
 }
 
 int modify_qp_rate_limit(ibv_qp* pair, ibv_qp_rate_limit_attr* attributes) {
-  return errno_of(called::modify_qp_rate_limit{pair, *attributes});
+  return errno_of<called::modify_qp_rate_limit>(
+      about(pair)
+          .add("rate_limit", attributes->rate_limit)
+          .add("max_burst_sz", attributes->max_burst_sz)
+          .add("typical_pkt_sz", attributes->typical_pkt_sz)
+          .add_unless_zero("comp_mask", hex(attributes->comp_mask)));
 }
 
 int post_send(ibv_qp* pair, ibv_send_wr* first, ibv_send_wr** bad) {
-  const int result = answer<called::post_send>(pair, copy_of(first), first, bad);
+  const int result = answer<called::post_send>(pair, copy_of(first), first, bad, pair->qp_type);
   return result != 0 || *bad != nullptr ? result : take_requests(pair, first, bad);
 }
 int post_recv(ibv_qp* pair, ibv_recv_wr* first, ibv_recv_wr** bad) {

@@ -62,6 +62,14 @@ fields& fields::unknown_bits(std::uint64_t mask, std::uint64_t known) {
   return add_unless_zero("unknown_bits", hex(mask & ~known));
 }
 
+fields& fields::members(const shown& braces) {
+  return word(std::string_view{braces.text}.substr(1, braces.text.size() - 2));
+}
+fields& fields::list(const std::string& items) {
+  if (!items.empty()) text_ += ": " + items;
+  return *this;
+}
+
 shown hex(std::uint64_t value) {
   std::array<char, 16> digits;
   const auto end = std::to_chars(digits.begin(), digits.end(), value, 16).ptr;

@@ -166,15 +166,27 @@ struct machine::state {
 /// The machine of the running test; the program ends when there is none.
 machine& current();
 
-/// Records a call of a function that cannot fail.
 void record(call what);
+[[nodiscard]] int errno_of(call what);
+/// The line of a call: the name of its function, then its arguments.
+[[nodiscard]] std::string line_of(std::type_index kind, const fields& arguments);
+
+/// Records a call of a function that cannot fail.
+template <class Call>
+void record(const fields& arguments = {}, Call what = {}) {
+  record(call{std::move(what), line_of(typeid(Call), arguments)});
+}
 
 /// Records a call and returns the errno it is to fail with, or 0.
-[[nodiscard]] int errno_of(call what);
+template <class Call>
+[[nodiscard]] int errno_of(const fields& arguments = {}, Call what = {}) {
+  return errno_of(call{std::move(what), line_of(typeid(Call), arguments)});
+}
 
 /// The same for functions that make an object: sets errno. True when the call is to fail.
-[[nodiscard]] inline bool refused(call what) {
-  const int error = errno_of(std::move(what));
+template <class Call>
+[[nodiscard]] bool refused(const fields& arguments = {}, Call what = {}) {
+  const int error = errno_of<Call>(arguments, std::move(what));
   if (error != 0) errno = error;
   return error != 0;
 }

@@ -6,7 +6,7 @@ namespace fake {
 namespace {
 
 ibv_mw* alloc_mw(ibv_pd* domain, ibv_mw_type type) {
-  if (refused(called::alloc_mw{domain, type})) return nullptr;
+  if (refused<called::alloc_mw>(about(domain).add("type", static_cast<int>(type)))) return nullptr;
   auto& state = current().internals();
   auto made = std::make_unique<ibv_mw>();
   made->context = domain->context;
@@ -20,13 +20,19 @@ ibv_mw* alloc_mw(ibv_pd* domain, ibv_mw_type type) {
 }
 
 int dealloc_mw(ibv_mw* window) {
-  if (const int error = errno_of(called::dealloc_mw{window})) return error;
+  if (const int error = errno_of<called::dealloc_mw>(about(window))) return error;
   current().internals().windows.remove(window);
   return 0;
 }
 
 int bind_mw(ibv_qp* pair, ibv_mw* window, ibv_mw_bind* bind) {
-  if (const int error = errno_of(called::bind_mw{pair, window, *bind})) return error;
+  if (const int error =
+          errno_of<called::bind_mw>(about(pair)
+                                        .object(window)
+                                        .add_unless_zero("wr_id", id(bind->wr_id))
+                                        .add_unless_zero("send_flags", send_flags(bind->send_flags))
+                                        .add("bind_info", show(bind->bind_info))))
+    return error;
   window->rkey = ibv_inc_rkey(window->rkey);
   return 0;
 }

@@ -9,9 +9,7 @@
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::managed;
-namespace called = fake::called;
+using namespace fake;
 
 // Of later headers.
 extern "C" {
@@ -23,8 +21,11 @@ int rdma_write_cm_event(rdma_cm_id* id, rdma_cm_event_type event, int status, st
 
 namespace {
 
-std::optional<std::string> text(const char* given) {
-  return given == nullptr ? std::nullopt : std::optional<std::string>{given};
+fields with_lookup(fields text, const char* node, const char* service, const rdma_addrinfo* hints) {
+  if (node != nullptr) text.add("node", {quoted(node), false});
+  if (service != nullptr) text.add("service", {quoted(service), false});
+  if (hints != nullptr) text.add("hints", show(*hints));
+  return text;
 }
 
 /// Only numbers are resolved; no family when it is none.
@@ -45,10 +46,6 @@ sockaddr_storage parsed(const char* node, std::uint16_t port) {
 
 /// An event that earlier headers do not name.
 rdma_cm_event_type event_of(int number) { return static_cast<rdma_cm_event_type>(number); }
-
-std::optional<rdma_addrinfo> copy_of_hints(const rdma_addrinfo* hints) {
-  return hints == nullptr ? std::nullopt : std::optional<rdma_addrinfo>{*hints};
-}
 
 int find(const char* node, const char* service, const rdma_addrinfo* hints,
          rdma_addrinfo** result) {
@@ -85,15 +82,14 @@ int find(const char* node, const char* service, const rdma_addrinfo* hints,
 
 int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
                      rdma_addrinfo** result) {
-  if (answer_of(called::rdma_getaddrinfo{text(node), text(service), copy_of_hints(hints)}) != 0)
-    return -1;
+  if (answer_of<called::rdma_getaddrinfo>(with_lookup({}, node, service, hints)) != 0) return -1;
   return find(node, service, hints, result);
 }
 
 int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
                           const rdma_addrinfo* hints) {
   using called::rdma_resolve_addrinfo;
-  if (answer_of(rdma_resolve_addrinfo{id, text(node), text(service), copy_of_hints(hints)}) != 0)
+  if (answer_of<called::rdma_resolve_addrinfo>(with_lookup(about(id), node, service, hints)) != 0)
     return -1;
   // As librdmacm does: what getaddrinfo returned is in errno.
   if (const int error = find(node, service, hints, &fake::known(id).found); error != 0)
@@ -102,14 +98,18 @@ int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
 }
 
 int rdma_query_addrinfo(rdma_cm_id* id, rdma_addrinfo** info) {
-  if (answer_of(called::rdma_query_addrinfo{id}) != 0) return -1;
+  if (answer_of<called::rdma_query_addrinfo>(about(id)) != 0) return -1;
   *info = std::exchange(fake::known(id).found, nullptr);
   return *info == nullptr ? fake::failed_with(ENOENT) : 0;
 }
 
 int rdma_write_cm_event(rdma_cm_id* id, rdma_cm_event_type event, int status, std::uint64_t arg) {
   using called::rdma_write_cm_event;
-  if (answer_of(rdma_write_cm_event{id, event, status, arg}) != 0) return -1;
+  if (answer_of<called::rdma_write_cm_event>(about(id)
+                                                 .add("event", static_cast<unsigned>(event))
+                                                 .add("status", status)
+                                                 .add("arg", arg)) != 0)
+    return -1;
   fake::cm_event raised{event, status};
   // The argument shares the memory of the parameters.
   std::memcpy(&raised.connection, &arg, sizeof arg);
@@ -117,12 +117,12 @@ int rdma_write_cm_event(rdma_cm_id* id, rdma_cm_event_type event, int status, st
 }
 
 void rdma_freeaddrinfo(rdma_addrinfo* list) {
-  fake::record(called::rdma_freeaddrinfo{list});
+  record<called::rdma_freeaddrinfo>(about(list));
   managed().addresses.remove(list);
 }
 
 ibv_context** rdma_get_devices(int* count) {
-  if (fake::refused(called::rdma_get_devices{})) return nullptr;
+  if (refused<called::rdma_get_devices>()) return nullptr;
   auto list = std::make_unique<std::vector<ibv_context*>>(
       std::vector<ibv_context*>{managed().context, nullptr});
   ibv_context** const native = list->data();
@@ -132,6 +132,6 @@ ibv_context** rdma_get_devices(int* count) {
 }
 
 void rdma_free_devices(ibv_context** list) {
-  fake::record(called::rdma_free_devices{list});
+  record<called::rdma_free_devices>(about(list));
   managed().device_lists.remove(list);
 }

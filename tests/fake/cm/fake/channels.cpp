@@ -8,10 +8,23 @@
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::known;
-using fake::managed;
-namespace called = fake::called;
+using namespace fake;
+
+namespace {
+
+shown event_type(rdma_cm_event_type type) {
+  return enumerator(
+      type, {NAMED(RDMA_CM_EVENT_, ADDR_RESOLVED), NAMED(RDMA_CM_EVENT_, ADDR_ERROR),
+             NAMED(RDMA_CM_EVENT_, ROUTE_RESOLVED), NAMED(RDMA_CM_EVENT_, ROUTE_ERROR),
+             NAMED(RDMA_CM_EVENT_, CONNECT_REQUEST), NAMED(RDMA_CM_EVENT_, CONNECT_RESPONSE),
+             NAMED(RDMA_CM_EVENT_, CONNECT_ERROR), NAMED(RDMA_CM_EVENT_, UNREACHABLE),
+             NAMED(RDMA_CM_EVENT_, REJECTED), NAMED(RDMA_CM_EVENT_, ESTABLISHED),
+             NAMED(RDMA_CM_EVENT_, DISCONNECTED), NAMED(RDMA_CM_EVENT_, DEVICE_REMOVAL),
+             NAMED(RDMA_CM_EVENT_, MULTICAST_JOIN), NAMED(RDMA_CM_EVENT_, MULTICAST_ERROR),
+             NAMED(RDMA_CM_EVENT_, ADDR_CHANGE), NAMED(RDMA_CM_EVENT_, TIMEWAIT_EXIT)});
+}
+
+}  // namespace
 
 namespace fake {
 namespace {
@@ -74,11 +87,11 @@ int complete(rdma_cm_id* id) {
 }  // namespace fake
 
 rdma_event_channel* rdma_create_event_channel() {
-  return fake::refused(called::rdma_create_event_channel{}) ? nullptr : fake::add_channel();
+  return refused<called::rdma_create_event_channel>() ? nullptr : fake::add_channel();
 }
 
 void rdma_destroy_event_channel(rdma_event_channel* channel) {
-  fake::record(called::rdma_destroy_event_channel{channel});
+  record<called::rdma_destroy_event_channel>(about(channel));
   auto& identifiers = managed().identifiers;
   if (std::any_of(identifiers.begin(), identifiers.end(),
                   [&](const auto& each) { return each.first->channel == channel; }))
@@ -87,7 +100,7 @@ void rdma_destroy_event_channel(rdma_event_channel* channel) {
 }
 
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
-  if (answer_of(called::rdma_get_cm_event{channel}) != 0) return -1;
+  if (answer_of<called::rdma_get_cm_event>(about(channel)) != 0) return -1;
   eventfd_t one = 0;
   if (::eventfd_read(channel->fd, &one) != 0) return -1;
   auto& waiting = managed().channels.at(channel).waiting;
@@ -108,7 +121,8 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
 
 int rdma_ack_cm_event(rdma_cm_event* event) {
   if (!managed().taken.contains(event)) fake::misused("an event was acknowledged twice");
-  fake::record(called::rdma_ack_cm_event{event->id, event->event});
+  record<called::rdma_ack_cm_event>(about(event->id).word(event_type(event->event).text),
+                                    {event->event});
   --known(event->id).unacknowledged;
   if (event->listen_id != nullptr) --known(event->listen_id).unacknowledged;
   managed().taken.remove(event);
@@ -116,7 +130,7 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 }
 
 const char* rdma_event_str(rdma_cm_event_type type) {
-  fake::record(called::rdma_event_str{type});
+  record<called::rdma_event_str>(fields{}.word(event_type(type).text));
   // By number: later headers have more.
   switch (static_cast<int>(type)) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: return "RDMA_CM_EVENT_ADDR_RESOLVED";

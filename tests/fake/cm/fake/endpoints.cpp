@@ -4,10 +4,7 @@
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::failed_with;
-using fake::known;
-namespace called = fake::called;
+using namespace fake;
 
 namespace {
 
@@ -22,10 +19,10 @@ int give_up(rdma_cm_id* id) {
 
 int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* address, ibv_pd* domain,
                    ibv_qp_init_attr* pair) {
-  if (answer_of(called::rdma_create_ep{
-          *address, domain,
-          pair == nullptr ? std::nullopt : std::optional<ibv_qp_init_attr>{*pair}}) != 0)
-    return -1;
+  fields arguments;
+  arguments.add("res", show(*address)).add_unless_zero("pd", name_of(domain));
+  if (pair != nullptr) arguments.add("qp_init_attr", show(*pair));
+  if (answer_of<called::rdma_create_ep>(arguments) != 0) return -1;
   rdma_cm_id* const made =
       fake::add_identifier(nullptr, nullptr, static_cast<rdma_port_space>(address->ai_port_space));
   made->qp_type = static_cast<ibv_qp_type>(address->ai_qp_type);
@@ -46,14 +43,14 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* address, ibv_pd* domain,
 }
 
 void rdma_destroy_ep(rdma_cm_id* id) {
-  fake::record(called::rdma_destroy_ep{id});
+  record<called::rdma_destroy_ep>(about(id));
   if (id->qp != nullptr) ::rdma_destroy_qp(id);
   if (id->srq != nullptr) ::rdma_destroy_srq(id);
   fake::remove_identifier(id);
 }
 
 int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
-  if (answer_of(called::rdma_get_request{listener}) != 0) return -1;
+  if (answer_of<called::rdma_get_request>(about(listener)) != 0) return -1;
   if (!known(listener).is_synchronous) return failed_with(EINVAL);
   if (fake::complete(listener) != 0) return -1;
   rdma_cm_event* const event = std::exchange(listener->event, nullptr);

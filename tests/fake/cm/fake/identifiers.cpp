@@ -1,17 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Identifiers: made, destroyed, moved to another channel, and what is set on them.
 #include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <sys/eventfd.h>
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::failed_with;
-using fake::known;
-using fake::managed;
-namespace called = fake::called;
+using namespace fake;
+
+namespace {
+
+/// A small one is a number, as the C API has it, and any other one is bytes.
+shown option_value(std::string_view value) {
+  if (value.size() == 1) return hex(static_cast<unsigned char>(value[0]));
+  int number = 0;
+  if (value.size() != sizeof number) return {hex_bytes(value.data(), value.size()), false};
+  std::memcpy(&number, value.data(), sizeof number);
+  return number;
+}
+
+shown option_name(int level, int name) {
+  const auto value = static_cast<unsigned>(name);
+  if (level == RDMA_OPTION_IB) return enumerator(value, {NAMED(RDMA_OPTION_, IB_PATH)});
+  return enumerator(value, {NAMED(RDMA_OPTION_, ID_TOS), NAMED(RDMA_OPTION_, ID_REUSEADDR),
+                            NAMED(RDMA_OPTION_, ID_AFONLY), NAMED(RDMA_OPTION_, ID_ACK_TIMEOUT)});
+}
+
+}  // namespace
 
 namespace fake {
 namespace {
@@ -80,19 +99,22 @@ void bind_to_device(rdma_cm_id* id) {
 
 int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
                    rdma_port_space space) {
-  if (answer_of(called::rdma_create_id{channel, context, space}) != 0) return -1;
+  if (answer_of<called::rdma_create_id>(
+          about(channel).add_unless_zero("context", name_of(context)).add("ps", port_space(space)),
+          {channel}) != 0)
+    return -1;
   *id = fake::add_identifier(channel, context, space);
   return 0;
 }
 
 int rdma_destroy_id(rdma_cm_id* id) {
-  if (answer_of(called::rdma_destroy_id{id}) != 0) return -1;
+  if (answer_of<called::rdma_destroy_id>(about(id)) != 0) return -1;
   fake::remove_identifier(id);
   return 0;
 }
 
 int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
-  if (answer_of(called::rdma_migrate_id{id, channel}) != 0) return -1;
+  if (answer_of<called::rdma_migrate_id>(about(id).object(channel), {channel}) != 0) return -1;
   if (id->event != nullptr) ::rdma_ack_cm_event(std::exchange(id->event, nullptr));
   if (known(id).unacknowledged != 0)
     fake::misused("an identifier was migrated before an event of it was acknowledged");
@@ -108,7 +130,8 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
 }
 
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
-  if (answer_of(called::rdma_bind_addr{id, fake::copy_of(address)}) != 0) return -1;
+  if (answer_of<called::rdma_bind_addr>(about(id).add("addr", show(fake::copy_of(address)))) != 0)
+    return -1;
   if (fake::length_of(address) == 0 || known(id).progress != fake::cm_progress::idle)
     return failed_with(EINVAL);
   // Both families have the port at the same place.
@@ -132,17 +155,22 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
 }
 
 __be16 rdma_get_src_port(rdma_cm_id* id) {
-  fake::record(called::rdma_get_src_port{id});
+  record<called::rdma_get_src_port>(about(id));
   return id->route.addr.src_sin.sin_port;
 }
 __be16 rdma_get_dst_port(rdma_cm_id* id) {
-  fake::record(called::rdma_get_dst_port{id});
+  record<called::rdma_get_dst_port>(about(id));
   return id->route.addr.dst_sin.sin_port;
 }
 
 int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_t length) {
-  if (answer_of(called::rdma_set_option{id, level, name,
-                                        std::string{static_cast<const char*>(value), length}}) != 0)
+  if (answer_of<called::rdma_set_option>(
+          about(id)
+              .add("level", enumerator(static_cast<unsigned>(level),
+                                       {NAMED(RDMA_OPTION_, ID), NAMED(RDMA_OPTION_, IB)}))
+              .add("optname", option_name(level, name))
+              .add("optval", option_value({static_cast<const char*>(value), length}))
+              .add("optlen", length)) != 0)
     return -1;
   if (level != RDMA_OPTION_ID && level != RDMA_OPTION_IB) return failed_with(ENOSYS);
   if (level == RDMA_OPTION_ID && name == RDMA_OPTION_ID_REUSEADDR)
@@ -153,16 +181,18 @@ int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_
 }
 
 int rdma_notify(rdma_cm_id* id, ibv_event_type event) {
-  return answer_of(called::rdma_notify{id, event});
+  const auto type = enumerator(event, {NAMED(IBV_EVENT_, COMM_EST), NAMED(IBV_EVENT_, PATH_MIG)});
+  return answer_of<called::rdma_notify>(about(id).add("event", type));
 }
 
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* options) {
-  if (answer_of(called::rdma_set_local_ece{id, *options}) != 0) return -1;
+  if (answer_of<called::rdma_set_local_ece>(about(id).members(fake::show(*options))) != 0)
+    return -1;
   known(id).local_ece = *options;
   return 0;
 }
 int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* options) {
-  if (answer_of(called::rdma_get_remote_ece{id}) != 0) return -1;
+  if (answer_of<called::rdma_get_remote_ece>(about(id)) != 0) return -1;
   *options = known(id).remote_ece;
   return 0;
 }

@@ -5,12 +5,15 @@
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::failed_with;
-using fake::known;
-namespace called = fake::called;
+using namespace fake;
 
 namespace {
+
+/// The pointer of a join by name; "unnamed" for one that only the library knows.
+shown context_of_join(const void* context) {
+  const shown found = name_of(context);
+  return found.text.starts_with("0x") ? shown{"unnamed", false} : found;
+}
 
 /// The GID that stands for a group: librdmacm maps IPv4 ones into one of its own form.
 ibv_gid gid_of(const sockaddr_storage& group) {
@@ -48,14 +51,26 @@ int join(rdma_cm_id* id, const sockaddr_storage& group, bool receives, void* con
 
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
   const sockaddr_storage group = fake::copy_of(address);
-  if (answer_of(called::rdma_join_multicast{id, group, context}) != 0) return -1;
+  if (answer_of<called::rdma_join_multicast>(
+          about(id).add("addr", show(group)).add_unless_zero("context", context_of_join(context)),
+          {context}) != 0)
+    return -1;
   return join<called::rdma_join_multicast>(id, group, true, context);
 }
 
 int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attributes, void* context) {
   const sockaddr_storage group = fake::copy_of(attributes->addr);
-  if (answer_of(called::rdma_join_multicast_ex{id, attributes->comp_mask, attributes->join_flags,
-                                               group, context}) != 0)
+  const auto has = [&](unsigned bit) { return (attributes->comp_mask & bit) != 0; };
+  if (answer_of<called::rdma_join_multicast_ex>(
+          about(id)
+              .add_or_stray(has(RDMA_CM_JOIN_MC_ATTR_ADDRESS), "addr", show(group))
+              .add_or_stray(has(RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS), "join_flags",
+                            enumerator(attributes->join_flags,
+                                       {NAMED(RDMA_MC_JOIN_FLAG_, FULLMEMBER),
+                                        NAMED(RDMA_MC_JOIN_FLAG_, SENDONLY_FULLMEMBER)}))
+              .unknown_bits(attributes->comp_mask,
+                            RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS)
+              .add_unless_zero("context", context_of_join(context))) != 0)
     return -1;
   return join<called::rdma_join_multicast_ex>(
       id, group, attributes->join_flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, context);
@@ -63,7 +78,7 @@ int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attributes, 
 
 int rdma_leave_multicast(rdma_cm_id* id, sockaddr* address) {
   const sockaddr_storage group = fake::copy_of(address);
-  if (answer_of(called::rdma_leave_multicast{id, group}) != 0) return -1;
+  if (answer_of<called::rdma_leave_multicast>(about(id).add("addr", show(group))) != 0) return -1;
   auto& groups = known(id).groups;
   const auto found = std::find_if(groups.begin(), groups.end(), [&](const auto& each) {
     return std::memcmp(&each.group, &group, sizeof group) == 0;

@@ -5,11 +5,7 @@
 
 #include "state.hpp"
 
-using fake::answer_of;
-using fake::failed_with;
-using fake::known;
-using fake::managed;
-namespace called = fake::called;
+using namespace fake;
 
 namespace {
 
@@ -135,40 +131,48 @@ int move_pair(rdma_cm_id* id, ibv_qp_state state) {
 }  // namespace fake
 
 int rdma_create_qp(rdma_cm_id* id, ibv_pd* domain, ibv_qp_init_attr* attributes) {
-  if (answer_of(called::rdma_create_qp{id, domain, *attributes}) != 0) return -1;
+  if (answer_of<called::rdma_create_qp>(
+          about(id).object(domain).members(fake::show(*attributes))) != 0)
+    return -1;
   return create_pair(id, *attributes, [&] {
     return ::ibv_create_qp(domain != nullptr ? domain : id->pd, attributes);
   });
 }
 
 int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attributes) {
-  if (answer_of(called::rdma_create_qp_ex{id, *attributes}) != 0) return -1;
+  if (answer_of<called::rdma_create_qp_ex>(about(id).members(fake::show(*attributes))) != 0)
+    return -1;
   return create_pair(id, *attributes, [&] { return ::ibv_create_qp_ex(id->verbs, attributes); });
 }
 
 void rdma_destroy_qp(rdma_cm_id* id) {
-  fake::record(called::rdma_destroy_qp{id});
+  record<called::rdma_destroy_qp>(about(id));
   ::ibv_destroy_qp(std::exchange(id->qp, nullptr));
   destroy_completion_queues(id);
 }
 
 int rdma_create_srq(rdma_cm_id* id, ibv_pd* domain, ibv_srq_init_attr* attributes) {
-  if (answer_of(called::rdma_create_srq{id, domain, *attributes}) != 0) return -1;
+  if (answer_of<called::rdma_create_srq>(
+          about(id).object(domain).members(fake::show(*attributes))) != 0)
+    return -1;
   id->srq = ::ibv_create_srq(domain != nullptr ? domain : id->pd, attributes);
   return id->srq != nullptr ? 0 : -1;
 }
 int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attributes) {
-  if (answer_of(called::rdma_create_srq_ex{id, *attributes}) != 0) return -1;
+  if (answer_of<called::rdma_create_srq_ex>(about(id).members(fake::show(*attributes))) != 0)
+    return -1;
   id->srq = ::ibv_create_srq_ex(id->verbs, attributes);
   return id->srq != nullptr ? 0 : -1;
 }
 void rdma_destroy_srq(rdma_cm_id* id) {
-  fake::record(called::rdma_destroy_srq{id});
+  record<called::rdma_destroy_srq>(about(id));
   ::ibv_destroy_srq(std::exchange(id->srq, nullptr));
 }
 
 int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
-  if (answer_of(called::rdma_init_qp_attr{id, attributes->qp_state}) != 0) return -1;
+  if (answer_of<called::rdma_init_qp_attr>(
+          about(id).add("qp_state", pair_state(attributes->qp_state))) != 0)
+    return -1;
   *mask = attributes_for(id, attributes->qp_state, *attributes);
   return 0;
 }

@@ -9,6 +9,10 @@
 #include "../../verbs/state.hpp"
 #include "connection_manager.hpp"
 
+// clang-format off
+#define NAMED(prefix, name) named_value { prefix##name, #name }
+// clang-format on
+
 namespace fake {
 
 /// How far an identifier has come, as the kernel sees it.
@@ -96,7 +100,10 @@ connection_manager::state& managed();
 [[noreturn]] void misused(const char* what);
 
 /// Records a call; -1 and errno when it is to fail, or 0.
-[[nodiscard]] inline int answer_of(call what) { return refused(std::move(what)) ? -1 : 0; }
+template <class Call>
+[[nodiscard]] int answer_of(const fields& arguments = {}, Call what = {}) {
+  return refused<Call>(arguments, std::move(what)) ? -1 : 0;
+}
 /// -1 and errno.
 [[nodiscard]] inline int failed_with(int error) {
   errno = error;
@@ -123,6 +130,12 @@ void remove_identifier(rdma_cm_id* id);
 [[nodiscard]] sockaddr_storage copy_of(const sockaddr* address);
 /// 0 for a family that librdmacm does not know.
 [[nodiscard]] socklen_t length_of(const sockaddr* address);
+
+// How values are shown. An address is "10.0.0.1:7471", "[fe80::1%2]:7471" or "none".
+
+[[nodiscard]] shown port_space(int space);
+[[nodiscard]] shown show(const sockaddr_storage& address);
+[[nodiscard]] shown show(const rdma_addrinfo& information);
 
 /// Moves the pair of an identifier, if it has one; -1 and errno when that fails.
 [[nodiscard]] int move_pair(rdma_cm_id* id, ibv_qp_state state);
