@@ -18,6 +18,7 @@ list(FILTER adverb_verbs_headers EXCLUDE REGEX "/include/adverb/(cm|async)(/|\\.
 list(FILTER adverb_verbs_headers EXCLUDE REGEX "/impl/")
 list(FILTER adverb_cm_headers EXCLUDE REGEX "/impl/")
 # These are opt-in: they need fmt, <format>, Asio and senders, which not every machine has.
+list(FILTER adverb_cm_headers EXCLUDE REGEX "/async/(asio|senders)/")
 list(REMOVE_ITEM adverb_verbs_headers "${adverb_include}/adverb/fmt.hpp"
      "${adverb_include}/adverb/format.hpp" "${adverb_include}/adverb/asio.hpp"
      "${adverb_include}/adverb/senders.hpp")
