@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The transport and the state of a queue pair.
+// The state of a queue pair, and the operations that a transport carries.
 #pragma once
 
 #include <cstdint>
