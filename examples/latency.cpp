@@ -121,6 +121,7 @@ void run(const latency_options& options) {
     measure_all(options, pair, buffers, completions);
   else
     echo(pair, buffers, completions);
+  peer.synchronize();  // A server that left now might take the last acknowledgement along.
 }
 
 }  // namespace

@@ -108,9 +108,13 @@ void run(const one_sided_options& options) {
   peer.synchronize();
   std::printf("connected to %s\n", adverb::to_string(theirs).c_str());
 
-  if (!options.is_client()) return serve(options, domain, pair, completions);
-  completions.next();
-  use(shared_memory::decode(incoming), domain, pair, completions);
+  if (options.is_client()) {
+    completions.next();
+    use(shared_memory::decode(incoming), domain, pair, completions);
+  } else {
+    serve(options, domain, pair, completions);
+  }
+  peer.synchronize();  // A server that left now might take the acknowledgement of "done" along.
 }
 
 }  // namespace

@@ -242,6 +242,25 @@ TEST_CASE("An access that a peer refuses puts the peer into ERR too, and flushes
   CHECK(link.far_pair.query().state() == qp_state::error);
 }
 
+TEST_CASE("A refused access flushes the sends of the peer that are not acknowledged") {
+  rc_loopback link;
+  // The near side has no receive, so that the send stays unacknowledged.
+  link.far_pair
+      .post(write(link.near_end.remote(), link.far_end.region.slice(0, 8)).id(1).signaled(),
+            send().id(2).signaled())
+      .check();
+  CHECK(next_success(link.far_end.queue).id() == 1);
+  link.near_pair
+      .post(
+          write(claimed<to_write>(link.far_end.region, 0, 0xff), link.near_end.region.slice(0, 8)))
+      .check();
+  CHECK(next_completion(link.near_end.queue).status() == completion_status::remote_access_error);
+  // No completion of the far side has the cause.
+  const completion first_failed = next_completion(link.far_end.queue);
+  CHECK(first_failed.id() == 2);
+  CHECK(first_failed.status() == completion_status::flushed);
+}
+
 TEST_CASE("A peer without a receive fails the send when there is no retry, and both recover") {
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 0;

@@ -201,6 +201,15 @@ TEST_CASE("checking a failure reports its status, pair, id and hint") {
         "the peer has no receive posted");
 }
 
+TEST_CASE("a flushed completion reports every possible cause, also one without a completion") {
+  adverb::failure why;
+  completion{failed(IBV_WC_WR_FLUSH_ERR)}.check(why);
+  CHECK(why.explanation() ==
+        "the queue pair is in ERR; possible causes: an earlier request failed (its completion has "
+        "the cause), a request of the peer was refused (no completion has the cause), or the "
+        "program or the connection ended it");
+}
+
 TEST_CASE("a failure reports the vendor error with or without a hint") {
   ibv_wc native = failed(IBV_WC_GENERAL_ERR);
   native.vendor_err = 0x81;
