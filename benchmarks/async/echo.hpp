@@ -16,7 +16,7 @@
 
 namespace echo {
 
-inline constexpr adverb::async::link_options options{
+inline constexpr adverb::async::connection_options options{
     .max_send_wr = depth, .receives = depth, .block_size = block_size};
 
 inline adverb::cm::socket_address address_of(const job& given) {

@@ -38,8 +38,9 @@
 #endif
 
 // Everything is declared in `adverb::inline ADVERB_ABI`, whose name contains the version, the
-// hardening, and whether exceptions are enabled. Without it, a program that mixes these would
-// silently use one body of each inline function in all of its translation units.
+// hardening, whether exceptions are enabled, ADVERB_BOOST_ASIO and ADVERB_POISON_BLOCKS. Without
+// it, a program that mixes these would silently use one body of each inline function in all of its
+// translation units.
 #if ADVERB_HARDENING == ADVERB_HARDENING_NONE
 #define ADVERB_ABI_HARDENING v0_1_unchecked
 #elif ADVERB_HARDENING == ADVERB_HARDENING_FAST
@@ -49,13 +50,28 @@
 #else
 #error "ADVERB_HARDENING is ADVERB_HARDENING_NONE, ADVERB_HARDENING_FAST or ADVERB_HARDENING_DEBUG"
 #endif
-#define ADVERB_ABI_WITHOUT_EXCEPTIONS_OF(name) name##_noexceptions
-#define ADVERB_ABI_WITHOUT_EXCEPTIONS(name) ADVERB_ABI_WITHOUT_EXCEPTIONS_OF(name)
 #if defined(__cpp_exceptions)
-#define ADVERB_ABI ADVERB_ABI_HARDENING
+#define ADVERB_ABI_EXCEPTIONS
 #else
-#define ADVERB_ABI ADVERB_ABI_WITHOUT_EXCEPTIONS(ADVERB_ABI_HARDENING)
+#define ADVERB_ABI_EXCEPTIONS _noexceptions
 #endif
+// The classes of <adverb/asio.hpp> depend on the library, and those of received messages on the
+// poison.
+#if defined(ADVERB_BOOST_ASIO)
+#define ADVERB_ABI_ASIO _boost
+#else
+#define ADVERB_ABI_ASIO
+#endif
+#if defined(ADVERB_POISON_BLOCKS)
+#define ADVERB_ABI_BLOCKS _poison
+#else
+#define ADVERB_ABI_BLOCKS
+#endif
+#define ADVERB_ABI_JOINED(first, second, third, fourth) first##second##third##fourth
+#define ADVERB_ABI_JOIN(first, second, third, fourth) \
+  ADVERB_ABI_JOINED(first, second, third, fourth)
+#define ADVERB_ABI \
+  ADVERB_ABI_JOIN(ADVERB_ABI_HARDENING, ADVERB_ABI_EXCEPTIONS, ADVERB_ABI_ASIO, ADVERB_ABI_BLOCKS)
 
 // With ADVERB_SEPARATE_COMPILATION defined in every translation unit, functions off the data path
 // are only declared by the headers. One translation unit defines them: it includes

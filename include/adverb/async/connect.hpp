@@ -96,7 +96,7 @@ class lookup_step : public detail::async_step<lookup_step> {
 /// `connect_timeout` of the options, and throws the failure of the attempt that got furthest. A
 /// task for coroutines of tasks: on Asio, and with senders, use the steps `look_up` and `connect`.
 [[nodiscard]] task<connection> connect(device_loop& loop, std::string host, std::uint16_t port,
-                                       link_options options = {});
+                                       connection_options options = {});
 
 }  // namespace adverb::inline ADVERB_ABI::async
 

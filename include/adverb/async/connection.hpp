@@ -10,10 +10,14 @@
 #include <type_traits>
 #include <utility>
 
+#include <adverb/async/connection_options.hpp>
+#include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
-#include <adverb/async/link.hpp>
+#include <adverb/async/loop_memory.hpp>
+#include <adverb/async/message.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connection_request.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
@@ -66,8 +70,10 @@ class async_step {
     return decltype(async_completions(std::declval<const Step&>())){};
   }
   /// For libraries of senders: returns one start of the step. Needs <adverb/senders.hpp>.
-  template <class Receiver>
-  [[nodiscard]] auto connect(Receiver&& receiver) const
+  // The result is a parameter, so that the symbol differs between libraries of senders.
+  template <class Receiver, class Operation = decltype(async_connect(std::declval<const Step&>(),
+                                                                     std::declval<Receiver>()))>
+  [[nodiscard]] Operation connect(Receiver&& receiver) const
       noexcept(std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
     return async_connect(static_cast<const Step&>(*this), std::forward<Receiver>(receiver));
   }
@@ -90,16 +96,14 @@ template <class Request>
   requires requires { typename Request::payload_type; }
 inline constexpr bool refers_to_list<Request> = is_listed<typename Request::payload_type>;
 
-/// Reports that `cancel_waits` ended a wait.
-[[gnu::cold]] void report_cancelled(on_failure policy, std::string_view verb);
-
 /// Fails with EINVAL unless a queue pair completes on the queue of a loop. Returns true if it does.
 [[nodiscard]] bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on_failure policy);
 
 template <class Derived, class Step>
-class perform_operation : public async::waiter {
+class perform_operation : public room_waiter {
  public:
-  explicit perform_operation(const Step& step) noexcept : waiter{&resume_for_room}, step_{&step} {}
+  explicit perform_operation(const Step& step) noexcept
+      : room_waiter{&resume_for_room}, step_{&step} {}
   perform_operation(const perform_operation&) = delete;
   perform_operation& operator=(const perform_operation&) = delete;
   ~perform_operation() {
@@ -109,13 +113,15 @@ class perform_operation : public async::waiter {
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard, gnu::always_inline]] bool start() {
-    if (!link().is_open()) [[unlikely]]
+    if (!link().is_ready()) [[unlikely]] {
+      link().note_late_start();
       return false;
-    if (link().room_waiters().empty()) [[likely]] {
+    }
+    if (link().sends().room().empty()) [[likely]] {
       if (post()) [[likely]]
         return is_posted_;
     }
-    link().room_waiters().push_back(*this);
+    link().sends().room().push_back(*this);
     return true;
   }
   /// Returns the result, or reports the failure.
@@ -132,18 +138,22 @@ class perform_operation : public async::waiter {
   [[nodiscard]] auto& link() const noexcept { return *step_->link_; }
   /// Returns false if there is no room.
   [[gnu::always_inline]] bool post() {
-    const send_window_result posted = link().post_for(this, &complete, step_->requests_);
-    is_posted_ = static_cast<bool>(posted);
-    if (is_posted_) [[likely]]
+    const send_window_result posted =
+        link().sends().post_for(this, &complete, step_->requests_, is_posted_);
+    if (is_posted_) [[likely]] {
+      // The device may use the memory of those that were accepted, so this waits for them.
+      if (!posted) [[unlikely]]
+        link().close(posted.code().value());
       return true;
+    }
     if (posted.full()) return false;
     result_ = posted;
     return true;
   }
 
-  static bool resume_for_room(waiter& which) {
+  static bool resume_for_room(async::waiter& which) {
     auto& self = static_cast<perform_operation&>(which);
-    if (self.link().is_open() && !self.link().is_cancelling_waits()) {
+    if (self.link().is_ready() && !self.is_cancelled) {
       if (!self.post()) return false;
       self.leave();
       if (self.is_posted_) return true;
@@ -162,9 +172,8 @@ class perform_operation : public async::waiter {
     auto& link = static_cast<typename Step::link_type&>(*slot.owner);
     auto* const self = static_cast<perform_operation*>(slot.waiting);
     const bool succeeded = each.status() == completion_status::success;
-    link.completed(slot, each);
     // Those that wait for room come later, because they may destroy this operation.
-    link.serve_room_after([&]() __attribute__((always_inline)) {
+    link.complete(slot, each, [&]() __attribute__((always_inline)) {
       if (self == nullptr) [[unlikely]]
         return;
       self->is_posted_ = false;
@@ -179,35 +188,47 @@ class perform_operation : public async::waiter {
   bool succeeded_ = false;
 };
 
+/// Waits for a message of a link.
 template <class Derived>
 class message_operation : public async::waiter {
  public:
-  explicit message_operation(async::link& of) noexcept
+  explicit message_operation(detail::link& of) noexcept
       : waiter{&leave_and_finish<Derived>}, link_{&of} {}
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start() {
-    if (link_->has_message() && link_->message_waiters().empty()) return false;
-    link_->message_waiters().push_back(*this);
+    detail::inbox& inbox = link_->inbox();
+    if (!inbox.empty() && inbox.waiters().empty()) [[likely]]
+      return false;
+    if (!link_->is_ready()) [[unlikely]] {
+      if (link_->has_no_more_messages() && inbox.empty() && inbox.waiters().empty()) return false;
+      link_->note_late_start();
+    }
+    inbox.waiters().push_back(*this);
     return true;
   }
   /// Returns the result, or reports the failure.
-  [[nodiscard]] async::message take(on_failure policy) { return link_->take_message(policy); }
+  [[nodiscard]] async::message take(on_failure policy) {
+    return link_->take_message("async::connection::next", policy);
+  }
+
+ protected:
+  [[nodiscard]] detail::link& link() const noexcept { return *link_; }
 
  private:
-  async::link* link_;
+  detail::link* link_;
 };
 
 template <class Derived>
 class disconnect_operation : public async::waiter {
  public:
-  explicit disconnect_operation(async::link& of) noexcept
+  explicit disconnect_operation(detail::link& of) noexcept
       : waiter{&leave_and_finish<Derived>}, link_{&of} {}
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard]] bool start() {
     link_->cancel();
-    if (link_->has_peer_ended()) return false;
+    if (link_->life().end() != link_end::pending) return false;
     link_->end_waiters().push_back(*this);
     return true;
   }
@@ -215,7 +236,7 @@ class disconnect_operation : public async::waiter {
   void take(on_failure policy) const { link_->report_end(policy); }
 
  private:
-  async::link* link_;
+  detail::link* link_;
 };
 
 /// A connection on its way, of either side.
@@ -227,10 +248,9 @@ class connecting : public async::cancellable_waiter, public async_event_target {
  protected:
   using started = cm::connector<transport::rc>;
   using request = cm::connection_request<transport::rc>;
-  using request_ready = cm::connection_request<transport::rc, cm::step::ready>;
 
   connecting(waiter::function* resume, async::device_loop& loop,
-             const async::link_options& options) noexcept
+             const async::connection_options& options) noexcept
       : cancellable_waiter{resume}, loop_{&loop}, options_{options} {}
   ~connecting();
 
@@ -239,12 +259,13 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Starts to accept a request. Returns false if that failed.
   [[nodiscard]] bool accept(request&& requested);
   [[nodiscard]] async::connection take_connection(on_failure policy);
-  /// Ends the wait for the peer. Returns false if it does not wait for it.
-  [[nodiscard]] bool stop_waiting_for_peer();
+  /// Ends the wait for the peer, if it waits for it.
+  void stop_waiting_for_peer();
   /// Has the reason of the peer stored if it rejects.
   void set_rejection(std::optional<cm::rejection>* where) noexcept { rejection_ = where; }
   /// `cancel_waits` ended the wait for a request.
   void cancelled(std::string_view verb) { report_cancelled(why_, verb); }
+  [[nodiscard]] bool has_link() const noexcept { return link_ != nullptr; }
 
  private:
   /// Takes an event of its identifiers.
@@ -252,14 +273,13 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Takes the event. Returns true if the connection is established.
   [[nodiscard]] bool advance(cm::event& happened);
   [[nodiscard]] queue_pair_options pair_options() const noexcept;
+  /// Has no later event find this operation, which has finished.
+  void leave_events() noexcept;
   /// Waits for the peer, until the deadline.
   void wait_for_peer();
-  template <class Identified>
-  void receive_events_of(const Identified& identified) noexcept;
-
   async::device_loop* loop_;
-  async::link_options options_;
-  async::link* link_ = nullptr;
+  async::connection_options options_;
+  reliable_link* link_ = nullptr;
   std::variant<std::monostate, started, cm::connector<transport::rc, cm::step::address_resolved>,
                cm::connector<transport::rc, cm::step::route_resolved>>
       at_;
@@ -306,13 +326,13 @@ class basic_perform_step : public detail::async_step<basic_perform_step<Link, Re
 
 /// Requests of a connection, awaited as one.
 template <class... Requests>
-using perform_step = basic_perform_step<link, Requests...>;
+using perform_step = basic_perform_step<detail::reliable_link, Requests...>;
 
 /// The next message of a connection.
 class message_step : public detail::async_step<message_step> {
  public:
   /// Makes the step of this link.
-  explicit message_step(link& of) noexcept : link_{&of} {}
+  explicit message_step(detail::link& of) noexcept : link_{&of} {}
 
   /// Returns the loop that runs it.
   [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
@@ -326,14 +346,14 @@ class message_step : public detail::async_step<message_step> {
   };
 
  private:
-  link* link_;
+  detail::link* link_;
 };
 
 /// The end of a connection, which the peer has confirmed.
 class disconnect_step : public detail::async_step<disconnect_step> {
  public:
   /// Makes the step of this link.
-  explicit disconnect_step(link& of) noexcept : link_{&of} {}
+  explicit disconnect_step(detail::link& of) noexcept : link_{&of} {}
 
   /// Returns the loop that runs it.
   [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
@@ -347,7 +367,7 @@ class disconnect_step : public detail::async_step<disconnect_step> {
   };
 
  private:
-  link* link_;
+  detail::link* link_;
 };
 
 /// A reliable connection (RC) of a loop. Its functions return steps to await:
@@ -365,7 +385,7 @@ class [[nodiscard]] connection {
   /// Makes an empty connection.
   connection() noexcept = default;
   /// Takes over a link.
-  explicit connection(link& of) noexcept : link_{&of} {}
+  explicit connection(detail::reliable_link& of) noexcept : link_{&of} {}
   /// Takes over a queue pair that the program has connected without librdmacm, and posts the
   /// receives. The peer may send earlier: its sends wait (RNR) until then. Its completion queues
   /// are those of the loop (`device_loop::queue`), and its device outlives the loop. The sizes of
@@ -374,14 +394,14 @@ class [[nodiscard]] connection {
   /// No side notices the end of the other: agree on it in a message, or set deadlines. `disconnect`
   /// moves the queue pair to ERR, and waits until it is flushed. Wraps: ibv_modify_qp(3).
   connection(device_loop& loop, adverb::queue_pair<transport::rc> pair,
-             const link_options& options = {}, on_failure policy = throwing{});
+             const connection_options& options = {}, on_failure policy = throwing{});
   connection(connection&& other) noexcept : link_{std::exchange(other.link_, nullptr)} {}
   connection& operator=(connection&& other) noexcept {
     std::swap(link_, other.link_);
     return *this;
   }
   ~connection() {
-    if (link_ != nullptr) link_->abandon();
+    if (link_ != nullptr) link_->detach();
   }
 
   [[nodiscard]] explicit operator bool() const noexcept { return link_ != nullptr; }
@@ -391,12 +411,13 @@ class [[nodiscard]] connection {
   template <class... Requests>
   [[nodiscard]] perform_step<Requests...> perform(const Requests&... requests) const noexcept {
     static_assert(sizeof...(Requests) > 0, "there is nothing to perform");
-    return {*link_, requests...};
+    return {link(), requests...};
   }
-  /// Sends a message. `perform(adverb::send(…))` has more to choose.
-  template <class Payload>
-  [[nodiscard]] auto send(const Payload& payload) const noexcept {
-    return perform(adverb::send(payload));
+  /// Sends a message of one or more payloads. `perform(adverb::send(…))` has more to choose. More
+  /// than one buffer needs `connection_options::max_send_sge`.
+  template <class... Payloads>
+  [[nodiscard]] auto send(const Payloads&... payloads) const noexcept {
+    return perform(adverb::send(payloads...));
   }
   /// Writes to memory of the peer.
   template <class Remote, class Payload>
@@ -411,37 +432,64 @@ class [[nodiscard]] connection {
   /// Posts requests that nobody waits for. See `link::post`.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post(const Requests&... requests) const noexcept {
-    return link_->post(requests...);
+    return link().post(requests...);
+  }
+
+  /// Sends a message that nobody waits for, unless there is no room for it: returns false then, and
+  /// after the end of the connection. `max_send_wr` bounds the messages in progress. The memory of
+  /// a payload must stay until a later step has completed; that of `inline_data` need not.
+  ///
+  ///     if (!client.try_send(inline_data{line})) ++dropped;
+  template <class... Payloads>
+  [[nodiscard]] bool try_send(const Payloads&... payloads) const noexcept {
+    return static_cast<bool>(post(adverb::send(payloads...)));
   }
 
   /// Waits for the next message. The result is empty if the peer has ended the connection.
-  [[nodiscard]] message_step next() const noexcept { return message_step{*link_}; }
+  [[nodiscard]] message_step next() const noexcept { return message_step{link()}; }
   /// Ends the connection, and waits until the peer has confirmed it. Fails with ETIMEDOUT if that
-  /// takes longer than `link_options::end_timeout`.
-  [[nodiscard]] disconnect_step disconnect() const noexcept { return disconnect_step{*link_}; }
+  /// takes longer than `connection_options::end_timeout`.
+  [[nodiscard]] disconnect_step disconnect() const noexcept { return disconnect_step{link()}; }
 
   /// Starts the deadline of what is under way and of what follows. When it passes, the connection
   /// ends with ETIMEDOUT. `timeout::endless()` stops it. It may be late by 20 milliseconds.
-  void expires_after(timeout limit) const noexcept { link_->expires_after(limit); }
+  void expires_after(timeout limit) const noexcept { link().expires_after(limit); }
   /// Ends what is under way with ECANCELED, and the connection.
-  void cancel() const noexcept { link_->cancel(); }
+  void cancel() const noexcept { link().cancel(); }
   /// Ends the waits for messages, for room and for the end, with ECANCELED, but not what is posted.
-  void cancel_waits() const noexcept { link_->cancel_waits(); }
+  void cancel_waits() const noexcept { link().cancel_waits(); }
 
   /// Returns the queue pair; empty once the loop has destroyed it.
-  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::rts> queue_pair() const noexcept {
-    return link_->queue_pair();
+  [[nodiscard]] queue_pair_ref<transport::rc, qp_state::any> queue_pair() const noexcept {
+    return link().queue_pair();
   }
   /// Returns the connection of librdmacm, with its addresses and the private data of the peer; null
   /// without librdmacm, and once the loop has destroyed it.
   [[nodiscard]] const cm::connection<>* established() const noexcept {
-    return link_->established();
+    return link().established();
   }
+  /// Returns new registered memory for the requests of this connection, which the loop keeps until
+  /// the device has let go of it. Wraps: ibv_reg_mr(3).
+  [[nodiscard]] loop_memory memory(std::size_t size,
+                                   access_rights rights = access_right::local_write,
+                                   on_failure policy = throwing{}) const {
+    return {link().loop(), link().device().context, size, rights, policy};
+  }
+  /// Returns why the connection makes no progress, as far as it can be seen here: the program holds
+  /// every block in which a message could arrive, or as many requests as `max_send_wr` allows are
+  /// in progress. Empty if there is no such reason, or if the connection is ending.
+  [[nodiscard]] std::string_view why_stalled() const noexcept { return link().why_stalled(); }
   /// Returns the domain in which to register memory for the requests.
-  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link_->domain(); }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link().domain(); }
 
  private:
-  link* link_ = nullptr;
+  [[nodiscard]] detail::reliable_link& link() const noexcept {
+    detail::require(link_ != nullptr, "async::connection",
+                    "the connection is empty: moved from, or the result of a step that failed");
+    return *link_;
+  }
+
+  detail::reliable_link* link_ = nullptr;
 };
 
 /// A connection to a listener.
@@ -449,7 +497,7 @@ class connect_step : public detail::async_step<connect_step> {
  public:
   /// Makes the step to this address.
   connect_step(device_loop& loop, const cm::socket_address& address,
-               const link_options& options) noexcept
+               const connection_options& options) noexcept
       : loop_{&loop}, address_{address}, options_{options} {}
 
   /// Stores the reason and the private data of the peer if it rejects. `why` must live until the
@@ -480,7 +528,7 @@ class connect_step : public detail::async_step<connect_step> {
    private:
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
-      static_cast<void>(self.stop_waiting_for_peer());
+      self.stop_waiting_for_peer();
       static_cast<Derived&>(self).finished();
       return true;
     }
@@ -490,14 +538,14 @@ class connect_step : public detail::async_step<connect_step> {
  private:
   device_loop* loop_;
   cm::socket_address address_;
-  link_options options_;
+  connection_options options_;
   std::optional<cm::rejection>* rejection_ = nullptr;
 };
 
 /// Connects to a listener. Resolves the address and the route, creates the queue pair, and posts
 /// the receives. Wraps: rdma_resolve_addr(3), rdma_resolve_route(3), rdma_connect(3).
 [[nodiscard]] inline connect_step connect(device_loop& loop, const cm::socket_address& address,
-                                          const link_options& options = {}) noexcept {
+                                          const connection_options& options = {}) noexcept {
   return {loop, address, options};
 }
 

@@ -11,9 +11,12 @@
 #include <vector>
 
 #include <adverb/async/connection.hpp>
+#include <adverb/async/connection_options.hpp>
+#include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
-#include <adverb/async/link.hpp>
 #include <adverb/async/listener.hpp>
+#include <adverb/async/loop_memory.hpp>
+#include <adverb/async/message.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connector.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>
@@ -23,9 +26,13 @@
 #include <adverb/request/datagram.hpp>
 #include <adverb/version.hpp>
 
-namespace adverb::inline ADVERB_ABI::async {
+namespace adverb::inline ADVERB_ABI::detail {
 
 class datagram_link;
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
 
 /// A received datagram: a block of the endpoint, which is posted again when this object is
 /// destroyed. It must not outlive the loop. Not thread safe: used by the thread of its loop.
@@ -54,15 +61,21 @@ class [[nodiscard]] datagram {
   /// Returns the header, with the addresses of the sender and of the destination. The datagram must
   /// not be empty. The header is valid if `fields().has_grh()`.
   [[nodiscard]] global_route_header header() const noexcept {
+    detail::require(static_cast<bool>(message_), "async::datagram::header",
+                    "the datagram is empty: moved from, or the result of a step that failed");
     return global_route_header{
         std::span{reinterpret_cast<const std::byte*>(message_.block_->memory.address()), grh_size}
             .first<grh_size>()};
   }
 
  private:
-  friend class datagram_link;
+  friend class detail::datagram_link;
 
-  [[nodiscard]] const completion& received() const noexcept { return message_.block_->received; }
+  [[nodiscard]] const completion& received() const noexcept {
+    detail::require(static_cast<bool>(message_), "async::datagram_endpoint::sender_of",
+                    "the datagram is empty: moved from, or the result of a step that failed");
+    return message_.block_->received;
+  }
 
   message message_;
 };
@@ -70,6 +83,74 @@ class [[nodiscard]] datagram {
 }  // namespace adverb::inline ADVERB_ABI::async
 
 namespace adverb::inline ADVERB_ABI::detail {
+
+class joining_group;
+
+/// The link of an endpoint for datagrams (UD).
+class datagram_link final : public link {
+ public:
+  using engine = queue_pair_ref<transport::ud>;
+
+  datagram_link(async::device_loop& loop, loop_device& device) noexcept
+      : link{loop, device, sends_}, sends_{*this, &complete_unattended} {}
+  ~datagram_link() { release_queue_pair(); }
+
+  [[nodiscard]] send_slots<engine>& sends() noexcept { return sends_; }
+  /// Returns the credits of a request that a slot stands for, and then calls a function.
+  template <class Function>
+  [[gnu::always_inline]] void complete(request_slot& slot, const completion& each,
+                                       const Function& function) {
+    sends_.put_back(slot);
+    retire(each);
+    pass_on(function);
+  }
+
+  /// Creates the endpoint of librdmacm on a local address.
+  void create(const cm::socket_address& address, const async::connection_options& options,
+              on_failure policy);
+  /// Takes over a queue pair that was created without librdmacm.
+  void take_over(adverb::queue_pair<transport::ud>&& pair, const async::connection_options& options,
+                 on_failure policy);
+
+  /// Returns the endpoint of librdmacm, or null without librdmacm.
+  [[nodiscard]] cm::datagram_endpoint* managed() noexcept {
+    return std::get_if<cm::datagram_endpoint>(&holder_);
+  }
+  [[nodiscard]] engine queue_pair() const noexcept;
+  /// Returns the sender of a datagram as a destination.
+  [[nodiscard]] cm::datagram_target sender_of(const async::datagram& received,
+                                              on_failure policy) const;
+
+  /// Has the events of a join passed to it.
+  void add(joining_group& joining) { joining_.push_back(&joining); }
+  /// Forgets a join.
+  void remove(const joining_group& joining) noexcept { std::erase(joining_, &joining); }
+
+  void handle(cm::event& happened) override;
+  [[nodiscard]] bool has_outstanding() const noexcept override {
+    return pair() != nullptr && sends_.has_outstanding();
+  }
+
+ private:
+  [[gnu::always_inline]] void retire(const completion& each) {
+    if (each.status() != completion_status::success) [[unlikely]]
+      note_failure(each);
+    sends_.retire(each.status());
+  }
+  static void complete_unattended(async::operation& which, const completion& each);
+
+  void start(engine pair, async::connection_options options, on_failure policy);
+  void move_to_error() noexcept override;
+  void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
+  void take_events() noexcept override {}
+  [[nodiscard]] bool ends_alone() const noexcept override { return true; }
+
+  send_slots<engine> sends_;
+  std::variant<std::monostate, cm::datagram_endpoint, adverb::queue_pair<transport::ud>> holder_;
+  std::vector<joining_group*> joining_;
+  port_number port_{};
+  adverb::queue_key queue_key_{};
+};
 
 /// A group that an endpoint is joining. It waits for the end of the endpoint beside the event.
 class joining_group : public async::waiter {
@@ -81,7 +162,7 @@ class joining_group : public async::waiter {
   bool take_event(cm::event& happened);
 
  protected:
-  joining_group(function* resume, async::datagram_link& of) noexcept : waiter{resume}, link_{&of} {}
+  joining_group(function* resume, datagram_link& of) noexcept : waiter{resume}, link_{&of} {}
   ~joining_group();
 
   [[nodiscard]] bool start_join(const cm::socket_address& group,
@@ -89,7 +170,7 @@ class joining_group : public async::waiter {
   [[nodiscard]] cm::multicast_membership take_membership(on_failure policy);
 
  private:
-  async::datagram_link* link_;
+  datagram_link* link_;
   cm::multicast_join join_;
   cm::multicast_membership membership_;
   failure why_;
@@ -103,7 +184,7 @@ class resolving_peer : public async::waiter, public async_event_target {
   resolving_peer& operator=(const resolving_peer&) = delete;
 
  protected:
-  resolving_peer(waiter::function* resume, async::datagram_link& of,
+  resolving_peer(waiter::function* resume, datagram_link& of,
                  const cm::peer_options& options) noexcept
       : waiter{resume}, link_{&of}, options_{options} {}
   ~resolving_peer() = default;
@@ -120,7 +201,7 @@ class resolving_peer : public async::waiter, public async_event_target {
   void handle(cm::event& happened) override;
   void advance(cm::event& happened);
 
-  async::datagram_link* link_;
+  datagram_link* link_;
   cm::peer_options options_;
   std::variant<std::monostate, started, near, far> at_;
   cm::datagram_peer peer_;
@@ -131,73 +212,11 @@ class resolving_peer : public async::waiter, public async_event_target {
 
 namespace adverb::inline ADVERB_ABI::async {
 
-/// What the operations of one endpoint for datagrams share. A `datagram_endpoint` refers to one.
-class datagram_link final : public link {
- public:
-  /// Makes a link without a queue pair. `device_loop::add_datagram_link` does.
-  using link::link;
-
-  // For the operations.
-
-  /// Posts requests, of which the last completes `function` with its slot.
-  template <class... Requests>
-  [[gnu::always_inline]] send_window_result post_for(void* waiting, operation::function* function,
-                                                     const std::tuple<Requests...>& requests) {
-    return post_through([this](const auto&... each) { return datagrams_.post(each...); },
-                        unattended_datagrams_, waiting, function, requests);
-  }
-  /// Takes back the slot of a completed request.
-  [[gnu::always_inline]] void completed(detail::request_slot& slot, const completion& each) {
-    put_back(slot);
-    retire_datagram(each);
-  }
-  /// Returns the next datagram, or reports why none will come.
-  [[nodiscard]] datagram take_datagram(on_failure policy);
-
-  /// Creates the endpoint of librdmacm on a local address.
-  void create(const cm::socket_address& address, const link_options& options, on_failure policy);
-  /// Takes over a queue pair that was created without librdmacm.
-  void take_over(adverb::queue_pair<transport::ud>&& pair, const link_options& options,
-                 on_failure policy);
-
-  /// Returns the endpoint of librdmacm, or null without librdmacm.
-  [[nodiscard]] cm::datagram_endpoint* managed() noexcept {
-    return std::get_if<cm::datagram_endpoint>(&holder_);
-  }
-  /// Returns the queue pair; empty once the link has let go of it.
-  [[nodiscard]] queue_pair_ref<transport::ud> datagram_pair() const noexcept;
-  /// Returns the sender of a datagram as a destination.
-  [[nodiscard]] cm::datagram_target sender_of(const datagram& received, on_failure policy) const;
-
-  /// Has the events of a join passed to it.
-  void add(detail::joining_group& joining) { joining_.push_back(&joining); }
-  /// Forgets a join.
-  void remove(const detail::joining_group& joining) noexcept { std::erase(joining_, &joining); }
-
- private:
-  /// Counts the completion of a send.
-  [[gnu::always_inline]] void retire_datagram(const completion& each) {
-    if (each.status() != completion_status::success) [[unlikely]]
-      note_failure(each);
-    std::error_code ignored;
-    datagrams_.completed(each, ignored);
-  }
-  void open(queue_pair_ref<transport::ud> pair, link_options options, on_failure policy);
-  void handle(cm::event& happened) override;
-  static void complete_unattended_datagram(operation& which, const completion& each);
-
-  send_window<queue_pair_ref<transport::ud>> datagrams_;
-  unattended_operation unattended_datagrams_{*this, &complete_unattended_datagram};
-  std::vector<detail::joining_group*> joining_;
-  port_number port_{};
-  adverb::queue_key queue_key_{};
-};
-
 /// The next datagram of an endpoint.
 class datagram_step : public detail::async_step<datagram_step> {
  public:
   /// Makes the step of this link.
-  explicit datagram_step(datagram_link& of) noexcept : link_{&of} {}
+  explicit datagram_step(detail::datagram_link& of) noexcept : link_{&of} {}
 
   /// Returns the loop that runs it.
   [[nodiscard]] device_loop& loop() const noexcept { return link_->loop(); }
@@ -208,23 +227,22 @@ class datagram_step : public detail::async_step<datagram_step> {
    public:
     /// Makes an operation, and starts nothing.
     explicit operation(const datagram_step& step) noexcept
-        : detail::message_operation<Derived>{*step.link_}, link_{step.link_} {}
+        : detail::message_operation<Derived>{*step.link_} {}
     /// Returns the result, or reports the failure.
-    [[nodiscard]] datagram take(on_failure policy) { return link_->take_datagram(policy); }
-
-   private:
-    datagram_link* link_;
+    [[nodiscard]] datagram take(on_failure policy) {
+      return datagram{this->link().take_message("async::datagram_endpoint::next", policy)};
+    }
   };
 
  private:
-  datagram_link* link_;
+  detail::datagram_link* link_;
 };
 
 /// A peer, found by the address of its listener.
 class resolve_step : public detail::async_step<resolve_step> {
  public:
   /// Makes the step to this address.
-  resolve_step(datagram_link& of, const cm::socket_address& address,
+  resolve_step(detail::datagram_link& of, const cm::socket_address& address,
                const cm::peer_options& options) noexcept
       : link_{&of}, address_{address}, options_{options} {}
 
@@ -249,7 +267,7 @@ class resolve_step : public detail::async_step<resolve_step> {
   };
 
  private:
-  datagram_link* link_;
+  detail::datagram_link* link_;
   cm::socket_address address_;
   cm::peer_options options_;
 };
@@ -258,7 +276,7 @@ class resolve_step : public detail::async_step<resolve_step> {
 class join_step : public detail::async_step<join_step> {
  public:
   /// Makes the step of this group.
-  join_step(datagram_link& of, const cm::socket_address& group,
+  join_step(detail::datagram_link& of, const cm::socket_address& group,
             const cm::multicast_options& options) noexcept
       : link_{&of}, group_{group}, options_{options} {}
 
@@ -284,7 +302,7 @@ class join_step : public detail::async_step<join_step> {
   };
 
  private:
-  datagram_link* link_;
+  detail::datagram_link* link_;
   cm::socket_address group_;
   cm::multicast_options options_;
 };
@@ -327,29 +345,29 @@ class [[nodiscard]] datagram_endpoint {
   /// Makes an endpoint on a local address, and posts the receives. Fails with EADDRNOTAVAIL if the
   /// address is a wildcard, which selects no device. Wraps: rdma_bind_addr(3), rdma_create_qp(3).
   datagram_endpoint(device_loop& loop, const cm::socket_address& address,
-                    const link_options& options = {}, on_failure policy = throwing{});
+                    const connection_options& options = {}, on_failure policy = throwing{});
   /// Takes over a queue pair that was created without librdmacm, and posts the receives. Its
   /// completion queues are those of the loop (`device_loop::queue`), and its device outlives the
   /// loop. The queue pair is destroyed on failure.
   datagram_endpoint(device_loop& loop, adverb::queue_pair<transport::ud> pair,
-                    const link_options& options = {}, on_failure policy = throwing{});
+                    const connection_options& options = {}, on_failure policy = throwing{});
   datagram_endpoint(datagram_endpoint&& other) noexcept
       : link_{std::exchange(other.link_, nullptr)} {}
   datagram_endpoint& operator=(datagram_endpoint&& other) noexcept {
     std::swap(link_, other.link_);
     return *this;
   }
-  ~datagram_endpoint() { abandon(); }
+  ~datagram_endpoint() { detach(); }
 
   [[nodiscard]] explicit operator bool() const noexcept { return link_ != nullptr; }
 
   /// Posts requests with one doorbell, each with its destination (`send(…).to(peer)`), and waits
   /// for the completion of the last. Waits for room before, in order.
   template <class... Requests>
-  [[nodiscard]] basic_perform_step<datagram_link, Requests...> perform(
+  [[nodiscard]] basic_perform_step<detail::datagram_link, Requests...> perform(
       const Requests&... requests) const noexcept {
     static_assert(sizeof...(Requests) > 0, "there is nothing to perform");
-    return {*link_, requests...};
+    return {link(), requests...};
   }
   /// Sends a datagram to a peer or to a group.
   template <class Payload>
@@ -357,51 +375,62 @@ class [[nodiscard]] datagram_endpoint {
     return perform(adverb::send(payload).to(to));
   }
   /// Waits for the next datagram.
-  [[nodiscard]] datagram_step next() const noexcept { return datagram_step{*link_}; }
+  [[nodiscard]] datagram_step next() const noexcept { return datagram_step{link()}; }
   /// Asks the listener at an address for the queue pair that receives datagrams. The time limit of
   /// the options is that of the address and of the route. Wraps: rdma_resolve_addr(3),
   /// rdma_resolve_route(3), rdma_connect(3).
   [[nodiscard]] resolve_step resolve(const cm::socket_address& address,
                                      const cm::peer_options& options = {}) const noexcept {
-    return {*link_, address, options};
+    return {link(), address, options};
   }
   /// Joins a multicast group. The membership is a destination, and its destructor leaves the group.
   /// Fails with EINVAL without librdmacm. Ignores the time limit of the options.
   /// Wraps: rdma_join_multicast(3).
   [[nodiscard]] join_step join(const cm::socket_address& group,
                                const cm::multicast_options& options = {}) const noexcept {
-    return {*link_, group, options};
+    return {link(), group, options};
   }
   /// Ends the endpoint, and waits until its requests are flushed. Wraps: ibv_modify_qp(3).
-  [[nodiscard]] disconnect_step close() const noexcept { return disconnect_step{*link_}; }
+  [[nodiscard]] disconnect_step close() const noexcept { return disconnect_step{link()}; }
 
   /// Returns the sender of a datagram as a destination. Its queue key is assumed to be that of this
   /// endpoint. A system call; keep the result for further answers. Wraps: ibv_create_ah(3).
   [[nodiscard]] cm::datagram_target sender_of(const datagram& received,
                                               on_failure policy = throwing{}) const {
-    return link_->sender_of(received, policy);
+    return link().sender_of(received, policy);
   }
 
   /// As in `connection`.
-  void expires_after(timeout limit) const noexcept { link_->expires_after(limit); }
+  void expires_after(timeout limit) const noexcept { link().expires_after(limit); }
   /// Ends what is under way with ECANCELED, and the endpoint.
-  void cancel() const noexcept { link_->cancel(); }
+  void cancel() const noexcept { link().cancel(); }
   /// Ends the waits for datagrams, for room, for peers and for groups, with ECANCELED.
-  void cancel_waits() const noexcept { link_->cancel_waits(); }
+  void cancel_waits() const noexcept { link().cancel_waits(); }
 
   /// Returns the queue pair; empty once the loop has destroyed it.
   [[nodiscard]] queue_pair_ref<transport::ud> queue_pair() const noexcept {
-    return link_->datagram_pair();
+    return link().queue_pair();
   }
   /// Returns the domain in which to register memory for the requests.
-  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link_->domain(); }
+  [[nodiscard]] protection_domain_ref protection_domain() const noexcept { return link().domain(); }
+  /// Returns new registered memory for the requests, as `connection::memory` does.
+  [[nodiscard]] loop_memory memory(std::size_t size,
+                                   access_rights rights = access_right::local_write,
+                                   on_failure policy = throwing{}) const {
+    return {link().loop(), link().device().context, size, rights, policy};
+  }
   /// Returns the endpoint of librdmacm, with its address; null without librdmacm.
-  [[nodiscard]] const cm::datagram_endpoint* managed() const noexcept { return link_->managed(); }
+  [[nodiscard]] const cm::datagram_endpoint* managed() const noexcept { return link().managed(); }
 
  private:
-  void abandon() noexcept;
+  [[nodiscard]] detail::datagram_link& link() const noexcept {
+    detail::require(link_ != nullptr, "async::datagram_endpoint",
+                    "the endpoint is empty: moved from, or its constructor failed");
+    return *link_;
+  }
+  void detach() noexcept;
 
-  datagram_link* link_ = nullptr;
+  detail::datagram_link* link_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async

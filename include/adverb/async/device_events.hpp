@@ -36,9 +36,15 @@ class device_events {
   /// Wraps: ibv_get_async_event(3), ibv_ack_async_event(3).
   [[nodiscard]] device_event_step next() const noexcept;
   /// Ends the waits for events of the device with ECANCELED.
-  void cancel_waits() const noexcept { loop_->cancel(source_->waiters()); }
+  void cancel_waits() const noexcept { loop_->cancel(source().waiters()); }
 
  private:
+  [[nodiscard]] detail::device_event_source& source() const noexcept {
+    detail::require(source_ != nullptr, "async::device_events",
+                    "the object is empty: its constructor failed");
+    return *source_;
+  }
+
   device_loop* loop_;
   detail::device_event_source* source_;
 };
@@ -93,6 +99,6 @@ class device_event_step : public detail::async_step<device_event_step> {
   detail::device_event_source* source_;
 };
 
-inline device_event_step device_events::next() const noexcept { return {*loop_, *source_}; }
+inline device_event_step device_events::next() const noexcept { return {*loop_, source()}; }
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -8,41 +8,53 @@
 #include <exception>
 #include <memory>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <adverb/async/completion_dispatcher.hpp>
-#include <adverb/async/detail/device_event_source.hpp>
+#include <adverb/async/detail/link.hpp>
+#include <adverb/async/detail/loop_devices.hpp>
 #include <adverb/async/detail/name_lookups.hpp>
-#include <adverb/async/detail/shared_receives.hpp>
+#include <adverb/async/detail/timer_queue.hpp>
 #include <adverb/async/event_source.hpp>
-#include <adverb/async/link.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/event.hpp>
 #include <adverb/cm/event_channel.hpp>
-#include <adverb/completion/completion_channel.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/core/detail/deadline.hpp>
 #include <adverb/core/timeout.hpp>
-#include <adverb/memory/protection_domain.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// A waiter that the loop resumes at a time.
-struct sleeper : async::cancellable_waiter {
-  using cancellable_waiter::cancellable_waiter;
-  /// The time, in nanoseconds of CLOCK_MONOTONIC.
-  std::int64_t until = 0;
+struct sleeper : async::cancellable_waiter, timer {
+  explicit sleeper(async::waiter::function* resume) noexcept
+      : cancellable_waiter{resume}, timer{&wake_up} {}
+
+ private:
+  static void wake_up(timer& which) { static_cast<sleeper&>(which).go_on(); }
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::async {
 
-class datagram_link;
+class loop_memory;
 template <class T>
 class task;
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// A function that returns a task without a result.
+template <class Function>
+concept makes_task = std::is_same_v<std::invoke_result_t<Function&>, async::task<void>>;
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
 
 /// How a loop waits for completions.
 enum class waiting {
@@ -63,7 +75,7 @@ struct device_loop_options {
   /// Number of completions for which each device has room at first. The queue grows with the
   /// connections where the device can resize it.
   std::size_t completions = 4096;
-  /// Number of blocks that the connections with `link_options::shared` share on each device.
+  /// Number of blocks that the connections with `connection_options::shared` share on each device.
   std::uint32_t shared_receives = 0;
   /// Size of each shared block in bytes: of the longest message.
   std::uint32_t shared_block_size = 4096;
@@ -74,10 +86,11 @@ struct device_loop_options {
 /// share them. It watches nothing itself: `event_loop` does, or the loop of another library:
 ///
 /// - Watch the descriptors that `set_watch` names, and call `ready` of one that is readable, again
-/// if
-///   it returns false.
-/// - Call `spin` and `settle` before each sleep. Do not sleep if `spin` returns true, and sleep for
-///   at most as long as `settle` returns. Where that cannot be done, have `set_wake` say when.
+///   if it returns false.
+/// - Call `spin` and `run_pending` before each sleep. Do not sleep if `spin` returns true, and
+/// sleep
+///   for at most as long as `run_pending` returns. Where that cannot be done, `set_wake` names a
+///   function that the loop calls when it is time.
 ///
 /// Not thread safe.
 class device_loop {
@@ -91,17 +104,24 @@ class device_loop {
   /// left.
   ~device_loop();
 
-  /// Starts a task, which the loop owns. An exception that leaves it is thrown by `settle`. Needs
-  /// <adverb/async/task.hpp>.
+  /// Starts a task, which the loop owns. An exception that leaves it is thrown by `run_pending`.
+  /// Needs <adverb/async/task.hpp>.
   void spawn(task<void> started);
   /// Starts a task, and calls `on_end` when it has ended and been destroyed: with the exception
   /// that left it, or null. The thread of the loop calls it, or this call if the task does not
-  /// wait. An exception that leaves `on_end` is thrown by `settle`. If the loop destroys the task,
-  /// it does not call `on_end`. Needs <adverb/async/task.hpp>.
+  /// wait. An exception that leaves `on_end` is thrown by `run_pending`. If the loop destroys the
+  /// task, it does not call `on_end`. Needs <adverb/async/task.hpp>.
   ///
   ///     loop.spawn(serve(client), [](std::exception_ptr failure) { if (failure) log(failure); });
   template <std::invocable<std::exception_ptr> OnEnd>
   void spawn(task<void> started, OnEnd on_end);
+  /// Calls a function that returns a task, and starts the task. Keeps the function until the task
+  /// has ended, so that a lambda may have captures:
+  ///
+  ///     loop.spawn([client = std::move(client)]() mutable { return serve(client); });
+  template <class Function>
+    requires detail::makes_task<Function>
+  void spawn(Function function);
   /// Returns true while a spawned task, a sender, or the end of a connection without a handle is in
   /// progress.
   [[nodiscard]] bool has_work() const noexcept {
@@ -111,12 +131,19 @@ class device_loop {
   /// Returns the protection domain of a device. The memory of its connections is registered there.
   [[nodiscard]] protection_domain_ref domain(context_ref context, on_failure policy = throwing{});
 
+  /// Returns new memory, registered in the domain of a device, which the loop keeps until the
+  /// device has let go of it. Fails if it cannot be registered. Needs
+  /// <adverb/async/loop_memory.hpp>. Wraps: ibv_reg_mr(3).
+  [[nodiscard]] loop_memory memory(context_ref context, std::size_t size,
+                                   access_rights rights = access_right::local_write,
+                                   on_failure policy = throwing{});
+
   /// Returns the completion queue of a device, for queue pairs that a `connection` takes over.
   [[nodiscard]] completion_queue_ref queue(context_ref context, on_failure policy = throwing{});
 
   /// Returns the shared receive queue of a device, from which the connections with
-  /// `link_options::shared` take their receives. Fails with EINVAL if the options of the loop have
-  /// none. Wraps: ibv_create_srq(3).
+  /// `connection_options::shared` take their receives. Fails with EINVAL if the options of the loop
+  /// have none. Wraps: ibv_create_srq(3).
   [[nodiscard]] shared_receive_queue_ref shared_receives(context_ref context,
                                                          on_failure policy = throwing{});
 
@@ -139,8 +166,8 @@ class device_loop {
     return watch_ == function;
   }
 
-  /// Has `wake` called, with `argument`, when there is something new for `settle`. It must not call
-  /// `settle` itself.
+  /// Has `wake` called, with `argument`, when there is something new for `run_pending`. It must not
+  /// call `run_pending` itself.
   void set_wake(void (*wake)(void* argument), void* argument) noexcept;
 
   /// Polls the completions of every device for a while, as `device_loop_options::waiting` says.
@@ -148,40 +175,84 @@ class device_loop {
   /// it again.
   [[nodiscard]] bool spin();
 
-  /// Does what was put off: destroys ended connections, and ends what is late. Returns the number
-  /// of milliseconds after which it must be called again: -1 for never. Rethrows the exception of a
-  /// task; each further call rethrows the next.
-  int settle();
+  /// Does what was put off: resumes operations, destroys ended connections, and ends what is late.
+  /// Returns the number of milliseconds after which it must be called again: -1 for never. Rethrows
+  /// the exception of a task or of a handler; each further call rethrows the next.
+  int run_pending();
 
   /// Ends every `sleep_for` of the loop with ECANCELED.
-  void cancel_sleeps() noexcept { cancel(sleepers_); }
+  void cancel_sleeps() noexcept;
 
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
 
   // For links and their operations.
+
+  [[nodiscard]] const device_loop_options& options() const noexcept { return options_; }
   /// Returns the channel of the connection manager.
   [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }
-  /// Returns a new link on a device, which the loop owns.
-  [[nodiscard]] link* add_link(context_ref context, const link_options& options, on_failure policy);
-  /// Returns a new link for datagrams, which the loop owns.
-  [[nodiscard]] datagram_link* add_datagram_link(context_ref context, const link_options& options,
-                                                 on_failure policy);
-  /// Has `settle` look after a link.
-  void care_for(link& which) noexcept;
-  /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `settle` resume them.
+  /// Returns a device with room for another link. Fails with EINVAL if the options of the link are
+  /// impossible. Returns null on failure.
+  [[nodiscard]] detail::loop_device* device_for(context_ref context,
+                                                const connection_options& options,
+                                                on_failure policy);
+  /// Returns a new link on a device, which the loop owns; null on failure.
+  template <class Link>
+  [[nodiscard]] Link* add_link(context_ref context, const connection_options& options,
+                               on_failure policy) {
+    detail::loop_device* const device = device_for(context, options, policy);
+    if (device == nullptr) return nullptr;
+    auto made = std::make_unique<Link>(*this, *device);
+    Link* const added = made.get();
+    added->position = links_.size();
+    links_.push_back(std::move(made));
+    return added;
+  }
+  /// Destroys a link whose handle has gone.
+  void destroy(detail::link& which) noexcept;
+  /// Registers memory of a device. Returns null on failure.
+  [[nodiscard]] detail::kept_memory* keep_memory(context_ref context, std::size_t size,
+                                                 access_rights rights, on_failure policy);
+  /// Frees memory when no link uses it any more.
+  void give_back_memory(context_ref context, detail::kept_memory& memory) noexcept;
+  /// Has `run_pending` advance a link.
+  void schedule(detail::link& which) noexcept;
+  /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `run_pending` resume
+  /// them.
   void cancel(waiter_list& waiters) noexcept;
-  /// Has `settle` resume a waiter, which is in no list.
+  /// Has `run_pending` resume a waiter, which is in no list.
   void resume_later(waiter& which) {
     to_resume_.push_back(which);
     wake();
   }
-  /// Has `settle` look at the deadline of a link.
-  void keep_time(link& which) noexcept;
-  /// Has `settle` resume a waiter when its time has come.
+  /// Has `run_pending` let a timer expire at a time.
+  void set_timer(detail::timer& which, std::int64_t time) noexcept;
+  /// Has `run_pending` let a timer expire after a time.
+  void set_timer_after(detail::timer& which, timeout length) noexcept {
+    set_timer(which, detail::later_by(detail::deadline::now(), length));
+  }
+  /// Has `run_pending` resume a waiter after a time.
   void add_sleeper(detail::sleeper& which, timeout limit) noexcept;
   /// Counts a link whose handle has gone.
   void count_ending() noexcept { ++ending_; }
+  /// Calls a function. If it throws, `run_pending` rethrows that later.
+  template <class Function>
+  void call_and_keep_exception(const Function& function) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      function();
+    } catch (...) {
+      exceptions_.push_back(std::current_exception());
+      wake();
+    }
+#else
+    function();
+#endif
+  }
+  /// Has a descriptor watched.
+  void watch(event_source& source, on_failure policy) {
+    if (watch_ != nullptr) watch_(watch_argument_, source, policy);
+  }
   /// Adds a sender in progress, which keeps the loop running. The destructor resumes it.
   void add_sender(waiter& started) noexcept {
     const bool is_first = senders_.empty();
@@ -195,10 +266,13 @@ class device_loop {
   }
   /// Returns a code without an error: the constructor of std::error_code would call a function.
   [[nodiscard]] const std::error_code& no_error() const noexcept { return no_error_; }
-  /// Returns the time of the system's coarse clock in nanoseconds.
-  [[nodiscard]] static std::int64_t now() noexcept;
+  /// Returns the time after `length`, or up to 10 milliseconds later, in nanoseconds of
+  /// CLOCK_MONOTONIC: reads the coarse clock, which costs less.
+  [[nodiscard]] static std::int64_t soon(timeout length) noexcept;
 
  protected:
+  /// Ends what the destructor ends, earlier.
+  void end_all() noexcept;
   /// Destroys the tasks that have not ended, the newest first.
   void destroy_tasks() {
     while (roots_.resume_first()) {
@@ -212,10 +286,6 @@ class device_loop {
     device_loop* loop;
   };
 
-  [[nodiscard]] detail::loop_device* device_of(context_ref context, on_failure policy);
-  /// Returns the device with room for another link, or null on failure.
-  [[nodiscard]] detail::loop_device* device_for(context_ref context, const link_options& options,
-                                                on_failure policy);
   struct root;
   static root run_root(device_loop& loop, task<void> started);
   // Not in the frame of the coroutine: GCC 12 warns about frames that hold a local type.
@@ -230,22 +300,13 @@ class device_loop {
     OnEnd function;
   };
   static task<void> run_and_report(task<void> started, std::unique_ptr<end_function> on_end);
-  int settle_links();
-  /// Resumes the sleepers whose time has come. Returns the number of milliseconds until that of the
-  /// next: -1 for never.
-  int settle_sleepers();
-  /// Polls the completions of every device, without a system call. Returns their number.
-  std::size_t poll();
-  /// Requests an event for the next completion of every device, and passes on those that came in
-  /// between. Returns false if more are left.
-  bool arm();
-  /// Returns true if `settle` has something to do, whatever the time is.
-  [[nodiscard]] bool is_unsettled() const noexcept {
-    return !to_resume_.empty() || !to_care_for_.empty();
-  }
-  void destroy(link& which);
-  void watch(event_source& source, on_failure policy) {
-    if (watch_ != nullptr) watch_(watch_argument_, source, policy);
+  int advance_links();
+  /// Has the timers expire whose time has come. Returns the number of milliseconds until the next:
+  /// -1 for never.
+  int expire_timers();
+  /// Returns true if `run_pending` has something to do, whatever the time is.
+  [[nodiscard]] bool is_anything_pending() const noexcept {
+    return !to_resume_.empty() || !to_advance_.empty() || !exceptions_.empty();
   }
   void wake() noexcept {
     if (wake_ != nullptr) wake_(wake_argument_);
@@ -255,22 +316,22 @@ class device_loop {
   cm::event_channel channel_;
   manager_source manager_;
   std::unique_ptr<detail::name_lookups> lookups_;
-  std::vector<std::unique_ptr<detail::loop_device>> devices_;
-  std::vector<std::unique_ptr<link>> links_;
-  std::vector<link*> to_care_for_;
+  detail::timer_queue timers_;
+  detail::loop_devices devices_;
+  std::vector<std::unique_ptr<detail::link>> links_;
+  waiter_list to_advance_;
   waiter_list to_resume_;
-  /// The next to be resumed comes first.
   waiter_list sleepers_;
   waiter_list senders_;
-  std::vector<link*> timed_;
   watch_function* watch_ = nullptr;
   void* watch_argument_ = nullptr;
   void (*wake_)(void*) = nullptr;
   void* wake_argument_ = nullptr;
-  std::int64_t next_tick_ = 0;
   detail::deadline end_of_spin_;
   /// The number of links whose handles have gone.
   std::size_t ending_ = 0;
+  /// Memory was given back that links may still use.
+  bool has_memory_to_free_ = false;
   std::error_code no_error_;
   /// The outermost frames of the spawned tasks, the newest first.
   waiter_list roots_;
@@ -280,42 +341,10 @@ class device_loop {
 
 }  // namespace adverb::inline ADVERB_ABI::async
 
-namespace adverb::inline ADVERB_ABI::detail {
-
-/// What a loop has for one device.
-struct loop_device final : async::event_source {
-  loop_device(context_ref of, completion_channel&& events,
-              const async::device_loop_options& options, on_failure policy);
-  bool ready() override {
-    if (is_armed) return dispatcher.ready();
-    dispatcher.take_event();
-    return true;
-  }
-  /// Makes room for more reserved completions.
-  void make_room(std::size_t entries, on_failure policy);
-  /// Creates the shared blocks, unless they exist. Returns false on failure.
-  [[nodiscard]] bool make_shared(const async::device_loop_options& options, on_failure policy);
-  /// Passes on every completion that is available now. Behind as many as the queue holds there are
-  /// only later ones, of which there may be no end.
-  void poll_all();
-
-  context_ref context;
-  protection_domain domain;
-  completion_channel channel;
-  completion_queue queue;
-  async::completion_dispatcher dispatcher;
-  std::unique_ptr<shared_receives> shared;
-  std::unique_ptr<device_event_source> async_events;
-  /// Whether the next completion always raises an event. If not, `device_loop::spin` polls.
-  bool is_armed;
-
- private:
-  static constexpr std::size_t most_at_once = 256;
-};
-
-}  // namespace adverb::inline ADVERB_ABI::detail
-
 #if !defined(ADVERB_SEPARATE_COMPILATION)
 #include <adverb/async/impl/device_loop.ipp>
+#include <adverb/async/impl/kept_memory.ipp>
 #include <adverb/async/impl/link.ipp>
+#include <adverb/async/impl/loop_devices.ipp>
+#include <adverb/async/impl/shared_receives.ipp>
 #endif

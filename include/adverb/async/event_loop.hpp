@@ -4,14 +4,17 @@
 
 #include <atomic>
 #include <concepts>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <adverb/async/detail/wakeups.hpp>
+#include <adverb/async/detail/epoll.hpp>
+#include <adverb/async/detail/shared_list.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/task.hpp>
+#include <adverb/core/detail/event_descriptor.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
@@ -37,6 +40,13 @@ class event_loop : public device_loop {
   /// Has `run` return, or the next `run` if this one is returning already. Thread safe; may be
   /// called by a signal handler.
   void stop() noexcept;
+
+  /// Has the loop take these signals, and end `run` as `stop` does when one comes. Blocks them for
+  /// the calling thread: call it before the program starts other threads, which inherit that. Call
+  /// it once. Wraps: signalfd(2).
+  ///
+  ///     loop.stop_on({SIGINT, SIGTERM});
+  void stop_on(std::initializer_list<int> signals, on_failure policy = throwing{});
 
   /// Has `function` called by the thread that runs the loop, in the order of the calls, and wakes
   /// it. If no thread runs the loop, the next `run` calls it. Allocates memory for the function
@@ -67,17 +77,30 @@ class event_loop : public device_loop {
     Function function;
   };
 
+  /// Stops the loop when a signal comes.
+  struct signal_source final : event_source {
+    signal_source(event_loop& of, int descriptor) noexcept : event_source{descriptor}, loop{&of} {}
+    signal_source(const signal_source&) = delete;
+    signal_source& operator=(const signal_source&) = delete;
+    ~signal_source();
+    bool ready() override;
+    event_loop* loop;
+  };
+
   static void watch(void* self, event_source& source, on_failure policy);
-  void add_descriptor(int descriptor, event_source* source, on_failure policy);
   void add(std::unique_ptr<posted> last) noexcept;
   void call_posted();
+  /// While the loop runs.
+  class running;
   [[nodiscard]] bool must_run() const noexcept {
     return has_work() || to_call_ != nullptr || !posted_.empty();
   }
   void turn();
 
-  int epoll_ = -1;
-  int wake_ = -1;
+  detail::epoll epoll_;
+  detail::event_descriptor wake_;
+  std::unique_ptr<signal_source> signals_;
+  bool is_running_ = false;
   bool is_stopped_ = false;
   std::atomic<bool> is_stop_requested_ = false;
   /// The posted functions that the loop has not taken, the last one first.

@@ -9,7 +9,6 @@
 
 #include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
-#include <adverb/async/link.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/listener.hpp>
@@ -127,7 +126,7 @@ class [[nodiscard]] connection_request {
   /// Accepts the request. `options.connection` carries the private data of the answer. The request
   /// must live until the step has started, which empties it if that succeeds, so it must not be a
   /// temporary. Wraps: rdma_accept(3).
-  [[nodiscard]] accept_step accept(const link_options& options = {}) & noexcept;
+  [[nodiscard]] accept_step accept(const connection_options& options = {}) & noexcept;
   /// Rejects the request, and empties this object. Does not block. Wraps: rdma_reject(3).
   void reject(const cm::private_data& data = {}, on_failure policy = throwing{}) {
     request_.reject(data, policy);
@@ -135,7 +134,11 @@ class [[nodiscard]] connection_request {
 
   // For the operations.
   /// Returns its loop.
-  [[nodiscard]] device_loop& loop() const noexcept { return *loop_; }
+  [[nodiscard]] device_loop& loop() const noexcept {
+    detail::require(loop_ != nullptr, "async::connection_request",
+                    "the request is empty: moved from, answered, or the result of a failed step");
+    return *loop_;
+  }
   /// Returns the request of librdmacm.
   [[nodiscard]] cm::connection_request<>& managed() noexcept { return request_; }
 
@@ -158,7 +161,7 @@ class listener final : public detail::request_queue<transport::rc> {
   /// Waits for the next request, and accepts it. A request that fails on the way ends this step
   /// only: await the next. A peer that does not finish the handshake holds up this step, but not
   /// `next`. Wraps: rdma_accept(3).
-  [[nodiscard]] accept_step accept(const link_options& options = {}) noexcept;
+  [[nodiscard]] accept_step accept(const connection_options& options = {}) noexcept;
   /// Waits for the next request, to accept or reject it.
   [[nodiscard]] basic_request_step<listener> next() noexcept;
 
@@ -172,10 +175,10 @@ class listener final : public detail::request_queue<transport::rc> {
 class accept_step : public detail::async_step<accept_step> {
  public:
   /// Makes the step of the next request of this listener.
-  accept_step(listener& of, const link_options& options) noexcept
+  accept_step(listener& of, const connection_options& options) noexcept
       : loop_{&of.loop()}, listener_{&of}, options_{options} {}
   /// Makes the step of this request.
-  accept_step(connection_request& of, const link_options& options) noexcept
+  accept_step(connection_request& of, const connection_options& options) noexcept
       : loop_{&of.loop()}, request_{&of}, options_{options} {}
 
   /// Returns the loop that runs it.
@@ -207,7 +210,9 @@ class accept_step : public detail::async_step<accept_step> {
     }
     static bool resume(waiter& which) {
       auto& self = static_cast<operation&>(which);
-      if (!self.stop_waiting_for_peer() && self.is_waiting()) {
+      if (self.has_link()) {
+        self.stop_waiting_for_peer();
+      } else if (self.is_waiting()) {
         self.leave();
         if (self.is_cancelled()) {
           self.cancelled("async::listener::accept");
@@ -228,7 +233,7 @@ class accept_step : public detail::async_step<accept_step> {
   device_loop* loop_;
   listener* listener_ = nullptr;
   connection_request* request_ = nullptr;
-  link_options options_;
+  connection_options options_;
 };
 
 /// The next request of a listener.
@@ -282,10 +287,10 @@ class basic_request_step : public detail::async_step<basic_request_step<Listener
   Listener* listener_;
 };
 
-inline accept_step connection_request::accept(const link_options& options) & noexcept {
+inline accept_step connection_request::accept(const connection_options& options) & noexcept {
   return {*this, options};
 }
-inline accept_step listener::accept(const link_options& options) noexcept {
+inline accept_step listener::accept(const connection_options& options) noexcept {
   return {*this, options};
 }
 inline basic_request_step<listener> listener::next() noexcept {

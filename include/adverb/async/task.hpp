@@ -8,19 +8,24 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
 template <class... T>
 class all_of;
+template <class T>
+class all_in;
 
 /// Awaits a step. It lives in the frame of the coroutine, and is the operation itself, so that
 /// nothing is allocated.
@@ -155,6 +160,7 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   // A task that ends without waiting does not resume the coroutine from there: without -O2, or with
   // the address sanitizer, GCC makes that a call, and a loop over such tasks runs out of stack.
   [[nodiscard]] auto operator co_await() && noexcept {
+    require_frame("co_await");
     struct awaiter : awaiting {
       T await_resume() { return this->frame.promise().result(); }
     };
@@ -166,6 +172,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   friend class device_loop;
   template <class...>
   friend class detail::all_of;
+  template <class>
+  friend class detail::all_in;
 
   struct awaiting {
     std::coroutine_handle<promise_type> frame;
@@ -186,6 +194,18 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
   }
 
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
+
+  /// Starts one of several tasks with a count. The last of them resumes `who`.
+  void start_counted(std::coroutine_handle<> who, std::size_t& count) noexcept {
+    require_frame("async::when_all");
+    frame_.promise().set_continuation(who, &count);
+    frame_.resume();
+  }
+  T result() { return frame_.promise().result(); }
+
+  void require_frame(std::string_view call) const noexcept {
+    detail::require(static_cast<bool>(frame_), call, "the task is empty: moved from");
+  }
 
   std::coroutine_handle<promise_type> frame_;
 };
@@ -212,7 +232,7 @@ class all_of {
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
-    std::apply([&](auto&... each) { (start(each, who), ...); }, tasks_);
+    std::apply([&](auto&... each) { (each.start_counted(who, count_), ...); }, tasks_);
     return --count_ != 0;
   }
   auto await_resume() {
@@ -229,21 +249,45 @@ class all_of {
 
  private:
   template <class Result>
-  void start(async::task<Result>& which, std::coroutine_handle<> who) noexcept {
-    which.frame_.promise().set_continuation(who, &count_);
-    which.frame_.resume();
-  }
-  template <class Result>
   static auto result_of(async::task<Result>& which) {
     if constexpr (has_results && std::is_void_v<Result>)
-      return which.frame_.promise().result(), std::monostate{};
+      return which.result(), std::monostate{};
     else
-      return which.frame_.promise().result();
+      return which.result();
   }
 
   std::tuple<async::task<T>...> tasks_;
   /// The tasks that have not ended, and 1 until all have started.
   std::size_t count_ = sizeof...(T) + 1;
+};
+
+/// Awaits the tasks of a vector at once.
+template <class T>
+class all_in {
+ public:
+  explicit all_in(std::vector<async::task<T>>&& tasks) noexcept
+      : tasks_{std::move(tasks)}, count_{tasks_.size() + 1} {}
+
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
+    for (async::task<T>& each : tasks_) each.start_counted(who, count_);
+    return --count_ != 0;
+  }
+  auto await_resume() {
+    if constexpr (std::is_void_v<T>) {
+      for (async::task<T>& each : tasks_) each.result();
+    } else {
+      std::vector<T> results;
+      results.reserve(tasks_.size());
+      for (async::task<T>& each : tasks_) results.push_back(each.result());
+      return results;
+    }
+  }
+
+ private:
+  std::vector<async::task<T>> tasks_;
+  /// The tasks that have not ended, and 1 until all have started.
+  std::size_t count_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -261,6 +305,25 @@ namespace adverb::inline ADVERB_ABI::async {
 template <class... T>
 [[nodiscard]] detail::all_of<T...> when_all(task<T>... tasks) noexcept {
   return detail::all_of<T...>{std::move(tasks)...};
+}
+
+/// Starts the tasks of a vector in order, and resumes the awaiting coroutine when all have ended:
+///
+///     co_await when_all(std::move(workers));
+///
+/// The result is the vector of their results; void if they have none. Throws the exception of the
+/// first task in this order that has one. Not thread safe.
+template <class T>
+[[nodiscard]] detail::all_in<T> when_all(std::vector<task<T>> tasks) noexcept {
+  return detail::all_in<T>{std::move(tasks)};
+}
+
+template <class Function>
+  requires detail::makes_task<Function>
+void device_loop::spawn(Function function) {
+  // The frame holds the function.
+  constexpr auto run = [](Function kept) -> task<void> { co_await kept(); };
+  spawn(run(std::move(function)));
 }
 
 template <std::invocable<std::exception_ptr> OnEnd>

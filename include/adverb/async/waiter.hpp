@@ -94,13 +94,11 @@ class waiter_list {
   /// Adds a waiter at the front. It must be in no list.
   void push_front(waiter& first) noexcept { insert(first, *ends_.next_); }
 
-  /// Adds a waiter behind the last that is not to come after it: `is_later(that)`. It must be in no
-  /// list.
-  template <class IsLater>
-  void insert_sorted(waiter& added, const IsLater& is_later) noexcept {
-    waiter* before = &ends_;
-    while (before->previous_ != &ends_ && is_later(*before->previous_)) before = before->previous_;
-    insert(added, *before);
+  /// Moves the first waiter of another list, which must not be empty, to the end of this one.
+  void take_first_of(waiter_list& other) noexcept {
+    waiter& first = other.front();
+    first.leave();
+    push_back(first);
   }
 
   /// Returns the first waiter. There must be one.

@@ -24,13 +24,13 @@ namespace {
 
 /// Two ends of one connection.
 struct net_pair {
-  explicit net_pair(net_side& here) {
-    here.listener.accept(small)([this](std::error_code error, async::connection made) {
+  explicit net_pair(net_side& here, const async::connection_options& options = small) {
+    here.listener.accept(options)([this](std::error_code error, async::connection made) {
       CHECK_FALSE(error);
       passive = std::move(made);
     });
     async::connect(here.loop, here.address(),
-                   small)([this](std::error_code error, async::connection made) {
+                   options)([this](std::error_code error, async::connection made) {
       CHECK_FALSE(error);
       active = std::move(made);
     });
@@ -336,7 +336,7 @@ TEST_CASE("A stored step has its own copy of what it was made from, and can be s
   }
   const auto connecting = [&] {
     const cm::socket_address address = here.address();
-    const async::link_options options = small;
+    const async::connection_options options = small;
     return async::connect(here.loop, address, options);
   }();
   here.spawn(net_serve(here, 1));
@@ -396,6 +396,57 @@ TEST_CASE("An exception of a handler leaves run, and no completion is lost", "[i
   while (sent < 4) CHECK_THROWS(here.context.run());
   here.context.run();
   CHECK(sent == 4);
+}
+
+TEST_CASE(
+    "Handlers that throw at the end of a connection leave run one by one, and it is destroyed",
+    "[ibv_destroy_qp]") {
+  net_side here;
+  int finished = 0;
+  {
+    net_pair ends{here, {.max_send_wr = 4, .receives = 2, .block_size = 64, .end_timeout = 0ms}};
+    const text_memory memory{ends.active, "hello"};
+    const auto part = memory.region.buffer().slice(0, 5);
+    for (int each = 0; each < 6; ++each) {
+      ends.active.send(part)([&](std::error_code) {
+        ++finished;
+        throw std::runtime_error{"told"};
+      });
+    }
+    ends.active = {};
+    ends.passive = {};
+    for (bool has_ended = false; !has_ended;) {
+      try {
+        here.context.run();
+        has_ended = true;
+      } catch (const std::exception&) {
+      }
+    }
+  }
+  CHECK(finished == 6);
+  CHECK(here.loop.connections() == 0);
+}
+
+TEST_CASE("A handler of a lookup that throws leaves the other lookups", "[rdma_getaddrinfo]") {
+  net_side here;
+  int finished = 0;
+  for (int each = 0; each < 4; ++each) {
+    async::look_up(here.loop, "127.0.0.1",
+                   7471)([&](std::error_code error, const std::vector<cm::socket_address>& found) {
+      CHECK_FALSE(error);
+      CHECK(found.size() == 1);
+      ++finished;
+      throw std::runtime_error{"told"};
+    });
+  }
+  for (bool has_ended = false; !has_ended;) {
+    try {
+      here.context.run();
+      has_ended = true;
+    } catch (const std::exception&) {
+    }
+  }
+  CHECK(finished == 4);
 }
 
 TEST_CASE("A future gets the result of a step", "[rdma_connect]") {

@@ -275,7 +275,7 @@ TEST_CASE("A peer that does not answer the end is waited for until end_timeout",
   async::event_loop loop;
   bool has_answer = false;
   const auto end = [&](timeout limit, std::error_code& code) -> async::task<> {
-    async::link_options options = small;
+    async::connection_options options = small;
     options.end_timeout = limit;
     const async::connection server = co_await async::connect(loop, address, options);
     co_await server.disconnect().report_to(code);

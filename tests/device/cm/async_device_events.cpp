@@ -31,7 +31,7 @@ TEST_CASE("Shared blocks that run low are an event of the device",
     }
   };
   const auto passive = [&]() -> async::task<> {
-    async::link_options sharing = small;
+    async::connection_options sharing = small;
     sharing.shared = true;
     async::connection client = co_await here.listener.accept(sharing);
     const context_ref device = client.queue_pair().context();

@@ -347,7 +347,7 @@ class world {
     if (--live_ == 0 && !is_dropping_) framework_->finish();
   }
 
-  [[nodiscard]] static async::link_options options(chance& random) {
+  [[nodiscard]] static async::connection_options options(chance& random) {
     return {.max_send_wr = 2 + random.below(7),
             .receives = 1 + random.below(8),
             .block_size = arena::block_size,

@@ -18,13 +18,13 @@ using namespace async_test;
 
 namespace {
 
-constexpr async::link_options soon{.max_send_wr = 4,
-                                   .receives = 8,
-                                   .block_size = 64,
-                                   .connect_timeout = std::chrono::milliseconds{100}};
+constexpr async::connection_options soon{.max_send_wr = 4,
+                                         .receives = 8,
+                                         .block_size = 64,
+                                         .connect_timeout = std::chrono::milliseconds{100}};
 
-[[nodiscard]] async::link_options with_number(std::uint32_t number) {
-  async::link_options options = small;
+[[nodiscard]] async::connection_options with_number(std::uint32_t number) {
+  async::connection_options options = small;
   options.connection.private_data = cm::private_data::of(number);
   return options;
 }
@@ -53,7 +53,7 @@ TEST_CASE("A request shows who asks before it is accepted, and the answer carrie
     question = request.private_data().as<std::uint32_t>();
     CHECK(request.peer_address().ipv4() == device_address().ipv4());
     CHECK(request.context().device().name() == open_device().device().name());
-    async::link_options options = small;
+    async::connection_options options = small;
     options.connection.private_data = cm::private_data::of(std::uint64_t{7});
     async::connection client = co_await request.accept(options);
     CHECK(!request);
@@ -107,7 +107,7 @@ TEST_CASE("A request that is accepted with impossible options is rejected", "[rd
   std::error_code refused;
   const auto passive = [&]() -> async::task<> {
     async::connection_request request = co_await here.listener.next();
-    async::link_options options = small;
+    async::connection_options options = small;
     options.max_send_sge = 100'000;
     static_cast<void>(co_await request.accept(options).report_to(here_failed));
   };

@@ -146,12 +146,12 @@ TEST_CASE("A queue pair that is too small for the options is refused", "[ibv_que
   auto far = both.create();
   failure why;
   SECTION("for the requests in progress") {
-    async::link_options options = small;
+    async::connection_options options = small;
     options.max_send_wr = 100'000;
     CHECK(!async::connection{both.loop, near.connect(far.endpoint()), options, why});
   }
   SECTION("for the receives") {
-    async::link_options options = small;
+    async::connection_options options = small;
     options.receives = 1000;
     CHECK(!async::connection{both.loop, near.connect(far.endpoint()), options, why});
   }
@@ -165,7 +165,7 @@ TEST_CASE("A queue pair with the shared receive queue of the loop takes its mess
   const context device = open_device();
   async::event_loop loop{{.shared_receives = 4, .shared_block_size = 64}};
   const completion_queue_ref queue = loop.queue(device);
-  async::link_options sharing = small;
+  async::connection_options sharing = small;
   sharing.shared = true;
   const auto make = [&](bool shared) {
     queue_pair_options options{.send_cq = queue, .recv_cq = queue, .max_send_wr = 4};

@@ -214,6 +214,11 @@ TEST_CASE("A failing request ends the connection with its own status",
   side here;
   failure first;
   std::error_code later;
+  failure of_peer;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    const async::message none = co_await client.next().report_to(of_peer);
+  };
   const auto active = [&]() -> async::task<> {
     async::connection server = co_await async::connect(here.loop, here.address(), small);
     const text_memory memory{server, "lost"};
@@ -221,11 +226,15 @@ TEST_CASE("A failing request ends the connection with its own status",
     co_await server.write(nowhere, memory.region.buffer()).report_to(first);
     co_await server.perform(send()).report_to(later);
   };
-  here.loop.spawn(serve(here, 1));
+  here.loop.spawn(passive());
   here.loop.spawn(active());
   here.loop.run();
   CHECK(first.code() == completion_status::remote_access_error);
   CHECK(later == completion_status::remote_access_error);
+  CHECK(of_peer.code() == std::errc::connection_reset);
+  CHECK(of_peer.explanation().starts_with(
+      "the queue pair went to ERR before the connection ended; possible causes: the peer accessed "
+      "memory without the right"));
 }
 
 TEST_CASE("A failing request that has waited for room reports its own status",

@@ -25,7 +25,7 @@ namespace {
           .shared_block_size = 64};
 }
 
-constexpr async::link_options sharing{.max_send_wr = 4, .shared = true};
+constexpr async::connection_options sharing{.max_send_wr = 4, .shared = true};
 
 /// Asks with words of its own, so that an answer of another connection is noticed.
 async::task<> ask_own(side& here, int number, int& answers) {

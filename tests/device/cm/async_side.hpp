@@ -36,7 +36,7 @@ struct side {
 
 /// For peers that always answer, however slow the machine is. A case that waits for the end of the
 /// time fails, because it takes too long.
-inline constexpr async::link_options small{
+inline constexpr async::connection_options small{
     .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = std::chrono::minutes{1}};
 
 /// Throws the failure of an answer, unless it may be that of a peer which ended the connection as
@@ -57,7 +57,7 @@ inline async::task<> echo(async::connection client) {
   co_await client.disconnect();
 }
 
-inline async::task<> serve(side& here, int clients, async::link_options options = small) {
+inline async::task<> serve(side& here, int clients, async::connection_options options = small) {
   for (int each = 0; each < clients; ++each)
     here.loop.spawn(echo(co_await here.listener.accept(options)));
 }

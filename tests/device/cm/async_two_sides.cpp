@@ -71,7 +71,7 @@ void speak_again() {
 }
 
 /// For peers that do not answer.
-constexpr async::link_options short_end{
+constexpr async::connection_options short_end{
     .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 1s};
 
 /// How a connection to a peer that is gone has ended.
@@ -171,7 +171,7 @@ void check_silent(const Outlive& outlive_peer) {
 
 constexpr std::uint16_t port_of_lost = 7469;
 /// The other side is sure to be gone when a request was tried again this often.
-constexpr async::link_options few_retries{
+constexpr async::connection_options few_retries{
     .max_send_wr = 4, .receives = 8, .block_size = 64, .connection = {.retry_count = 1}};
 
 /// Takes messages until this machine loses its power.
@@ -207,7 +207,7 @@ async::task<> send_until_lost(async::event_loop& loop, cm::socket_address addres
   co_await server.send(words).report_to(how.later_request);
   std::error_code ignored;
   co_await server.disconnect().report_to(ignored);
-  async::link_options impatient = few_retries;
+  async::connection_options impatient = few_retries;
   impatient.connect_timeout = 500ms;
   static_cast<void>(
       co_await async::connect(loop, address, impatient).report_to(how.new_connection));

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <adverb/async/detail/wakeups.hpp>
+#include <adverb/async/detail/shared_list.hpp>
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/socket_address.hpp>
+#include <adverb/core/detail/event_descriptor.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/version.hpp>
 
@@ -33,7 +35,7 @@ struct name_lookup {
 /// the loop may end before them.
 class finished_lookups {
  public:
-  explicit finished_lookups(int descriptor) noexcept : descriptor_{descriptor} {}
+  explicit finished_lookups(event_descriptor&& wake) noexcept : wake_{std::move(wake)} {}
   finished_lookups(const finished_lookups&) = delete;
   finished_lookups& operator=(const finished_lookups&) = delete;
   ~finished_lookups();
@@ -44,16 +46,18 @@ class finished_lookups {
   [[nodiscard]] name_lookup* take() noexcept;
 
  private:
-  int descriptor_;
+  event_descriptor wake_;
   shared_list<name_lookup> list_;
 };
 
 /// The lookups of a loop. Not thread safe.
 class name_lookups final : public async::event_source {
  public:
-  /// Takes over an eventfd.
-  explicit name_lookups(int descriptor)
-      : event_source{descriptor}, finished_{std::make_shared<finished_lookups>(descriptor)} {}
+  explicit name_lookups(event_descriptor&& wake)
+      : event_source{wake.get()}, finished_{std::make_shared<finished_lookups>(std::move(wake))} {}
+  name_lookups(const name_lookups&) = delete;
+  name_lookups& operator=(const name_lookups&) = delete;
+  ~name_lookups();
 
   /// Starts a thread for a lookup. Returns null on failure. Wraps: getaddrinfo(3).
   [[nodiscard]] name_lookup* start(const std::string& host, std::uint16_t port,
@@ -65,6 +69,8 @@ class name_lookups final : public async::event_source {
   struct job;
 
   std::shared_ptr<finished_lookups> finished_;
+  /// Those that are done and have not resumed what waits for them.
+  name_lookup* done_ = nullptr;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <adverb/async/link.hpp>
+#include <adverb/async/detail/link.hpp>
+#include <adverb/async/detail/receive_blocks.hpp>
 #include <adverb/completion/completion_queue.hpp>
 #include <adverb/memory/protection_domain.hpp>
 #include <adverb/queue/shared_receive_queue.hpp>
@@ -27,17 +28,17 @@ class shared_receives {
 
   [[nodiscard]] shared_receive_queue_ref queue() const noexcept { return queue_; }
 
-  void add(qp_number number, async::link& of) {
-    links_.emplace(static_cast<std::uint32_t>(number), &of);
-  }
+  void add(qp_number number, link& of) { links_.emplace(static_cast<std::uint32_t>(number), &of); }
   void remove(qp_number number) noexcept { links_.erase(static_cast<std::uint32_t>(number)); }
 
   post_result post(receive_block& block) const noexcept { return queue_.post(block.request); }
+  /// Returns true if messages of connections have every block.
+  [[nodiscard]] bool is_exhausted() const noexcept;
 
  private:
   struct shared_block : receive_block {
     shared_block(shared_receives& of, mutable_buffer buffer) noexcept
-        : receive_block{&shared_receives::complete, buffer}, pool{&of} {}
+        : receive_block{&shared_receives::complete, nullptr, buffer}, pool{&of} {}
     shared_receives* pool;
   };
 
@@ -45,13 +46,9 @@ class shared_receives {
 
   block_memory memory_;
   std::vector<shared_block> blocks_;
-  std::unordered_map<std::uint32_t, async::link*> links_;
+  std::unordered_map<std::uint32_t, link*> links_;
   completion_reservation reservation_;
   shared_receive_queue queue_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
-
-#if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/async/impl/shared_receives.ipp>
-#endif

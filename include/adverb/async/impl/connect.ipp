@@ -6,7 +6,7 @@
 namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC task<connection> connect(device_loop& loop, std::string host, std::uint16_t port,
-                                     link_options options) {
+                                     connection_options options) {
   const std::vector<cm::socket_address> found = co_await look_up(loop, std::move(host), port);
   detail::failed_attempts failed;
   for (const cm::socket_address& to : found) {

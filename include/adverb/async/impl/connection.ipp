@@ -7,12 +7,6 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC void report_cancelled(on_failure policy, std::string_view verb) {
-  policy.report(ECANCELED, verb, [](failure_description& description) {
-    description.explain("the program has cancelled it");
-  });
-}
-
 ADVERB_FUNC bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on_failure policy) {
   const completion_queue_ref queue = loop.queue(pair->context, policy);
   if (policy.failed()) return false;
@@ -26,19 +20,14 @@ ADVERB_FUNC bool is_on_queue_of(async::device_loop& loop, const ibv_qp* pair, on
 }
 
 ADVERB_FUNC connecting::~connecting() {
-  if (link_ != nullptr) link_->abandon();
-}
-
-template <class Identified>
-void connecting::receive_events_of(const Identified& identified) noexcept {
-  identified.identifier().native_handle()->context = static_cast<async_event_target*>(this);
+  if (link_ != nullptr) link_->detach();
 }
 
 ADVERB_FUNC queue_pair_options connecting::pair_options() const noexcept {
-  const completion_queue_ref queue = link_->device_->queue;
-  return {.send_cq = queue,
-          .recv_cq = queue,
-          .srq = options_.shared ? link_->device_->shared->queue() : shared_receive_queue_ref{},
+  const loop_device& device = link_->device();
+  return {.send_cq = device.queue,
+          .recv_cq = device.queue,
+          .srq = options_.shared ? device.shared->queue() : shared_receive_queue_ref{},
           .max_send_wr = options_.max_send_wr,
           .max_recv_wr = options_.shared ? 0 : options_.receives,
           .max_send_sge = options_.max_send_sge,
@@ -48,7 +37,7 @@ ADVERB_FUNC queue_pair_options connecting::pair_options() const noexcept {
 ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
   auto start = started::create(loop_->channel(), why_);
   if (!start) return false;
-  receive_events_of(start);
+  set_event_target(start, this);
   start.start_resolve_address(address, {}, why_);
   if (why_) return false;
   at_ = std::move(start);
@@ -56,13 +45,12 @@ ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
 }
 
 ADVERB_FUNC bool connecting::accept(request&& requested) {
-  receive_events_of(requested);
-  link_ = loop_->add_link(requested.context(), options_, why_);
+  set_event_target(requested, this);
+  link_ = loop_->add_link<reliable_link>(requested.context(), options_, why_);
   if (link_ == nullptr) return false;
-  auto ready = requested.create_queue_pair(pair_options(), link_->device_->domain, why_);
+  auto ready = requested.create_queue_pair(pair_options(), link_->device().domain, why_);
   if (!ready) return false;
-  auto& held = link_->holder_.emplace<decltype(ready)>(std::move(ready));
-  link_->prepare(held.queue_pair(), options_, why_);
+  auto& held = link_->hold(std::move(ready), options_, why_);
   if (!why_) held.start_accept(options_.connection, why_);
   if (why_) return false;
   wait_for_peer();
@@ -75,14 +63,21 @@ ADVERB_FUNC void connecting::wait_for_peer() {
   link_->expires_after(options_.connect_timeout);
 }
 
-ADVERB_FUNC bool connecting::stop_waiting_for_peer() {
-  if (link_ == nullptr) return false;
-  if (is_waiting()) {
-    leave();
-    const bool asked = std::holds_alternative<request_ready>(link_->holder_);
-    link_->report(asked ? "rdma_accept" : "rdma_connect", why_);
-  }
-  return true;
+ADVERB_FUNC void connecting::stop_waiting_for_peer() {
+  if (link_ == nullptr || !is_waiting()) return;
+  leave();
+  const bool accepts = link_->side<reliable_link::accepting_side>() != nullptr;
+  link_->report(accepts ? "rdma_accept" : "rdma_connect", why_);
+}
+
+// Destroys no identifier, because this may run while one of its events is handled.
+ADVERB_FUNC void connecting::leave_events() noexcept {
+  std::visit(
+      [](auto& each) {
+        if constexpr (requires { each.identifier(); }) set_event_target(each, nullptr);
+      },
+      at_);
+  if (why_ && link_ != nullptr) std::exchange(link_, nullptr)->detach();
 }
 
 ADVERB_FUNC void connecting::handle(cm::event& happened) {
@@ -93,7 +88,6 @@ ADVERB_FUNC void connecting::handle(cm::event& happened) {
 
 ADVERB_FUNC bool connecting::advance(cm::event& happened) {
   using resolved = cm::connector<transport::rc, cm::step::address_resolved>;
-  using ready_connector = cm::connector<transport::rc, cm::step::ready>;
   if (auto* const start = std::get_if<started>(&at_)) {
     auto near = start->finish(happened, why_);
     if (!near) return false;
@@ -102,32 +96,31 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
   } else if (auto* const near = std::get_if<resolved>(&at_)) {
     auto far = near->finish(happened, why_);
     if (!far) return false;
-    link_ = loop_->add_link(far.context(), options_, why_);
+    link_ = loop_->add_link<reliable_link>(far.context(), options_, why_);
     if (link_ == nullptr) return false;
-    auto ready = far.create_queue_pair(pair_options(), link_->device_->domain, why_);
+    auto ready = far.create_queue_pair(pair_options(), link_->device().domain, why_);
     at_ = std::monostate{};
     if (!ready) return false;
-    auto& held = link_->holder_.emplace<ready_connector>(std::move(ready));
-    link_->prepare(held.queue_pair(), options_, why_);
+    auto& held = link_->hold(std::move(ready), options_, why_);
     if (!why_) held.start_connect(options_.connection, why_);
     if (!why_) wait_for_peer();
   } else if (link_ != nullptr) {
     cm::connection<> made;
-    if (auto* const active = std::get_if<ready_connector>(&link_->holder_)) {
+    if (auto* const active = link_->side<reliable_link::connecting_side>()) {
       made = active->finish(happened, why_);
       if (rejection_ != nullptr && active->rejection()) *rejection_ = active->rejection();
-    } else if (auto* const passive = std::get_if<request_ready>(&link_->holder_)) {
+    } else if (auto* const passive = link_->side<reliable_link::accepting_side>()) {
       made = passive->finish(happened, why_);
     }
     if (!made) return false;
-    link_->expires_after(timeout::endless());
-    link_->open(std::move(made));
+    link_->connected(std::move(made));
     return true;
   }
   return false;
 }
 
 ADVERB_FUNC async::connection connecting::take_connection(on_failure policy) {
+  leave_events();
   if (why_) {
     policy.report(why_);
     return {};
@@ -141,9 +134,9 @@ ADVERB_FUNC async::connection connecting::take_connection(on_failure policy) {
 namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC connection::connection(device_loop& loop, adverb::queue_pair<transport::rc> pair,
-                                   const link_options& options, on_failure policy) {
+                                   const connection_options& options, on_failure policy) {
   if (!detail::is_on_queue_of(loop, pair.native_handle(), policy)) return;
-  link* const made = loop.add_link(pair.context(), options, policy);
+  auto* const made = loop.add_link<detail::reliable_link>(pair.context(), options, policy);
   if (made == nullptr) return;
   connection taken{*made};
   made->take_over(std::move(pair), options, policy);

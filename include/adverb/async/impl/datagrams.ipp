@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <variant>
 
 #include <adverb/async/datagrams.hpp>
 
@@ -34,6 +35,7 @@ ADVERB_FUNC bool joining_group::take_event(cm::event& happened) {
 }
 
 ADVERB_FUNC cm::multicast_membership joining_group::take_membership(on_failure policy) {
+  link_->remove(*this);
   if (why_)
     policy.report(why_);
   else if (!membership_)
@@ -47,7 +49,7 @@ ADVERB_FUNC bool resolving_peer::start_resolve(const cm::socket_address& address
   if (!link_->is_open()) return false;
   auto start = started::create(link_->loop().channel(), why_);
   if (!start) return false;
-  start.identifier().native_handle()->context = static_cast<async_event_target*>(this);
+  set_event_target(start, this);
   start.start_resolve_address(address, {.timeout = options_.timeout}, why_);
   if (why_) return false;
   at_ = std::move(start);
@@ -75,6 +77,13 @@ ADVERB_FUNC void resolving_peer::advance(cm::event& happened) {
 }
 
 ADVERB_FUNC cm::datagram_peer resolving_peer::take_peer(on_failure policy) {
+  // No later event finds this operation. Its identifier stays, because one of its events may be
+  // handled now.
+  std::visit(
+      [](auto& each) {
+        if constexpr (requires { each.identifier(); }) set_event_target(each, nullptr);
+      },
+      at_);
   if (why_)
     policy.report(why_);
   else if (!peer_)
@@ -86,74 +95,58 @@ ADVERB_FUNC cm::datagram_peer resolving_peer::take_peer(on_failure policy) {
 
 }  // namespace adverb::inline ADVERB_ABI::detail
 
-namespace adverb::inline ADVERB_ABI::async {
-
-ADVERB_FUNC datagram_link* device_loop::add_datagram_link(context_ref context,
-                                                          const link_options& options,
-                                                          on_failure policy) {
-  detail::loop_device* const device = device_for(context, options, policy);
-  if (device == nullptr) return nullptr;
-  auto made = std::make_unique<datagram_link>(*this, *device);
-  datagram_link* const added = made.get();
-  links_.push_back(std::move(made));
-  return added;
-}
-
-ADVERB_FUNC datagram datagram_link::take_datagram(on_failure policy) {
-  if (arrived_first_ != nullptr) return datagram{take_message(policy)};
-  report("async::datagram_endpoint::next", policy);
-  return {};
-}
+namespace adverb::inline ADVERB_ABI::detail {
 
 ADVERB_FUNC void datagram_link::create(const cm::socket_address& address,
-                                       const link_options& options, on_failure policy) {
+                                       const async::connection_options& options,
+                                       on_failure policy) {
   auto made = cm::datagram_endpoint::create(loop().channel(), address,
-                                            {.send_cq = device_->queue,
-                                             .recv_cq = device_->queue,
+                                            {.send_cq = device().queue,
+                                             .recv_cq = device().queue,
                                              .max_send_wr = options.max_send_wr,
                                              .max_recv_wr = options.receives,
                                              .max_send_sge = options.max_send_sge,
                                              .max_inline_data = options.max_inline_data},
-                                            device_->domain, policy);
+                                            device().domain, policy);
   if (!made) return;
-  made.identifier().native_handle()->context = static_cast<detail::async_event_target*>(this);
-  const queue_pair_ref<transport::ud> pair = made.queue_pair();
+  set_event_target(made, this);
+  const engine pair = made.queue_pair();
   holder_ = std::move(made);
-  open(pair, options, policy);
+  start(pair, options, policy);
 }
 
 ADVERB_FUNC void datagram_link::take_over(adverb::queue_pair<transport::ud>&& pair,
-                                          const link_options& options, on_failure policy) {
-  const queue_pair_ref<transport::ud> taken = pair;
+                                          const async::connection_options& options,
+                                          on_failure policy) {
+  const engine taken = pair;
   holder_ = std::move(pair);
-  open(taken, options, policy);
+  start(taken, options, policy);
 }
 
-ADVERB_FUNC void datagram_link::open(queue_pair_ref<transport::ud> pair, link_options options,
-                                     on_failure policy) {
+ADVERB_FUNC void datagram_link::start(engine pair, async::connection_options options,
+                                      on_failure policy) {
   const queue_pair_attributes attributes = pair.query(policy);
   if (policy.failed()) return;
   port_ = attributes.port();
   queue_key_ = attributes.queue_key();
-  datagrams_ =
-      send_window<queue_pair_ref<transport::ud>>{pair, {.size = options.max_send_wr}, policy};
+  sends_.create(pair, options.max_send_wr, policy);
   if (policy.failed()) return;
   options.block_size += static_cast<std::uint32_t>(grh_size);
+  options.shared = false;
   fill(pair.native_handle(), options, policy);
-  if (!policy.failed()) open_without_peer();
+  if (!policy.failed()) open();
 }
 
-ADVERB_FUNC queue_pair_ref<transport::ud> datagram_link::datagram_pair() const noexcept {
+ADVERB_FUNC datagram_link::engine datagram_link::queue_pair() const noexcept {
   std::error_code none;
-  return queue_pair_ref<transport::ud, qp_state::any>{adopt, pair_, none}.as<qp_state::rts>();
+  return queue_pair_ref<transport::ud, qp_state::any>{adopt, pair(), none}.as<qp_state::rts>();
 }
 
-ADVERB_FUNC cm::datagram_target datagram_link::sender_of(const datagram& received,
+ADVERB_FUNC cm::datagram_target datagram_link::sender_of(const async::datagram& received,
                                                          on_failure policy) const {
   const completion& arrived = received.received();
   cm::datagram_parameters there;
-  there.address =
-      address_of_sender(context_ref{pair_->context}, port_, arrived, received.header(), policy);
+  there.address = address_of_sender(device().context, port_, arrived, received.header(), policy);
   if (policy.failed()) return {};
   there.queue_pair_number = received.fields().source_queue_pair();
   there.queue_key = queue_key_;
@@ -164,20 +157,27 @@ ADVERB_FUNC void datagram_link::handle(cm::event& happened) {
   cm::datagram_endpoint* const endpoint = managed();
   if (endpoint == nullptr) return;
   endpoint->note(happened);
-  if (happened.type() == cm::event_type::device_removal) return end(ENODEV);
-  for (detail::joining_group* const each : joining_)
+  if (happened.type() == cm::event_type::device_removal) return close(ENODEV);
+  for (joining_group* const each : joining_)
     if (each->take_event(happened)) return;
 }
 
-ADVERB_FUNC void datagram_link::complete_unattended_datagram(operation& which,
-                                                             const completion& each) {
+ADVERB_FUNC void datagram_link::move_to_error() noexcept { move_pair_to_error(pair()); }
+
+ADVERB_FUNC void datagram_link::complete_unattended(async::operation& which,
+                                                    const completion& each) {
   auto& self = static_cast<datagram_link&>(*static_cast<unattended_operation&>(which).owner);
-  self.serve_room_after([&] { self.retire_datagram(each); });
+  self.pass_on([&] { self.retire(each); });
 }
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,
                                                  const cm::socket_address& address,
-                                                 const link_options& options, on_failure policy) {
+                                                 const connection_options& options,
+                                                 on_failure policy) {
   // Shows which device the address is on.
   const cm::identifier bound =
       cm::identifier::create(loop.channel(), cm::port_space::udp, nullptr, policy);
@@ -190,7 +190,7 @@ ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,
     return;
   }
   datagram_endpoint made;
-  made.link_ = loop.add_datagram_link(bound.context(), options, policy);
+  made.link_ = loop.add_link<detail::datagram_link>(bound.context(), options, policy);
   if (made.link_ == nullptr) return;
   made.link_->create(address, options, policy);
   if (!policy.failed()) *this = std::move(made);
@@ -198,17 +198,18 @@ ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,
 
 ADVERB_FUNC datagram_endpoint::datagram_endpoint(device_loop& loop,
                                                  adverb::queue_pair<transport::ud> pair,
-                                                 const link_options& options, on_failure policy) {
+                                                 const connection_options& options,
+                                                 on_failure policy) {
   if (!detail::is_on_queue_of(loop, pair.native_handle(), policy)) return;
   datagram_endpoint made;
-  made.link_ = loop.add_datagram_link(pair.context(), options, policy);
+  made.link_ = loop.add_link<detail::datagram_link>(pair.context(), options, policy);
   if (made.link_ == nullptr) return;
   made.link_->take_over(std::move(pair), options, policy);
   if (!policy.failed()) *this = std::move(made);
 }
 
-ADVERB_FUNC void datagram_endpoint::abandon() noexcept {
-  if (link_ != nullptr) static_cast<link*>(link_)->abandon();
+ADVERB_FUNC void datagram_endpoint::detach() noexcept {
+  if (link_ != nullptr) link_->detach();
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

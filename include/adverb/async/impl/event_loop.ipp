@@ -4,70 +4,93 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <adverb/async/event_loop.hpp>
-#include <adverb/core/detail/check.hpp>
+#include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
 
 ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failure policy)
     : device_loop{options, policy} {
   if (policy.failed()) return;
-  const auto nothing = [](const failure_description&) {};
-  detail::check_minus_one(
-      policy, "epoll_create", [&] { return epoll_ = ::epoll_create1(EPOLL_CLOEXEC); }, nothing);
+  epoll_.create(policy);
   if (policy.failed()) return;
-  detail::check_minus_one(
-      policy, "eventfd", [&] { return wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }, nothing);
+  wake_ = detail::event_descriptor{policy};
   if (policy.failed()) return;
-  add_descriptor(wake_, nullptr, policy);
+  epoll_.add(wake_.get(), nullptr, policy);
   if (!policy.failed()) set_watch(&watch, this, policy);
 }
 
+class event_loop::running {
+ public:
+  explicit running(event_loop& of) noexcept : loop_{&of} {
+    detail::require(!loop_->is_running_, "event_loop::run", "a task of the loop called it");
+    loop_->is_running_ = true;
+  }
+  running(const running&) = delete;
+  running& operator=(const running&) = delete;
+  ~running() { loop_->is_running_ = false; }
+
+ private:
+  event_loop* loop_;
+};
+
 ADVERB_FUNC event_loop::~event_loop() {
-  // What they hold may belong to the rest of the loop.
-  destroy_tasks();
+  detail::require(!is_running_, "async::event_loop", "a task of the loop destroyed it");
+  // Receivers of senders may post, and what was posted may belong to the rest of the loop.
+  end_all();
   do {
     while (to_call_ != nullptr) delete std::exchange(to_call_, to_call_->next);
     to_call_ = posted_.take();
   } while (to_call_ != nullptr);
-  if (wake_ != -1) ::close(wake_);
-  if (epoll_ != -1) ::close(epoll_);
-}
-
-ADVERB_FUNC void event_loop::add_descriptor(int descriptor, event_source* source,
-                                            on_failure policy) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.ptr = source;
-  detail::check_minus_one(
-      policy, "epoll_ctl", [&] { return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, descriptor, &event); },
-      [&](failure_description& description) {
-        description.object("descriptor {}", {static_cast<std::uint64_t>(descriptor)});
-      });
 }
 
 ADVERB_FUNC void event_loop::watch(void* self, event_source& source, on_failure policy) {
-  static_cast<event_loop*>(self)->add_descriptor(source.file_descriptor(), &source, policy);
+  static_cast<event_loop*>(self)->epoll_.add(source.file_descriptor(), &source, policy);
 }
 
 ADVERB_FUNC void event_loop::stop() noexcept {
   is_stop_requested_ = true;
-  detail::set_eventfd(wake_);
+  wake_.set();
+}
+
+ADVERB_FUNC void event_loop::stop_on(std::initializer_list<int> signals, on_failure policy) {
+  sigset_t taken;
+  ::sigemptyset(&taken);
+  for (const int each : signals) ::sigaddset(&taken, each);
+  const auto nothing = [](const failure_description&) {};
+  if (!detail::check_returned(policy, "pthread_sigmask",
+                              ::pthread_sigmask(SIG_BLOCK, &taken, nullptr), nothing))
+    return;
+  int descriptor = -1;
+  detail::check_minus_one(
+      policy, "signalfd",
+      [&] { return descriptor = ::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK); }, nothing);
+  if (policy.failed()) return;
+  signals_ = std::make_unique<signal_source>(*this, descriptor);
+  epoll_.add(descriptor, signals_.get(), policy);
+}
+
+ADVERB_FUNC event_loop::signal_source::~signal_source() { ::close(file_descriptor()); }
+
+ADVERB_FUNC bool event_loop::signal_source::ready() {
+  signalfd_siginfo taken;
+  while (::read(file_descriptor(), &taken, sizeof taken) == sizeof taken) loop->is_stopped_ = true;
+  return true;
 }
 
 ADVERB_FUNC void event_loop::add(std::unique_ptr<posted> last) noexcept {
   // The loop takes all of them at once, after it has been woken for the first.
-  if (posted_.push(*last.release())) detail::set_eventfd(wake_);
+  if (posted_.push(*last.release())) wake_.set();
 }
 
 ADVERB_FUNC void event_loop::call_posted() {
@@ -85,29 +108,29 @@ ADVERB_FUNC void event_loop::call_posted() {
 ADVERB_FUNC void event_loop::turn() {
   call_posted();
   const bool is_spinning = spin();
-  int timeout = settle();
+  int timeout = run_pending();
   if (!must_run()) return;
   if (is_spinning || !unfinished_.empty()) timeout = 0;
   std::array<epoll_event, 16> events;
-  const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
-  for (int each = 0; each < count; ++each) {
-    auto* const source =
-        static_cast<event_source*>(events[static_cast<std::size_t>(each)].data.ptr);
+  for (const epoll_event& each : epoll_.wait(events, timeout)) {
+    auto* const source = static_cast<event_source*>(each.data.ptr);
     if (source == nullptr) {
-      detail::clear_eventfd(wake_);
+      wake_.clear();
       is_stopped_ = is_stop_requested_.exchange(false);
     } else if (std::find(unfinished_.begin(), unfinished_.end(), source) == unfinished_.end()) {
       unfinished_.push_back(source);
     }
   }
-  // One that throws stays: it has taken its event.
-  std::erase_if(unfinished_, [](event_source* each) { return each->ready(); });
+  // One that throws stays, because it may have more to do.
+  for (auto each = unfinished_.begin(); each != unfinished_.end();)
+    each = (*each)->ready() ? unfinished_.erase(each) : each + 1;
 }
 
 ADVERB_FUNC void event_loop::run() {
+  const running now{*this};
   is_stopped_ = false;
   while (!is_stopped_ && must_run()) turn();
-  settle();
+  run_pending();
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

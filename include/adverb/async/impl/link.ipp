@@ -2,45 +2,41 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
+#include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
-#include <adverb/async/link.hpp>
 
-namespace adverb::inline ADVERB_ABI::async {
+namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC link::link(device_loop& loop, detail::loop_device& device) noexcept
-    : loop_{&loop}, device_{&device} {}
-
-ADVERB_FUNC void link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
-                               const link_options& options, on_failure policy) {
-  window_ = send_window<queue_pair_ref<transport::rc, qp_state::rts>>{
-      pair.as<qp_state::rts>(), {.size = options.max_send_wr}, policy};
-  if (!policy.failed()) fill(pair.native_handle(), options, policy);
+ADVERB_FUNC void move_pair_to_error(ibv_qp* pair) noexcept {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  static_cast<void>(ibv_modify_qp(pair, &attributes, IBV_QP_STATE));
 }
 
-ADVERB_FUNC void link::fill(ibv_qp* pair, const link_options& options, on_failure policy) {
-  pair_ = pair;
-  end_timeout_ = options.end_timeout;
-  slots_.reserve(options.max_send_wr);
-  for (std::uint32_t each = 0; each < options.max_send_wr; ++each) {
-    slots_.emplace_back(*this).next_free = free_slots_;
-    free_slots_ = &slots_.back();
+ADVERB_FUNC link::link(async::device_loop& loop, loop_device& device,
+                       request_slots& requests) noexcept
+    : loop_{&loop}, device_{&device}, requests_{&requests}, domain_{device.domain} {}
+
+ADVERB_FUNC link::~link() {
+  while (receive_block* const first = shared_ != nullptr ? inbox_.take() : nullptr) {
+    inbox_.give_back(*first);
+    static_cast<void>(shared_->post(*first));
   }
-  if (options.shared) return share(policy);
-  for_receives_ = completion_reservation{device_->queue, options.receives, policy};
-  if (policy.failed()) return;
-  memory_ = {domain(), options.receives, options.block_size, policy};
-  if (policy.failed()) return;
-  blocks_.reserve(options.receives);
-  for (std::uint32_t each = 0; each < options.receives; ++each)
-    post_receive(blocks_.emplace_back(*this, memory_[each]));
-  if (reason_ != 0) report("ibv_post_recv", policy);
 }
 
-ADVERB_FUNC void link::share(on_failure policy) {
-  if (pair_->srq != device_->shared->queue().native_handle()) {
+ADVERB_FUNC void link::fill(ibv_qp* pair, const async::connection_options& options,
+                            on_failure policy) {
+  pair_ = pair;
+  domain_ = pair->pd;
+  end_timeout_ = options.end_timeout;
+  if (!options.shared)
+    return receives_.create(*this, &complete_receive, pair, domain_, device_->queue,
+                            options.receives, options.block_size, policy);
+  if (pair->srq != device_->shared->queue().native_handle()) {
     policy.report(EINVAL, "async::connection", [&](failure_description& description) {
-      detail::on_object<detail::queue_pair_traits>(pair_)(description);
+      on_object<queue_pair_traits>(pair)(description);
       description.explain(
           "its shared receive queue is not that of the loop: create it with "
           "device_loop::shared_receives");
@@ -48,251 +44,302 @@ ADVERB_FUNC void link::share(on_failure policy) {
     return;
   }
   shared_ = device_->shared.get();
-  shared_->add(static_cast<qp_number>(pair_->qp_num), *this);
+  shared_->add(static_cast<qp_number>(pair->qp_num), *this);
 }
 
-ADVERB_FUNC link::~link() {
-  while (arrived_first_ != nullptr && shared_ != nullptr) {
-    detail::receive_block& first = *arrived_first_;
-    arrived_first_ = first.next;
-    if constexpr (detail::poisons_blocks) detail::poison(message::bytes_of(first));
-    static_cast<void>(shared_->post(first));
-  }
-}
-
-ADVERB_FUNC void link::take_over(adverb::queue_pair<transport::rc>&& pair,
-                                 const link_options& options, on_failure policy) {
-  const queue_pair_ref<transport::rc> taken = pair;
-  holder_ = std::move(pair);
-  prepare(taken, options, policy);
-  if (policy.failed()) return;
-  open_without_peer();
-}
-
-ADVERB_FUNC void link::open_without_peer() noexcept {
-  was_connected_ = true;
-  has_no_peer_ = true;
-  state_ = state::open;
-  posts_again_ = shared_ == nullptr;
-}
-
-ADVERB_FUNC void link::open(cm::connection<>&& connection) noexcept {
-  was_connected_ = true;
-  peer_ended_ = connection.has_ended();
-  const auto& held = holder_.emplace<cm::connection<>>(std::move(connection));
-  held.identifier().native_handle()->context = static_cast<detail::async_event_target*>(this);
-  if (state_ == state::opening) {
-    state_ = state::open;
-    posts_again_ = shared_ == nullptr;
-  }
-  if (peer_ended_) end(ECONNRESET);
+ADVERB_FUNC void link::open() noexcept {
+  life_.connected();
+  if (cause_.is_known()) return close(0);  // A request failed before.
+  if (!life_.may_post()) return;
+  is_ready_ = true;
+  receives_.set_posts_again(shared_ == nullptr);
 }
 
 ADVERB_FUNC void link::expires_after(timeout limit) noexcept {
-  if (limit.is_endless()) {
-    deadline_ = 0;
-    return;
-  }
-  deadline_ = device_loop::now() + limit.count();
-  if (!is_timed_) loop_->keep_time(*this);
+  if (std::exchange(is_overdue_, false)) is_ready_ = life_.may_post();
+  deadline_ = 0;
+  if (limit.is_endless() || !life_.has_deadline()) return;
+  deadline_ = async::device_loop::soon(limit);
+  // One that is set for an earlier time is set again when it expires.
+  if (!timer_.is_set() || timer_.time() > deadline_) loop_->set_timer(timer_, deadline_);
 }
 
 ADVERB_FUNC void link::cancel_waits() noexcept {
-  waits_cancelled_ = true;
-  loop_->care_for(*this);
+  async::waiter_list& room = requests_->room();
+  while (!room.empty()) {
+    auto& first = static_cast<room_waiter&>(room.front());
+    first.is_cancelled = true;
+    cancelled_.take_first_of(room);
+  }
+  while (!inbox_.waiters().empty()) cancelled_.take_first_of(inbox_.waiters());
+  while (!ends_.empty()) cancelled_.take_first_of(ends_);
+  if (!cancelled_.empty()) schedule();
 }
 
-ADVERB_FUNC message link::take_message(on_failure policy) {
-  policy.clear();
-  if (detail::receive_block* const first = arrived_first_; first != nullptr) [[likely]] {
-    arrived_first_ = first->next;
-    return message{*first};
-  }
-  const bool is_orderly = peer_ended_ && !has_no_peer_ && reason_ == ECONNRESET && why_ == nullptr;
-  if (!is_orderly) report("async::connection::next", policy);
+ADVERB_FUNC void link::detach() noexcept {
+  loop_->count_ending();
+  take_events();
+  close(ECANCELED);
+  life_.drop_handle();
+}
+
+ADVERB_FUNC std::string_view link::why_stalled() const noexcept {
+  if (!life_.may_post()) return {};
+  if (shared_ == nullptr && !receives_.is_any_posted() && inbox_.held() != 0)
+    return "the program holds every block: the next message arrives when one is destroyed";
+  if (shared_ != nullptr && shared_->is_exhausted())
+    return "every shared block holds a message: the next one arrives when one is destroyed";
+  if (!requests_->room().empty()) return "as many requests as max_send_wr allows are in progress";
   return {};
 }
 
+ADVERB_FUNC async::message link::take_message(std::string_view verb, on_failure policy) {
+  policy.clear();
+  if (receive_block* const first = inbox_.take()) [[likely]]
+    return async::message{first};
+  if (!life_.is_orderly(cause_.is_known())) report(verb, policy);
+  return {};
+}
+
+ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
+  if (life_.has_deadline() && !cause_.is_known()) return report_cancelled(policy, verb);
+  if (cause_.is_known() || life_.end() != link_end::timed_out)
+    return cause_.report(cause_.number() != 0 ? cause_.number() : ECONNRESET, verb, policy);
+  policy.report(ECONNRESET, verb, [](failure_description& description) {
+    description.explain("the peer did not confirm the end within end_timeout");
+  });
+}
+
 ADVERB_FUNC void link::report_end(on_failure policy) const {
-  if (!peer_ended_) return report("rdma_disconnect", policy);
-  if (!has_given_up_) return policy.clear();
-  policy.report(ETIMEDOUT, "rdma_disconnect", [](failure_description& description) {
+  constexpr std::string_view verb = "rdma_disconnect";
+  if (cause_.number() == ENODEV) return report(verb, policy);
+  if (life_.end() == link_end::pending) return report_cancelled(policy, verb);
+  if (life_.end() != link_end::timed_out) return policy.clear();
+  policy.report(ETIMEDOUT, verb, [](failure_description& description) {
     description.explain("the peer or the device did not answer within end_timeout");
   });
 }
 
-ADVERB_FUNC void link::report(std::string_view verb, on_failure policy) const {
-  if (why_ != nullptr) return policy.report(*why_);
-  const bool cancelled = state_ == state::open || reason_ == ECANCELED;
-  const int number = cancelled ? ECANCELED : reason_ != 0 ? reason_ : ECONNRESET;
-  policy.report(number, verb, [&](failure_description& description) {
-    switch (number) {
-      case ECANCELED: description.explain("the program has cancelled it"); break;
-      case ETIMEDOUT: description.explain("the deadline of the connection has passed"); break;
-      case ENODEV: description.explain("the device was removed"); break;
-      case ECONNRESET: description.explain("the connection has ended"); break;
-      default: break;
-    }
-  });
-}
-
-ADVERB_FUNC send_window_result link::refuse_post() const noexcept {
-  const int number = state_ == state::open ? 0 : reason_ != 0 ? reason_ : ECONNRESET;
-  return number == 0 ? full() : post_result{pair_, number, 0, detail::posted_to::send_queue};
-}
-ADVERB_FUNC send_window_result link::full() const noexcept {
-  return post_result{pair_, static_cast<int>(window_.outstanding()), window_.size(),
-                     detail::posted_to::full_send_window};
-}
-
 ADVERB_FUNC void link::abandon(void* waiting) noexcept {
-  for (detail::request_slot& each : slots_)
-    if (each.is_taken() && each.waiting == waiting) each.waiting = nullptr;
-  end(ECANCELED);
-}
-ADVERB_FUNC void link::abandon() noexcept {
-  is_abandoned_ = true;
-  loop_->count_ending();
-  // The operation that connected it may have gone.
-  std::visit(
-      [this](auto& each) {
-        if constexpr (requires { each.identifier(); })
-          if (each)
-            each.identifier().native_handle()->context =
-                static_cast<detail::async_event_target*>(this);
-      },
-      holder_);
-  if (state_ == state::opening) state_ = state::ending;
-  end(ECANCELED);
+  requests_->for_each_taken([&](request_slot& each) {
+    if (each.waiting == waiting) each.waiting = nullptr;
+  });
+  close(ECANCELED);
 }
 
-ADVERB_FUNC void link::give_back_elsewhere(detail::receive_block& block) noexcept {
-  const post_result posted = shared_ != nullptr ? shared_->post(block) : post_result{};
-  if (!posted)
-    end(posted.code().value());
-  else if (state_ != state::open)
-    end(ECANCELED);  // Has the loop look whether it can be destroyed.
+ADVERB_FUNC void link::note_late_start() noexcept {
+  if (is_overdue_) close(ETIMEDOUT);
 }
 
-ADVERB_FUNC void link::end(int reason) noexcept {
-  posts_again_ = false;
-  if (reason_ == 0 && why_ == nullptr) reason_ = reason;
-  if (state_ != state::ending) {
-    state_ = state::ending;
-    ending_since_ = device_loop::now();
-    if (!is_timed_) loop_->keep_time(*this);
+ADVERB_FUNC void link::close(int cause) noexcept {
+  if (cause != 0 && life_.end() != link_end::confirmed) cause_.record(cause);
+  is_ready_ = false;
+  receives_.set_posts_again(false);
+  if (life_.has_deadline()) {
+    life_.close();
+    set_end_timer(deadline::now());
   }
-  loop_->care_for(*this);
+  schedule();
+}
+
+ADVERB_FUNC void link::peer_ended() noexcept {
+  close(0);
+  life_.peer_ended();
+  if (is_iwarp() && life_.is_ending()) set_end_timer(deadline::now());
 }
 
 ADVERB_FUNC void link::note_failure(const completion& each) noexcept {
-  if (each.status() != completion_status::flushed && why_ == nullptr && reason_ == 0) {
-    why_ = std::make_unique<failure>();
-    each.check(*why_);
+  if (life_.end() != link_end::confirmed) {
+    if (each.status() != completion_status::flushed)
+      cause_.record_failure([&](on_failure policy) { each.check(policy); });
+    else if (life_.has_deadline() && (!is_iwarp() || ends_alone()))
+      note_failed_pair();
   }
-  end(0);
+  // The connection that is being established must be disconnected.
+  if (life_.phase() != link_phase::connecting) close(0);
 }
 
-ADVERB_FUNC void link::handle(cm::event& happened) {
+ADVERB_FUNC void link::note_failed_pair() noexcept {
+  cause_.record_failure([&](on_failure policy) {
+    policy.report(ECONNRESET, "async::connection", [&](failure_description& description) {
+      if (pair_ != nullptr) on_object<queue_pair_traits>(pair_)(description);
+      description.explain(
+          "the queue pair went to ERR before the connection ended; possible causes: the peer "
+          "accessed memory without the right, the device failed, or the program moved it "
+          "(async::device_events reports the event of the device)");
+    });
+  });
+}
+
+ADVERB_FUNC void link::return_block(receive_block& block) noexcept {
+  if (shared_ != nullptr) {
+    const post_result posted = shared_->post(block);
+    if (!posted) close(posted.code().value());
+  }
+  // The link may wait for this message to be destroyed.
+  if (!life_.may_post()) schedule();
+}
+
+ADVERB_FUNC void link::schedule() noexcept { loop_->schedule(*this); }
+
+ADVERB_FUNC bool link::advance_scheduled(async::waiter& which) {
+  which.leave();
+  link& self = *static_cast<scheduled_link&>(which).owner;
+  if (self.advance()) self.loop_->destroy(self);
+  return true;
+}
+
+ADVERB_FUNC bool link::advance() {
+  schedule_unless_done rest{*this};
+  cancelled_.resume_present();
+  if (life_.next(load()) == link_action::enter_error) {
+    move_to_error();
+    // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
+    if (shared_ != nullptr) device_->poll_all();
+    life_.entered_error();
+  }
+  if (life_.phase() == link_phase::draining && ends_alone() && !load().is_posted) life_.flushed();
+  if (has_no_more_messages()) inbox_.waiters().resume();
+  if (life_.has_ended()) ends_.resume();
+  requests_->room().resume();
+  const auto can_be_destroyed = [this] {
+    return life_.next(load()) == link_action::destroy && !is_awaited();
+  };
+  if (can_be_destroyed()) release_queue_pair();
+  rest.is_done();
+  return can_be_destroyed();
+}
+
+ADVERB_FUNC void link::end_with_loop() noexcept {
+  close(ECANCELED);
+  release_queue_pair();
+}
+
+ADVERB_FUNC void link::release_queue_pair() noexcept {
+  if (pair_ == nullptr) return;
+  life_.released();
+  const auto number = static_cast<qp_number>(pair_->qp_num);
+  destroy_queue_pair();
+  pair_ = nullptr;
+  if (shared_ != nullptr) shared_->remove(number);
+  // Some devices leave the completions of a destroyed queue pair in its completion queue.
+  device_->poll_all();
+  receives_.release();
+  requests_->for_each_taken([&](request_slot& each) {
+    ibv_wc flushed{};
+    flushed.wr_id = reinterpret_cast<std::uintptr_t>(static_cast<async::operation*>(&each));
+    flushed.status = IBV_WC_WR_FLUSH_ERR;
+    loop_->call_and_keep_exception([&] { each.complete(completion{flushed}); });
+  });
+}
+
+ADVERB_FUNC void link::set_end_timer(std::int64_t now) noexcept {
+  if (end_time_ == 0) end_time_ = later_by(now, end_timeout_);
+  // soft-iWARP never flushes a receive that was posted after its end.
+  const std::int64_t flush = now + longest_flush;
+  loop_->set_timer(timer_, is_iwarp() ? std::min(flush, end_time_) : end_time_);
+}
+
+ADVERB_FUNC void link::check_time(timer& which) {
+  link& self = *static_cast<link_timer&>(which).owner;
+  const std::int64_t now = deadline::now();
+  if (self.life_.has_deadline())
+    self.check_deadline(now);
+  else
+    self.check_end(now);
+}
+
+ADVERB_FUNC void link::check_deadline(std::int64_t now) {
+  if (deadline_ == 0) return;
+  if (deadline_ > now) return loop_->set_timer(timer_, deadline_);
+  if (is_awaited() || requests_->is_any_in_progress()) return close(ETIMEDOUT);
+  is_overdue_ = true;
+  is_ready_ = false;
+}
+
+ADVERB_FUNC void link::check_end(std::int64_t now) {
+  // A handler that threw has kept it from entering ERR.
+  if (life_.phase() == link_phase::closing) return loop_->set_timer(timer_, now);
+  if (life_.phase() != link_phase::draining) return;
+  if (now < end_time_ && !(is_iwarp() && life_.end() == link_end::confirmed))
+    return loop_->set_timer(timer_, end_time_);
+  release_queue_pair();
+  schedule();
+}
+
+ADVERB_FUNC link_load link::load() noexcept {
+  return {.is_posted = requests_->is_any_in_progress() || receives_.is_any_posted(),
+          .is_awaited = is_awaited(),
+          .is_held = inbox_.held() != 0};
+}
+
+ADVERB_FUNC bool link::is_awaited() noexcept {
+  return !inbox_.waiters().empty() || !requests_->room().empty() || !ends_.empty() ||
+         !cancelled_.empty();
+}
+
+ADVERB_FUNC bool link::is_iwarp() const noexcept { return detail::is_iwarp(device_->context); }
+
+ADVERB_FUNC void reliable_link::prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
+                                        const async::connection_options& options,
+                                        on_failure policy) {
+  sends_.create(pair.as<qp_state::rts>(), options.max_send_wr, policy);
+  if (!policy.failed()) fill(pair.native_handle(), options, policy);
+}
+
+ADVERB_FUNC void reliable_link::take_over(adverb::queue_pair<transport::rc>&& pair,
+                                          const async::connection_options& options,
+                                          on_failure policy) {
+  const queue_pair_ref<transport::rc> taken = pair;
+  holder_ = std::move(pair);
+  prepare(taken, options, policy);
+  if (!policy.failed()) open();
+}
+
+ADVERB_FUNC void reliable_link::connected(cm::connection<>&& connection) noexcept {
+  const bool has_ended = connection.has_ended();
+  holder_.emplace<cm::connection<>>(std::move(connection));
+  take_events();
+  expires_after(timeout::endless());
+  open();
+  if (has_ended) peer_ended();
+}
+
+ADVERB_FUNC void reliable_link::take_events() noexcept {
+  std::visit(
+      [this](auto& each) {
+        if constexpr (requires { each.identifier(); }) set_event_target(each, this);
+      },
+      holder_);
+}
+
+ADVERB_FUNC void reliable_link::handle(cm::event& happened) {
   cm::connection<>* const connection = established();
   if (connection == nullptr) return;
   connection->note(happened);
   if (!connection->has_ended()) return;
-  if (happened.type() == cm::event_type::device_removal && why_ == nullptr) reason_ = ENODEV;
-  peer_ended_ = true;
-  end(ECONNRESET);
+  if (happened.type() == cm::event_type::device_removal) cause_.record(ENODEV);
+  // The kernel moves no queue pair of InfiniBand or RoCE to ERR because the peer disconnects.
+  std::error_code ignored;
+  if (is_open() && !is_iwarp() &&
+      queue_pair_ref<transport::rc, qp_state::any>{queue_pair()}.query(ignored).state() ==
+          qp_state::error)
+    note_failed_pair();
+  peer_ended();
 }
 
-ADVERB_FUNC void link::enter_error() {
+ADVERB_FUNC send_window_result reliable_link::refuse_post() noexcept {
+  note_late_start();
+  if (is_open()) return sends_.full(pair());
+  const int number = cause_.number() != 0 ? cause_.number() : ECONNRESET;
+  return post_result{pair(), number, 0, posted_to::send_queue};
+}
+
+ADVERB_FUNC void reliable_link::move_to_error() noexcept {
   // Fails if the other side was faster; the queue pair is in ERR in any case.
   std::error_code ignored;
   if (established() != nullptr) established()->start_disconnect(ignored);
-  if (has_no_peer_) {
-    ibv_qp_attr attributes{};
-    attributes.qp_state = IBV_QPS_ERR;
-    static_cast<void>(ibv_modify_qp(pair_, &attributes, IBV_QP_STATE));
-  }
-  // Nothing of a shared receive queue is flushed: what has arrived is in the completion queue.
-  if (shared_ != nullptr) device_->poll_all();
-  // Not before: if a handler throws, the next `care` polls again.
-  entered_error_ = true;
+  if (ends_alone()) move_pair_to_error(pair());
 }
 
-ADVERB_FUNC bool link::is_idle() const noexcept {
-  return busy_ == 0 && posted_ == 0 && (peer_ended_ || !was_connected_) && messages_.empty() &&
-         room_.empty() && ends_.empty();
-}
-
-ADVERB_FUNC void link::need_care() noexcept { loop_->care_for(*this); }
-
-ADVERB_FUNC bool link::care() {
-  needs_care_ = false;
-  rest_for_settle rest{*this};
-  if (waits_cancelled_) {
-    room_.resume_present();
-    messages_.resume_present();
-    ends_.resume_present();
-    waits_cancelled_ = false;
-  }
-  if (state_ == state::ending) {
-    if (!entered_error_) enter_error();
-    if (is_flushed()) {
-      peer_ended_ = true;
-      if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-    }
-    if (has_let_go_) let_go();
-    if (has_no_more_messages()) messages_.resume();
-    // One whose queue pair has failed may still be established.
-    if (peer_ended_ || (!was_connected_ && reason_ != 0)) ends_.resume();
-  }
-  room_.resume();
-  const bool can_let_go =
-      is_abandoned_ && entered_error_ && held_ <= unclaimed() && (is_idle() || !was_connected_);
-  if (can_let_go) let_go();
-  rest.is_done();
-  return can_let_go && messages_.empty() && room_.empty() && ends_.empty();
-}
-
-ADVERB_FUNC void link::tick(std::int64_t now) {
-  if (state_ != state::ending) {
-    if (deadline_ != 0 && deadline_ <= now && is_anything_waiting()) end(ETIMEDOUT);
-    return;
-  }
-  if (has_let_go_) return;
-  const std::int64_t passed = now - ending_since_;
-  // soft-iWARP never flushes a receive that was posted after its end.
-  const bool is_flushed_by_now =
-      peer_ended_ && passed >= longest_flush && detail::is_iwarp(device_->context);
-  if (!is_flushed_by_now) {
-    if (passed < end_timeout_.count()) return;
-    // The device or the peer does not answer.
-    if (reason_ == 0 && why_ == nullptr) reason_ = ECONNRESET;
-    peer_ended_ = has_given_up_ = true;
-  }
-  // Without its queue pair the device uses no memory.
-  loop_->care_for(*this);
-  let_go();
-}
-
-ADVERB_FUNC void link::let_go() {
-  if (!std::exchange(has_let_go_, true)) {
-    const auto number = pair_ != nullptr ? static_cast<qp_number>(pair_->qp_num) : qp_number{};
-    holder_ = std::monostate{};
-    pair_ = nullptr;
-    if (shared_ != nullptr) shared_->remove(number);
-  } else if (posted_ == 0 && busy_ == 0) {
-    return;
-  }
-  // Some devices leave the completions of a destroyed queue pair in its completion queue.
-  device_->poll_all();
-  posted_ = 0;
-  for (detail::request_slot& each : slots_) {
-    if (!each.is_taken()) continue;
-    ibv_wc flushed{};
-    flushed.wr_id = reinterpret_cast<std::uintptr_t>(static_cast<operation*>(&each));
-    flushed.status = IBV_WC_WR_FLUSH_ERR;
-    each.complete(completion{flushed});
-  }
-}
-
-}  // namespace adverb::inline ADVERB_ABI::async
+}  // namespace adverb::inline ADVERB_ABI::detail

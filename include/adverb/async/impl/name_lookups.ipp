@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/cm/connect.hpp>
@@ -15,18 +14,19 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-ADVERB_FUNC finished_lookups::~finished_lookups() {
-  for (name_lookup* each = list_.take(); each != nullptr;) delete std::exchange(each, each->next);
-  ::close(descriptor_);
+inline void destroy(name_lookup* each) noexcept {
+  while (each != nullptr) delete std::exchange(each, each->next);
 }
+
+ADVERB_FUNC finished_lookups::~finished_lookups() { destroy(list_.take()); }
 
 ADVERB_FUNC void finished_lookups::add(name_lookup* done) noexcept {
   list_.push(*done);
-  set_eventfd(descriptor_);
+  wake_.set();
 }
 
 ADVERB_FUNC name_lookup* finished_lookups::take() noexcept {
-  clear_eventfd(descriptor_);
+  wake_.clear();
   return list_.take();
 }
 
@@ -72,10 +72,14 @@ ADVERB_FUNC name_lookup* name_lookups::start(const std::string& host, std::uint1
   return lookup;
 }
 
+ADVERB_FUNC name_lookups::~name_lookups() { destroy(done_); }
+
 ADVERB_FUNC bool name_lookups::ready() {
-  for (name_lookup* each = finished_->take(); each != nullptr;) {
-    const std::unique_ptr<name_lookup> done{std::exchange(each, each->next)};
-    if (done->waiting != nullptr) done->waiting->go_on();
+  if (done_ == nullptr) done_ = finished_->take();
+  // One that throws leaves the rest to the next call.
+  while (done_ != nullptr) {
+    const std::unique_ptr<name_lookup> first{std::exchange(done_, done_->next)};
+    if (first->waiting != nullptr) first->waiting->go_on();
   }
   return true;
 }

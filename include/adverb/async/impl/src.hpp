@@ -11,8 +11,12 @@
 #include <adverb/async/impl/connection.ipp>
 #include <adverb/async/impl/datagrams.ipp>
 #include <adverb/async/impl/device_loop.ipp>
+#include <adverb/async/impl/end_cause.ipp>
 #include <adverb/async/impl/event_loop.ipp>
+#include <adverb/async/impl/kept_memory.ipp>
 #include <adverb/async/impl/link.ipp>
+#include <adverb/async/impl/loop_devices.ipp>
 #include <adverb/async/impl/name_lookups.ipp>
+#include <adverb/async/impl/receive_blocks.ipp>
 #include <adverb/async/impl/shared_receives.ipp>
 #include <adverb/async/impl/task.ipp>

@@ -55,6 +55,7 @@ ADVERB_FUNC task<> device_loop::run_and_report(task<> started,
 }
 
 ADVERB_FUNC void device_loop::spawn(task<> started) {
+  started.require_frame("device_loop::spawn");
   run_root(*this, std::move(started)).frame.resume();
   wake();
 }

@@ -30,10 +30,11 @@ template <detail::async_step_type Step>
 /// let go of it.
 ///
 /// A sender in progress keeps the loop running. The destructor of the loop completes it as stopped.
-template <detail::async_step_type Step, class Receiver>
+template <detail::async_step_type Step, class Receiver,
+          class Library = detail::execution::set_value_t>
 [[nodiscard]] auto async_connect(const Step& step, Receiver&& receiver) noexcept(
     std::is_nothrow_constructible_v<std::remove_cvref_t<Receiver>, Receiver>) {
-  return detail::sender_operation<Step, std::remove_cvref_t<Receiver>>{
+  return detail::sender_operation<Step, std::remove_cvref_t<Receiver>, Library>{
       step, std::forward<Receiver>(receiver)};
 }
 

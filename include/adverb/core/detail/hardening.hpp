@@ -30,6 +30,10 @@ struct empty_object {
 /// Reports an empty object to the failure hook and aborts the program.
 [[noreturn, gnu::cold]] void end_program_over(object_kind kind, std::string_view call) noexcept;
 
+/// Reports a sentence to the failure hook and aborts the program.
+[[noreturn, gnu::cold]] void end_program_with(std::string_view call,
+                                              std::string_view sentence) noexcept;
+
 /// Aborts the program if `object` is null, where no error can be reported.
 template <class Native>
 [[gnu::always_inline]] inline void require_present(std::string_view call,
@@ -37,6 +41,14 @@ template <class Native>
   if constexpr (hardened(ADVERB_HARDENING_FAST))
     if (object == nullptr) [[unlikely]]
       end_program_over(kind_of<Native>, call);
+}
+
+/// Ends the program with a sentence, unless `holds`, where no error can be reported.
+[[gnu::always_inline]] inline void require(bool holds, std::string_view call,
+                                           std::string_view sentence) noexcept {
+  if constexpr (hardened(ADVERB_HARDENING_FAST))
+    if (!holds) [[unlikely]]
+      end_program_with(call, sentence);
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -21,4 +21,9 @@ namespace adverb::inline ADVERB_ABI::detail {
   end_program(call, empty_object{kind});
 }
 
+[[gnu::noinline]] ADVERB_FUNC void end_program_with(std::string_view call,
+                                                    std::string_view sentence) noexcept {
+  end_program(call, [&](failure_description& description) { description.explain(sentence); });
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail

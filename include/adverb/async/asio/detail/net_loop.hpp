@@ -93,7 +93,7 @@ class net_loop final : public net::execution_context::service, public async::dev
    public:
     explicit turn(net_loop& of) noexcept : loop_{&of} {
       loop_->is_in_turn_ = true;
-      loop_->is_settled_ = false;
+      loop_->is_done_ = false;
     }
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
@@ -145,12 +145,12 @@ class net_loop final : public net::execution_context::service, public async::dev
       if (which.has_more) which.has_more = !which.source->ready();
     }
     is_spinning_ = spin();
-    tick_ = settle();
-    is_settled_ = tick_ != 0;
+    tick_ = run_pending();
+    is_done_ = tick_ != 0;
   }
 
   void go_on() {
-    bool has_more = !is_settled_ || (is_spinning_ && must_run());
+    bool has_more = !is_done_ || (is_spinning_ && must_run());
     for (const auto& each : watched_) has_more = has_more || each->has_more;
     if (has_more) post_turn();
     if (must_run())
@@ -217,7 +217,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   async::waiter_list operations_;
   int tick_ = -1;
   bool is_in_turn_ = false;
-  bool is_settled_ = true;
+  bool is_done_ = true;
   /// The next turn polls before anything can be waited for.
   bool is_spinning_;
   bool is_turn_posted_ = false;

@@ -23,7 +23,8 @@ using step_completions = execution::completion_signatures<execution::set_value_t
                                                           execution::set_stopped_t()>;
 
 /// One start of a step as a sender, which is the operation itself, so that nothing is allocated.
-template <class Step, class Receiver>
+// Its symbols contain a type of the library, so that a program may use two.
+template <class Step, class Receiver, class Library>
 class sender_operation : async::waiter {
   struct running final : Step::template operation<running> {
     running(const Step& step, sender_operation& in) noexcept

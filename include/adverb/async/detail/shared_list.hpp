@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What one thread hands over to another, and the eventfd that wakes the other.
+// A list to which any thread adds.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-
-#include <unistd.h>
 
 #include <adverb/version.hpp>
 
@@ -30,16 +27,5 @@ class shared_list {
  private:
   std::atomic<T*> last_ = nullptr;
 };
-
-/// Makes an eventfd readable. Thread safe; may be called by a signal handler.
-inline void set_eventfd(int descriptor) noexcept {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(descriptor, &one, sizeof one) == sizeof one);
-}
-/// Makes a non-blocking eventfd unreadable.
-inline void clear_eventfd(int descriptor) noexcept {
-  std::uint64_t number = 0;
-  static_cast<void>(::read(descriptor, &number, sizeof number) == sizeof number);
-}
 
 }  // namespace adverb::inline ADVERB_ABI::detail

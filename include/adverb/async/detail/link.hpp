@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Links: what the operations of one connection or endpoint share.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include <adverb/async/connection_options.hpp>
+#include <adverb/async/detail/end_cause.hpp>
+#include <adverb/async/detail/inbox.hpp>
+#include <adverb/async/detail/link_life.hpp>
+#include <adverb/async/detail/receive_blocks.hpp>
+#include <adverb/async/detail/send_slots.hpp>
+#include <adverb/async/detail/timer_queue.hpp>
+#include <adverb/async/message.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/cm/connection.hpp>
+#include <adverb/cm/connection_request.hpp>
+#include <adverb/cm/connector.hpp>
+#include <adverb/core/failure.hpp>
+#include <adverb/core/timeout.hpp>
+#include <adverb/queue/queue_pair.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class device_loop;
+
+}  // namespace adverb::inline ADVERB_ABI::async
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+struct loop_device;
+class shared_receives;
+
+/// Receives the events of an identifier of the connection manager: the user context of every
+/// identifier of a loop.
+class async_event_target {
+ public:
+  /// Takes an event of the identifier.
+  virtual void handle(cm::event& happened) = 0;
+
+ protected:
+  async_event_target() = default;
+  async_event_target(const async_event_target&) = default;
+  async_event_target& operator=(const async_event_target&) = default;
+  ~async_event_target() = default;
+};
+
+/// Has an identifier's events passed to a target; to none if it is null.
+template <class Identified>
+void set_event_target(const Identified& identified, async_event_target* target) noexcept {
+  if (identified.identifier()) identified.identifier().native_handle()->context = target;
+}
+
+/// Moves a queue pair to ERR, which flushes its requests. Wraps: ibv_modify_qp(3).
+void move_pair_to_error(ibv_qp* pair) noexcept;
+
+/// The posted receives, the arrived messages, the requests in progress and the life of one
+/// connection or endpoint, to which a handle of the program refers. The loop owns it, and destroys
+/// it when the device has let go of its memory.
+///
+/// Not thread safe: used by the thread of its loop.
+class link : public async_event_target {
+ public:
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  virtual ~link();
+
+  // For the program.
+
+  /// Starts the deadline of what waits and of what follows. See `connection::expires_after`.
+  void expires_after(timeout limit) noexcept;
+  /// Ends the link: what is in progress ends with ECANCELED, when the device has let go of it.
+  void cancel() noexcept { close(ECANCELED); }
+  /// Ends the waits for messages, for room and for the end, with ECANCELED.
+  void cancel_waits() noexcept;
+  /// The handle of the program has gone.
+  void detach() noexcept;
+
+  [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
+  [[nodiscard]] loop_device& device() const noexcept { return *device_; }
+  [[nodiscard]] protection_domain_ref domain() const noexcept { return domain_; }
+  [[nodiscard]] bool is_open() const noexcept { return life_.may_post(); }
+  [[nodiscard]] const link_life& life() const noexcept { return life_; }
+  [[nodiscard]] ibv_qp* pair() const noexcept { return pair_; }
+  [[nodiscard]] std::string_view why_stalled() const noexcept;
+
+  // For operations.
+
+  [[nodiscard]] detail::inbox& inbox() noexcept { return inbox_; }
+  /// Returns the operations that wait for the end.
+  [[nodiscard]] async::waiter_list& end_waiters() noexcept { return ends_; }
+  /// Returns true if no message will arrive.
+  [[nodiscard]] bool has_no_more_messages() const noexcept {
+    return life_.has_no_more_messages(receives_.is_any_posted());
+  }
+  /// Returns the next message. Returns an empty one, or reports why, if none will come.
+  [[nodiscard]] async::message take_message(std::string_view verb, on_failure policy);
+  /// Reports why the link has ended, or that a wait was cancelled.
+  [[gnu::cold]] void report(std::string_view verb, on_failure policy) const;
+  /// Reports how the wait for the end has ended.
+  void report_end(on_failure policy) const;
+  /// Forgets who waits for a request, and ends the link, because the device may still use the
+  /// memory of the one who went.
+  void abandon(void* waiting) noexcept;
+  /// Returns true while the link is open and its deadline has not passed.
+  [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
+  /// A step starts late. Ends the link if its deadline has passed.
+  [[gnu::cold]] void note_late_start() noexcept;
+
+  // Facts.
+
+  /// Ends the link. 0 stands for an end without a cause of this side.
+  void close(int cause) noexcept;
+  /// Records a failed completion as the cause, and ends the link.
+  [[gnu::cold]] void note_failure(const completion& each) noexcept;
+  /// Takes a received message.
+  [[gnu::always_inline]] void arrive(receive_block& block, const completion& each) {
+    inbox_.arrive(block, each);
+  }
+  /// Takes the block of a destroyed message back, and posts it again.
+  void take_back(receive_block& block) noexcept {
+    inbox_.give_back(block);
+    if (receives_.posts_again()) [[likely]]
+      post_again(block);
+    else
+      return_block(block);
+  }
+
+  // For the loop.
+
+  /// Does what is due. Returns true if the link can be destroyed. A link whose operations throw is
+  /// scheduled again.
+  [[nodiscard]] bool advance();
+  /// The loop ends.
+  void end_with_loop() noexcept;
+  /// Returns the entry of the loop's list of links that are to be advanced.
+  [[nodiscard]] async::waiter& schedule_entry() noexcept { return scheduled_; }
+
+  /// Returns true while requests are in progress, also those that nobody waits for.
+  [[nodiscard]] virtual bool has_outstanding() const noexcept = 0;
+
+  /// Its place in the loop.
+  std::size_t position = 0;
+
+ protected:
+  link(async::device_loop& loop, loop_device& device, request_slots& requests) noexcept;
+
+  /// Calls a function while a completion is passed on, and then resumes those that wait for room.
+  template <class Function>
+  [[gnu::always_inline]] void pass_on(const Function& function) {
+    schedule_unless_done rest{*this};
+    function();
+    if (!requests_->room().empty()) [[unlikely]]
+      requests_->room().resume();
+    rest.is_done();
+  }
+
+  /// Creates the receives of a queue pair, and posts them.
+  void fill(ibv_qp* pair, const async::connection_options& options, on_failure policy);
+  /// The connection is established.
+  void open() noexcept;
+  /// The peer has ended the connection or confirmed its end.
+  void peer_ended() noexcept;
+  /// Records that the queue pair has failed without a request of its own that tells why.
+  [[gnu::cold]] void note_failed_pair() noexcept;
+  /// Destroys the queue pair, and completes what is in progress.
+  void release_queue_pair() noexcept;
+
+  [[nodiscard]] bool is_iwarp() const noexcept;
+
+  /// Moves the queue pair to ERR.
+  virtual void move_to_error() noexcept = 0;
+  virtual void destroy_queue_pair() noexcept = 0;
+  /// Has the events of the connection manager passed to this link, not to the operation that
+  /// connects it.
+  virtual void take_events() noexcept = 0;
+  /// Returns true if no peer confirms the end.
+  [[nodiscard]] virtual bool ends_alone() const noexcept = 0;
+
+  link_life life_;
+  end_cause cause_;
+
+ private:
+  /// Has the loop do what a handler that throws leaves undone.
+  class schedule_unless_done {
+   public:
+    explicit schedule_unless_done(link& of) noexcept : link_{&of} {}
+    schedule_unless_done(const schedule_unless_done&) = delete;
+    schedule_unless_done& operator=(const schedule_unless_done&) = delete;
+    ~schedule_unless_done() {
+      if (link_ != nullptr) [[unlikely]]
+        link_->schedule();
+    }
+    void is_done() noexcept { link_ = nullptr; }
+
+   private:
+    link* link_;
+  };
+
+  static void complete_receive(async::operation& which, const completion& each);
+  static bool advance_scheduled(async::waiter& which);
+  static void check_time(timer& which);
+
+  [[gnu::cold]] void schedule() noexcept;
+  void post_again(receive_block& block) noexcept;
+  /// Takes back a block that the queue pair does not get again.
+  void return_block(receive_block& block) noexcept;
+  void check_deadline(std::int64_t now);
+  void check_end(std::int64_t now);
+  void set_end_timer(std::int64_t now) noexcept;
+  [[nodiscard]] link_load load() noexcept;
+  [[nodiscard]] bool is_awaited() noexcept;
+
+  /// How long an iWARP device has to flush requests after the end, in nanoseconds.
+  static constexpr std::int64_t longest_flush = 20'000'000;
+
+  async::device_loop* loop_;
+  loop_device* device_;
+  request_slots* requests_;
+  ibv_qp* pair_ = nullptr;
+  protection_domain_ref domain_;
+  receive_blocks receives_;
+  detail::inbox inbox_;
+  async::waiter_list ends_;
+  /// The operations whose waits `cancel_waits` has ended.
+  async::waiter_list cancelled_;
+  struct scheduled_link : async::waiter {
+    explicit scheduled_link(link& of) noexcept : waiter{&advance_scheduled}, owner{&of} {}
+    link* owner;
+  } scheduled_{*this};
+  struct link_timer : timer {
+    explicit link_timer(link& of) noexcept : timer{&check_time}, owner{&of} {}
+    link* owner;
+  } timer_{*this};
+  /// In nanoseconds of CLOCK_MONOTONIC; 0 without a deadline.
+  std::int64_t deadline_ = 0;
+  bool is_ready_ = false;
+  /// The deadline has passed while nothing waited.
+  bool is_overdue_ = false;
+  timeout end_timeout_ = async::connection_options{}.end_timeout;
+  std::int64_t end_time_ = 0;
+  /// The blocks that it shares with others; null if it has its own.
+  shared_receives* shared_ = nullptr;
+};
+
+/// The link of a reliable connection (RC).
+class reliable_link final : public link {
+ public:
+  using engine = queue_pair_ref<transport::rc, qp_state::rts>;
+  using connecting_side = cm::connector<transport::rc, cm::step::ready>;
+  using accepting_side = cm::connection_request<transport::rc, cm::step::ready>;
+
+  reliable_link(async::device_loop& loop, loop_device& device) noexcept
+      : link{loop, device, sends_}, sends_{*this, &complete_unattended} {}
+  ~reliable_link() { release_queue_pair(); }
+
+  [[nodiscard]] send_slots<engine>& sends() noexcept { return sends_; }
+
+  /// Posts requests that nobody waits for. See `connection::post`.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
+    if (!is_ready() || !sends_.room().empty()) [[unlikely]]
+      return refuse_post();
+    return sends_.post(requests...);
+  }
+
+  /// Returns the credits of a request that a slot stands for, and then calls a function.
+  template <class Function>
+  [[gnu::always_inline]] void complete(request_slot& slot, const completion& each,
+                                       const Function& function) {
+    sends_.put_back(slot);
+    retire(each);
+    pass_on(function);
+  }
+
+  /// Takes over one side of a connection, creates its receives, and posts them.
+  template <class Side>
+  Side& hold(Side&& side, const async::connection_options& options, on_failure policy) {
+    Side& held = holder_.emplace<Side>(std::move(side));
+    prepare(held.queue_pair(), options, policy);
+    return held;
+  }
+  /// Returns a side that is being connected; null if it is another one.
+  template <class Side>
+  [[nodiscard]] Side* side() noexcept {
+    return std::get_if<Side>(&holder_);
+  }
+  /// Returns the connection of librdmacm, or null before it is established or without librdmacm.
+  [[nodiscard]] cm::connection<>* established() noexcept { return side<cm::connection<>>(); }
+  [[nodiscard]] engine queue_pair() const noexcept {
+    std::error_code none;
+    return queue_pair_ref<transport::rc, qp_state::any>{adopt, pair(), none}.as<qp_state::rts>();
+  }
+
+  /// Takes over a queue pair that was connected without librdmacm.
+  void take_over(adverb::queue_pair<transport::rc>&& pair, const async::connection_options& options,
+                 on_failure policy);
+  void connected(cm::connection<>&& connection) noexcept;
+
+  void handle(cm::event& happened) override;
+  [[nodiscard]] bool has_outstanding() const noexcept override {
+    return pair() != nullptr && sends_.has_outstanding();
+  }
+
+ private:
+  [[gnu::always_inline]] void retire(const completion& each) {
+    if (each.status() != completion_status::success) [[unlikely]]
+      note_failure(each);
+    sends_.retire(each.status());
+  }
+  static void complete_unattended(async::operation& which, const completion& each);
+
+  void prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
+               const async::connection_options& options, on_failure policy);
+  [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() noexcept;
+  void move_to_error() noexcept override;
+  void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
+  void take_events() noexcept override;
+  [[nodiscard]] bool ends_alone() const noexcept override {
+    return std::holds_alternative<adverb::queue_pair<transport::rc>>(holder_);
+  }
+
+  send_slots<engine> sends_;
+  std::variant<std::monostate, connecting_side, accepting_side, cm::connection<>,
+               adverb::queue_pair<transport::rc>>
+      holder_;
+};
+
+inline void link::complete_receive(async::operation& which, const completion& each) {
+  auto& block = static_cast<receive_block&>(which);
+  link& self = *block.owner;
+  self.receives_.completed();
+  if (each.status() != completion_status::success) [[unlikely]]
+    return self.note_failure(each);
+  self.arrive(block, each);
+}
+
+inline void link::post_again(receive_block& block) noexcept {
+  const post_result posted = receives_.post(block);
+  if (!posted) [[unlikely]]
+    close(posted.code().value());
+}
+
+inline void reliable_link::complete_unattended(async::operation& which, const completion& each) {
+  auto& self = static_cast<reliable_link&>(*static_cast<unattended_operation&>(which).owner);
+  self.pass_on([&] { self.retire(each); });
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
+inline void message::give_back(detail::receive_block& block) noexcept {
+  block.owner->take_back(block);
+}
+
+}  // namespace adverb::inline ADVERB_ABI::async

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Events, by which tasks wake each other.
+#pragma once
+
+#include <adverb/async/connection.hpp>
+#include <adverb/async/device_loop.hpp>
+#include <adverb/async/waiter.hpp>
+#include <adverb/core/timeout.hpp>
+#include <adverb/version.hpp>
+
+namespace adverb::inline ADVERB_ABI::async {
+
+class event_step;
+
+/// An event that any number of tasks of one loop wait for:
+///
+///     async::event done{loop};
+///     loop.spawn([&]() -> async::task<> { co_await work(); done.set(); });
+///     if (!co_await done.wait(100ms)) log("not done yet");
+///
+/// It stays set until `reset`. Its waits must end before it is destroyed. Not thread safe: other
+/// threads set it through `event_loop::post`.
+class event {
+ public:
+  /// Makes an event that is not set.
+  explicit event(device_loop& loop) noexcept : loop_{&loop} {}
+  event(const event&) = delete;
+  event& operator=(const event&) = delete;
+  ~event() {
+    detail::require(waiters_.empty(), "async::event", "the event is destroyed while a task waits");
+  }
+
+  /// Sets the event, and has the loop resume what waits for it.
+  void set() noexcept {
+    is_set_ = true;
+    while (!waiters_.empty()) {
+      auto& first = static_cast<detail::sleeper&>(waiters_.front());
+      first.stop();
+      first.leave();
+      loop_->resume_later(first);
+    }
+  }
+  /// Takes the event back. What is being resumed goes on.
+  void reset() noexcept { is_set_ = false; }
+  [[nodiscard]] bool is_set() const noexcept { return is_set_; }
+
+  /// Waits until the event is set, or for a time. The result is true if the event was set.
+  [[nodiscard]] event_step wait(timeout limit = timeout::endless()) noexcept;
+  /// Ends the waits with ECANCELED.
+  void cancel_waits() noexcept {
+    while (!waiters_.empty()) {
+      auto& first = static_cast<detail::sleeper&>(waiters_.front());
+      first.stop();
+      first.cancel();
+      first.leave();
+      loop_->resume_later(first);
+    }
+  }
+
+ private:
+  friend class event_step;
+
+  device_loop* loop_;
+  waiter_list waiters_;
+  bool is_set_ = false;
+};
+
+/// A wait for an event.
+class event_step : public detail::async_step<event_step> {
+ public:
+  /// Makes the step of this event.
+  event_step(event& of, timeout limit) noexcept : event_{&of}, limit_{limit} {}
+
+  /// Returns the loop that runs it.
+  [[nodiscard]] device_loop& loop() const noexcept { return *event_->loop_; }
+
+  /// One start of the step.
+  template <class Derived>
+  class operation : public detail::sleeper {
+   public:
+    /// Makes an operation, and starts nothing.
+    explicit operation(const event_step& step) noexcept : sleeper{&resume}, step_{&step} {}
+
+    /// Starts it. Returns false if it has finished already.
+    [[nodiscard]] bool start() noexcept {
+      was_set_ = step_->event_->is_set_;
+      if (was_set_) return false;
+      step_->event_->waiters_.push_back(*this);
+      if (!step_->limit_.is_endless()) step_->loop().set_timer_after(*this, step_->limit_);
+      return true;
+    }
+    /// Returns the result, or reports the failure.
+    [[nodiscard]] bool take(on_failure policy) const {
+      policy.clear();
+      if (is_cancelled()) detail::report_cancelled(policy, "async::event::wait");
+      return was_set_;
+    }
+
+   private:
+    static bool resume(waiter& which) {
+      auto& self = static_cast<operation&>(which);
+      self.leave();
+      self.was_set_ = self.step_->event_->is_set_ && !self.is_cancelled();
+      static_cast<Derived&>(self).finished();
+      return true;
+    }
+
+    const event_step* step_;
+    bool was_set_ = false;
+  };
+
+ private:
+  event* event_;
+  timeout limit_;
+};
+
+inline event_step event::wait(timeout limit) noexcept { return {*this, limit}; }
+
+}  // namespace adverb::inline ADVERB_ABI::async

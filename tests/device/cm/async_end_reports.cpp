@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Reports of the end of asynchronous connections: a broken stream never looks whole, and a step
+// finishes once.
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <future>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A client with blocking calls, which does nothing by itself.
+struct plain_client {
+  explicit plain_client(const cm::socket_address& address)
+      : connection{ready_for(address).connect()}, region{connection.protection_domain(), bytes} {}
+  /// Sends one byte of its memory, and returns how that completed.
+  completion_status send_byte(std::size_t which) { return complete(send(region.slice(which, 1))); }
+  /// Sends the whole memory.
+  completion_status send_all() { return complete(send(region.buffer())); }
+  /// Writes to a key that no region has.
+  completion_status write_to_unknown_key() {
+    const remote_buffer<std::byte> nowhere{adopt, 0x1000, 8, static_cast<rkey>(0xDEAD00U)};
+    return complete(write(nowhere, region.slice(0, 8)));
+  }
+
+  rc_connection connection;
+  std::array<char, 256> bytes{"abcdefgh"};
+  memory_region region;
+
+ private:
+  template <class Request>
+  completion_status complete(const Request& request) {
+    connection.queue_pair().post(request.signaled()).check();
+    std::array<completion, 1> done;
+    while (connection.send_cq().poll(done).empty()) {
+    }
+    return done[0].status();
+  }
+};
+
+/// Receives until no message comes. Returns what arrived, and the last code.
+struct received {
+  std::string text;
+  std::error_code end;
+};
+async::task<> receive_all(const async::connection& client, received& all) {
+  while (const async::message message = co_await client.next().report_to(all.end))
+    all.text += text_of(message);
+}
+
+constexpr async::connection_options brief{
+    .max_send_wr = 4, .receives = 8, .block_size = 64, .end_timeout = 200ms};
+
+}  // namespace
+
+TEST_CASE("Acknowledged messages in shared blocks arrive before the end of the stream",
+          "[rdma_disconnect][ibv_create_srq]") {
+  for (int round = 0; round < 4; ++round) {
+    side here{{.shared_receives = 16, .shared_block_size = 64}};
+    received all;
+    std::promise<void> busy;
+    std::promise<void> gone;
+    const auto passive = [&]() -> async::task<> {
+      async::connection_options options = small;
+      options.shared = true;
+      async::connection client = co_await here.listener.accept(options);
+      {
+        const async::message first = co_await client.next();
+        all.text += text_of(first);
+      }
+      busy.set_value();
+      gone.get_future().wait();  // The thread is busy.
+      co_await receive_all(client, all);
+    };
+    auto peer = std::async(std::launch::async, [&] {
+      plain_client client{here.address()};
+      std::vector<completion_status> statuses{client.send_byte(0)};
+      busy.get_future().wait();
+      for (std::size_t each = 1; each < 8; ++each) statuses.push_back(client.send_byte(each));
+      client.connection.start_disconnect();
+      std::this_thread::sleep_for(50ms);
+      gone.set_value();
+      return statuses;
+    });
+    here.loop.spawn(passive());
+    here.run();
+    for (const completion_status each : peer.get()) CHECK(each == completion_status::success);
+    CHECK(all.text == "abcdefgh");
+    CHECK(!all.end);
+  }
+}
+
+TEST_CASE("A queue pair that failed before the peer answered does not look like an orderly end",
+          "[rdma_disconnect]") {
+  side here;
+  received all;
+  std::promise<void> over;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(brief);
+    co_await receive_all(client, all);
+    over.set_value();
+  };
+  auto peer = std::async(std::launch::async, [&] {
+    plain_client client{here.address()};
+    static_cast<void>(client.send_byte(0));
+    static_cast<void>(client.send_byte(1));
+    const completion_status refused = client.write_to_unknown_key();
+    over.get_future().wait();  // It does not disconnect.
+    return refused;
+  });
+  here.loop.spawn(passive());
+  here.run();
+  CHECK(peer.get() != completion_status::success);
+  CHECK(all.text == "ab");
+  CHECK(all.end == std::errc::connection_reset);
+}
+
+TEST_CASE("A peer that breaks the connection and then disconnects ends no whole stream",
+          "[rdma_disconnect]") {
+  if (on_iwarp())
+    skip("cm.async_end_reports", "iWARP ends a broken connection and a whole one alike");
+  side here;
+  received all;
+  std::promise<void> busy;
+  std::promise<void> gone;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    {
+      const async::message first = co_await client.next();
+      all.text += text_of(first);
+    }
+    busy.set_value();
+    gone.get_future().wait();  // The event of the end is taken first.
+    co_await receive_all(client, all);
+  };
+  auto peer = std::async(std::launch::async, [&] {
+    plain_client client{here.address()};
+    static_cast<void>(client.send_byte(0));
+    busy.get_future().wait();
+    const completion_status refused = client.write_to_unknown_key();
+    client.connection.start_disconnect();
+    std::this_thread::sleep_for(50ms);
+    gone.set_value();
+    return refused;
+  });
+  here.loop.spawn(passive());
+  here.run();
+  CHECK(peer.get() != completion_status::success);
+  CHECK(all.text == "a");
+  CHECK(all.end == std::errc::connection_reset);
+}
+
+TEST_CASE("An end that the peer has confirmed stays one after end_timeout", "[rdma_disconnect]") {
+  side here;
+  std::error_code passive_end = std::make_error_code(std::errc::io_error);
+  std::error_code active_end = passive_end;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(brief);
+    received all;
+    co_await receive_all(client, all);
+    co_await async::sleep_for(here.loop, 500ms);
+    co_await client.disconnect().report_to(passive_end);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), brief);
+    co_await server.disconnect();
+    co_await async::sleep_for(here.loop, 500ms);
+    co_await server.disconnect().report_to(active_end);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.run();
+  CHECK(!passive_end);
+  CHECK(!active_end);
+}
+
+TEST_CASE("A receive that fails before the connection is established disconnects it",
+          "[rdma_disconnect]") {
+  for (int round = 0; round < 6; ++round) {
+    side here;
+    std::promise<void> accepting;
+    std::promise<void> sent;
+    std::error_code end;
+    const auto passive = [&]() -> async::task<> {
+      async::connection_request request = co_await here.listener.next();
+      here.loop.post([&] {
+        accepting.set_value();
+        sent.get_future().wait();  // Both are there when the loop goes on.
+      });
+      const async::connection client = co_await request.accept(small).report_to(end);
+      if (!client) co_return;
+      received all;
+      co_await receive_all(client, all);
+      end = all.end;
+    };
+    auto peer = std::async(std::launch::async, [&] {
+      plain_client client{here.address()};
+      accepting.get_future().wait();
+      const completion_status refused = client.send_all();
+      sent.set_value();
+      failure why;
+      client.connection.wait_disconnected(5s, why);  // end_timeout of `small` is a minute.
+      return std::pair{refused, why.code()};
+    });
+    here.loop.spawn(passive());
+    here.run();
+    const auto [refused, told] = peer.get();
+    CHECK(refused != completion_status::success);
+    CHECK(!told);
+    CHECK(end);
+  }
+}
+
+TEST_CASE("A held connection whose queue pair is destroyed still has its domain",
+          "[ibv_destroy_qp]") {
+  side here;
+  bool is_same = false;
+  bool has_pair = true;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(brief);
+    const ibv_pd* const before = client.protection_domain().native_handle();
+    received all;
+    co_await receive_all(client, all);
+    co_await async::sleep_for(here.loop, 500ms);
+    has_pair = static_cast<bool>(client.queue_pair());
+    is_same = client.protection_domain().native_handle() == before;
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), brief);
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.run();
+  CHECK(!has_pair);
+  CHECK(is_same);
+}
+
+TEST_CASE("A late answer does not end the step after a connect that timed out", "[rdma_connect]") {
+  side here;
+  std::error_code connected;
+  std::optional<cm::rejection> rejection;
+  std::chrono::steady_clock::duration slept{};
+  async::connection_options hurried = small;
+  hurried.connect_timeout = 100ms;
+  const auto passive = [&](bool rejects) -> async::task<> {
+    async::connection_request request = co_await here.listener.next();
+    co_await async::sleep_for(here.loop, 300ms);
+    if (rejects) {
+      std::error_code abandoned;
+      request.reject(cm::private_data::of("late"), abandoned);
+      co_return;
+    }
+    std::error_code ignored;
+    const async::connection client = co_await request.accept(brief).report_to(ignored);
+    if (!client) co_return;
+    received all;
+    co_await receive_all(client, all);
+  };
+  const auto active = [&]() -> async::task<> {
+    const auto begin = std::chrono::steady_clock::now();
+    // The operation lives until the end of the expression.
+    static_cast<void>(co_await async::connect(here.loop, here.address(), hurried)
+                          .rejection_to(rejection)
+                          .report_to(connected)),
+        co_await async::sleep_for(here.loop, 1s);
+    slept = std::chrono::steady_clock::now() - begin;
+  };
+  for (const bool rejects : {false, true}) {
+    here.loop.spawn(passive(rejects));
+    here.loop.spawn(active());
+    here.run();
+    CHECK(connected == std::errc::timed_out);
+    CHECK(slept >= 1s);
+    CHECK(!rejection);
+  }
+}
+
+TEST_CASE("A step that a cancelled wait starts is not cancelled", "[rdma_disconnect]") {
+  side here;
+  std::error_code wait;
+  std::error_code end = std::make_error_code(std::errc::io_error);
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    const auto stop_reading = [&]() -> async::task<> {
+      co_await async::sleep_for(here.loop, 20ms);
+      client.cancel_waits();
+    };
+    here.loop.spawn(stop_reading());
+    static_cast<void>(co_await client.next().report_to(wait));
+    co_await client.disconnect().report_to(end);
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    received all;
+    co_await receive_all(server, all);
+    CHECK(!all.end);
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.run();
+  CHECK(wait == std::errc::operation_canceled);
+  CHECK(!end);
+}
+
+TEST_CASE("Impossible options are reported where the step reports, and named", "[rdma_connect]") {
+  side here;
+  std::vector<failure> why(3);
+  const auto active = [&]() -> async::task<> {
+    for (failure& each : why) {
+      async::connection_options options = small;
+      if (&each == &why[0]) options.receives = 0;
+      if (&each == &why[1]) options.block_size = 0;
+      if (&each == &why[2]) options.max_send_wr = 0;
+      const async::connection none =
+          co_await async::connect(here.loop, here.address(), options).report_to(each);
+      CHECK(!none);
+    }
+  };
+  here.loop.spawn(active());
+  here.run();
+  for (const failure& each : why) CHECK(each.code() == std::errc::invalid_argument);
+  CHECK(why[0].explanation() == "receives is 0: a connection needs at least 1");
+  CHECK(why[1].explanation() == "block_size is 0: a connection needs at least 1");
+  CHECK(why[2].explanation() == "max_send_wr is 0: a connection needs at least 1");
+}
+
+TEST_CASE("A deadline does not wake the loop before it", "[rdma_connect]") {
+  side here;
+  int next = 0;
+  int next_after_end = 0;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(brief);
+    received all;
+    co_await receive_all(client, all);
+    co_await async::sleep_for(here.loop, 500ms);
+    next_after_end = here.loop.run_pending();
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    server.expires_after(30s);
+    next = here.loop.run_pending();
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.run();
+  CHECK(next > 1'000);
+  CHECK(next_after_end == -1);
+}

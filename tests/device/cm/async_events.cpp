@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// What tasks of a loop have beside connections: events, functions that return tasks, ranges of
+// tasks, signals, and memory that the loop keeps.
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/resource.h>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Returns the number of descriptors of this process.
+int descriptors() {
+  int count = 0;
+  DIR* const folder = ::opendir("/proc/self/fd");
+  while (::readdir(folder) != nullptr) ++count;
+  ::closedir(folder);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("An event resumes every task that waits for it", "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  async::event done{loop};
+  int resumed = 0;
+  const auto wait = [&]() -> async::task<> {
+    if (co_await done.wait()) ++resumed;
+  };
+  loop.spawn(wait());
+  loop.spawn(wait());
+  loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(loop, 10ms);
+    CHECK(resumed == 0);
+    done.set();
+    CHECK(resumed == 0);
+  });
+  loop.run();
+  CHECK(resumed == 2);
+  loop.spawn(wait());
+  CHECK(resumed == 3);
+}
+
+TEST_CASE("A wait for an event ends at its limit, or with ECANCELED",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  async::event done{loop};
+  std::optional<bool> late;
+  std::optional<bool> in_time;
+  std::error_code why;
+  loop.spawn([&]() -> async::task<> {
+    late = co_await done.wait(10ms);
+    done.set();
+    in_time = co_await done.wait(10ms);
+    done.reset();
+    loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(loop, 1ms);
+      done.cancel_waits();
+    });
+    const bool was_set = co_await done.wait(1min).report_to(why);
+    CHECK(!was_set);
+  });
+  loop.run();
+  CHECK(late == false);
+  CHECK(in_time == true);
+  CHECK(why == std::errc::operation_canceled);
+}
+
+TEST_CASE("A spawned lambda keeps its captures until its task has ended",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  std::string result;
+  loop.spawn([&result, &loop, words = std::string(100, 'x')]() -> async::task<> {
+    co_await async::sleep_for(loop, 1ms);
+    result = words;
+  });
+  loop.run();
+  CHECK(result == std::string(100, 'x'));
+}
+
+TEST_CASE("A vector of tasks is awaited, and their results are in its order",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  const auto number = [&](int value) -> async::task<int> {
+    co_await async::sleep_for(loop, std::chrono::milliseconds{10 - value});
+    co_return value;
+  };
+  int ended = 0;
+  const auto count = [&]() -> async::task<> {
+    co_await async::sleep_for(loop, 1ms);
+    ++ended;
+  };
+  std::vector<int> numbers;
+  loop.spawn([&]() -> async::task<> {
+    std::vector<async::task<int>> tasks;
+    for (int each = 0; each < 4; ++each) tasks.push_back(number(each));
+    numbers = co_await async::when_all(std::move(tasks));
+    std::vector<async::task<>> counts;
+    for (int each = 0; each < 3; ++each) counts.push_back(count());
+    co_await async::when_all(std::move(counts));
+    co_await async::when_all(std::vector<async::task<>>{});
+  });
+  loop.run();
+  CHECK(numbers == std::vector{0, 1, 2, 3});
+  CHECK(ended == 3);
+}
+
+TEST_CASE("A signal ends the run of a loop", "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  loop.stop_on({SIGUSR1, SIGUSR2});
+  for (const int signal : {SIGUSR1, SIGUSR2}) {
+    loop.spawn([&, signal]() -> async::task<> {
+      ::raise(signal);
+      co_await async::sleep_for(loop, 1min);
+    });
+    loop.run();
+  }
+  loop.cancel_sleeps();
+}
+
+TEST_CASE("Memory of the loop outlasts a task that is destroyed while the device uses it",
+          "[ibv_dereg_mr]") {
+  side here;
+  std::size_t sent = 0;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    std::error_code why;
+    while (const async::message message = co_await client.next().report_to(why))
+      sent += message.bytes().size();
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    const async::loop_memory memory = server.memory(64);
+    REQUIRE(memory.bytes().size() == 64);
+    for (int each = 0; each < 3; ++each) co_await server.send(memory.slice(0, 32));
+    // Posted, and destroyed with the frame.
+    static_cast<void>(server.post(send(memory.buffer())));
+  };
+  for (int round = 0; round < 3; ++round) {
+    here.loop.spawn(passive());
+    here.loop.spawn(active());
+    here.loop.run();
+  }
+  CHECK(sent >= 3 * 96);
+}
+
+TEST_CASE("Memory of the loop is freed when no connection uses it any more", "[ibv_dereg_mr]") {
+  side here;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    while (const async::message message = co_await client.next()) {
+    }
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    {
+      const async::loop_memory memory = server.memory(64);
+      co_await server.send(memory.buffer());
+    }
+    co_await async::sleep_for(here.loop, 1ms);
+    // Of the regions in the domain only the blocks are left.
+    std::error_code why;
+    async::loop_memory more = server.memory(1'000, access_right::local_write, why);
+    CHECK(!why);
+    more = server.memory(64);
+    CHECK(more.region().size() == 64);
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+}
+
+TEST_CASE("A full send queue drops a message that nobody waits for", "[ibv_post_send]") {
+  side here;
+  int dropped = 0;
+  std::string received;
+  const auto passive = [&]() -> async::task<> {
+    async::connection client = co_await here.listener.accept(small);
+    while (const async::message message = co_await client.next()) received += message.text();
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection_options options = small;
+    options.max_inline_data = 16;
+    const async::connection server = co_await async::connect(here.loop, here.address(), options);
+    const std::string one = "x";
+    const std::string last = "end";
+    for (int each = 0; each < 20; ++each)
+      if (!server.try_send(inline_data{one})) ++dropped;
+    co_await server.send(inline_data{last});
+    co_await server.disconnect();
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(dropped > 0);
+  CHECK(received == std::string(static_cast<std::size_t>(20 - dropped), 'x') + "end");
+}
+
+TEST_CASE("A connection whose blocks are all held says so", "[ibv_post_recv]") {
+  side here;
+  std::string reason;
+  std::string before;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    before = client.why_stalled();
+    std::vector<async::message> held;
+    for (std::uint32_t each = 0; each < small.receives; ++each)
+      held.push_back(co_await client.next());
+    reason = client.why_stalled();
+  };
+  const auto active = [&]() -> async::task<> {
+    const async::connection server = co_await async::connect(here.loop, here.address(), small);
+    for (std::uint32_t each = 0; each < small.receives; ++each) co_await server.send();
+    std::error_code ignored;
+    static_cast<void>(co_await server.next().report_to(ignored));
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(before.empty());
+  CHECK(reason == "the program holds every block: the next message arrives when one is destroyed");
+}
+
+TEST_CASE("A message is read as text and as a value", "[ibv_post_recv]") {
+  side here;
+  std::string text;
+  std::uint32_t number = 0;
+  failure why;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    const async::message message = co_await client.next();
+    text = message.text();
+    number = message.as<std::uint32_t>();
+    static_cast<void>(message.as<std::uint64_t>(why));
+  };
+  const auto active = [&]() -> async::task<> {
+    async::connection_options options = small;
+    options.max_inline_data = 16;
+    const async::connection server = co_await async::connect(here.loop, here.address(), options);
+    const std::string letters = "abcd";
+    co_await server.send(inline_data{letters});
+    std::error_code ignored;
+    static_cast<void>(co_await server.next().report_to(ignored));
+  };
+  here.loop.spawn(passive());
+  here.loop.spawn(active());
+  here.loop.run();
+  CHECK(text == "abcd");
+  CHECK(number == 0x64636261);
+  CHECK(why.code() == std::errc::message_size);
+  CHECK(why.explanation() == "the message has 4 bytes, and the type has 8");
+}
+
+TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_event_channel]") {
+  {
+    const async::event_loop first;
+  }
+  const int before = descriptors();
+  rlimit old{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  int failures = 0;
+  for (int more = 0; more < 8; ++more) {
+    // `descriptors` counts ., .. and its own.
+    const rlimit few{static_cast<rlim_t>(before - 3 + more), old.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    try {
+      const async::event_loop loop;
+    } catch (const error&) {
+      ++failures;
+    }
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
+    CHECK(descriptors() == before);
+  }
+  CHECK(failures >= 3);
+}
+
+TEST_CASE("A flood of connection requests leaves other work its turns", "[rdma_get_cm_event]") {
+  constexpr std::size_t requests = 150;
+  side here;
+  std::size_t taken = 0;
+  std::optional<std::size_t> taken_before_post;
+  std::vector<ready_connector> askers;
+  for (std::size_t each = 0; each < requests; ++each)
+    askers.push_back(ready_for(here.address(), {.max_send_wr = 1, .max_recv_wr = 1}));
+  here.loop.spawn([&]() -> async::task<> {
+    while (taken < requests) {
+      const async::connection_request request = co_await here.listener.next();
+      if (++taken == 1) here.loop.post([&] { taken_before_post = taken; });
+    }
+  });
+  for (ready_connector& each : askers) each.start_connect();
+  std::this_thread::sleep_for(1s);  // The requests come to the channel.
+  here.loop.run();
+  CHECK(taken == requests);
+  REQUIRE(taken_before_post);
+  CHECK(*taken_before_post <= 64);
+}

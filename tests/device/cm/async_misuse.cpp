@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Programming errors with asynchronous connections end the program with a sentence.
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <adverb/adverb.hpp>
+#include <adverb/async.hpp>
+#include <support/catch.hpp>
+#include <support/ended_program.hpp>
+
+#include "cm/async_side.hpp"
+
+using namespace async_test;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string empty_connection =
+    "async::connection: EINVAL (Invalid argument); the connection is empty: moved from, or the "
+    "result of a step that failed";
+
+async::task<> nothing() { co_return; }
+
+}  // namespace
+
+TEST_CASE("Every function of an empty connection ends the program with a sentence",
+          "[rdma_create_event_channel]") {
+  const async::connection empty;
+  std::array<char, 4> bytes{};
+  const std::function<void()> uses[] = {
+      [&] { static_cast<void>(empty.next()); },
+      [&] { static_cast<void>(empty.send(inline_data{bytes})); },
+      [&] { static_cast<void>(empty.perform(send())); },
+      [&] { static_cast<void>(empty.post(send())); },
+      [&] { static_cast<void>(empty.try_send()); },
+      [&] { static_cast<void>(empty.disconnect()); },
+      [&] { empty.expires_after(1s); },
+      [&] { empty.cancel(); },
+      [&] { empty.cancel_waits(); },
+      [&] { static_cast<void>(empty.queue_pair()); },
+      [&] { static_cast<void>(empty.established()); },
+      [&] { static_cast<void>(empty.protection_domain()); },
+      [&] { static_cast<void>(empty.memory(64)); },
+      [&] { static_cast<void>(empty.why_stalled()); },
+  };
+  for (const auto& use : uses) CHECK(words_at_the_end(use) == empty_connection);
+}
+
+TEST_CASE("Empty endpoints, requests, listeners, memory and events end the program with a sentence",
+          "[rdma_create_event_channel]") {
+  const async::datagram_endpoint endpoint;
+  CHECK(
+      words_at_the_end([&] { static_cast<void>(endpoint.next()); }) ==
+      "async::datagram_endpoint: EINVAL (Invalid argument); the endpoint is empty: moved from, or "
+      "its constructor failed");
+  const async::datagram datagram;
+  CHECK(words_at_the_end([&] { static_cast<void>(datagram.header()); }) ==
+        "async::datagram::header: EINVAL (Invalid argument); the datagram is empty: moved from, or "
+        "the result of a step that failed");
+  async::connection_request request;
+  CHECK(words_at_the_end([&] { static_cast<void>(request.accept()); }) ==
+        "async::connection_request: EINVAL (Invalid argument); the request is empty: moved from, "
+        "answered, or the result of a failed step");
+  CHECK(words_at_the_end([&] { static_cast<void>(request.context()); })
+            .starts_with("cm::identifier: EINVAL (Invalid argument); the connection or other "
+                         "rdma_cm identifier is empty"));
+  async::event_loop loop;
+  std::error_code why;
+  const async::listener failed{loop, *cm::socket_address::parse("203.0.113.1", 1), {}, why};
+  CHECK(why);
+  CHECK(
+      words_at_the_end([&] { static_cast<void>(failed.port()); }).starts_with("cm::identifier: "));
+  const async::loop_memory memory;
+  CHECK(words_at_the_end([&] { static_cast<void>(memory.bytes()); }) ==
+        "async::loop_memory: EINVAL (Invalid argument); the memory is empty: moved from, or its "
+        "constructor failed");
+}
+
+TEST_CASE("A task that was moved from ends the program where it is used",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  async::task<> task = nothing();
+  const async::task<> taken = std::move(task);
+  const auto words = [](const char* call) {
+    return std::string{call} + ": EINVAL (Invalid argument); the task is empty: moved from";
+  };
+  CHECK(words_at_the_end([&] { loop.spawn(std::move(task)); }) == words("device_loop::spawn"));
+  CHECK(words_at_the_end([&] {
+          loop.spawn([&]() -> async::task<> { co_await std::move(task); });
+        }) == words("co_await"));
+  CHECK(words_at_the_end([&] {
+          loop.spawn(
+              [&]() -> async::task<> { co_await async::when_all(nothing(), std::move(task)); });
+        }) == words("async::when_all"));
+}
+
+TEST_CASE("A connection, a message or memory that outlives its loop ends the program",
+          "[rdma_create_event_channel]") {
+  std::optional<async::connection> kept;
+  CHECK(words_at_the_end([&] {
+          auto here = std::make_unique<side>();
+          const auto active = [&]() -> async::task<> {
+            kept = co_await async::connect(here->loop, here->address(), small);
+            here->loop.stop();
+          };
+          here->loop.spawn(serve(*here, 1));
+          here->loop.spawn(active());
+          here->loop.run();
+          here.reset();
+        }) ==
+        "async::device_loop: EINVAL (Invalid argument); a connection or an endpoint outlives its "
+        "loop: declare it after the loop");
+  async::loop_memory memory;
+  CHECK(words_at_the_end([&] {
+          auto loop = std::make_unique<async::event_loop>();
+          const context device = open_device();
+          memory = loop->memory(device, 64);
+          loop.reset();
+        }) ==
+        "async::device_loop: EINVAL (Invalid argument); memory of the loop outlives it: declare "
+        "async::loop_memory after the loop");
+}
+
+TEST_CASE("A loop that its own task destroys or runs ends the program",
+          "[rdma_create_event_channel]") {
+  CHECK(words_at_the_end([] {
+          auto loop = std::make_unique<async::event_loop>();
+          loop->spawn([&]() -> async::task<> {
+            co_await async::sleep_for(*loop, 0s);
+            loop.reset();
+          });
+          loop->run();
+        }) == "async::event_loop: EINVAL (Invalid argument); a task of the loop destroyed it");
+  CHECK(words_at_the_end([] {
+          async::event_loop loop;
+          loop.spawn([&]() -> async::task<> {
+            co_await async::sleep_for(loop, 0s);
+            loop.run();
+          });
+          loop.run();
+        }) == "event_loop::run: EINVAL (Invalid argument); a task of the loop called it");
+}
