@@ -30,6 +30,8 @@ struct owner {
   // The queue pair.
   bool is_shared = false;
   bool confirms_itself = false;
+  /// The kernel moves the queue pair to ERR when the peer ends the connection.
+  bool is_iwarp = false;
   bool pair_is_in_error = false;
   bool pair_exists = true;
   bool block_is_posted = true;
@@ -61,14 +63,31 @@ struct owner {
   bool was_destroyed_too_early = false;
 
   auto key() const {
-    const std::array bits{is_shared,           confirms_itself,       pair_is_in_error,
-                          pair_exists,         block_is_posted,       request_is_posted,
-                          message_is_queued,   failure_is_queued,     has_cause,
-                          peer_has_left,       disconnect_was_sent,   has_handle,
-                          is_connecting,       waits_for_message,     waits_for_end,
-                          message_has_arrived, program_holds_message, was_told_the_end,
-                          stream_looked_whole, is_scheduled,          end_is_timed,
-                          is_destroyed,        life.is_orphan(),      pair_broke_while_open};
+    const std::array bits{is_shared,
+                          confirms_itself,
+                          pair_is_in_error,
+                          pair_exists,
+                          block_is_posted,
+                          request_is_posted,
+                          message_is_queued,
+                          failure_is_queued,
+                          has_cause,
+                          peer_has_left,
+                          disconnect_was_sent,
+                          has_handle,
+                          is_connecting,
+                          waits_for_message,
+                          waits_for_end,
+                          message_has_arrived,
+                          program_holds_message,
+                          was_told_the_end,
+                          stream_looked_whole,
+                          is_scheduled,
+                          end_is_timed,
+                          is_destroyed,
+                          is_iwarp,
+                          life.is_orphan(),
+                          pair_broke_while_open};
     std::uint32_t packed = 0;
     for (const bool bit : bits) packed = packed << 1U | (bit ? 1U : 0U);
     return std::tuple{packed, life.phase(), life.end()};
@@ -80,7 +99,8 @@ struct owner {
             .is_held = program_holds_message};
   }
   [[nodiscard]] bool has_no_more_messages() const {
-    return life.has_no_more_messages(!is_shared && (block_is_posted || message_is_queued));
+    return life.has_no_more_messages(!is_shared && (block_is_posted || message_is_queued),
+                                     has_cause);
   }
 
   void close(bool with_cause) {
@@ -103,7 +123,7 @@ struct owner {
     if (failure_is_queued) {
       failure_is_queued = false;
       block_is_posted = is_shared && block_is_posted;
-      if (life.end() != link_end::confirmed && life.has_deadline()) has_cause = true;
+      if (life.end() != link_end::confirmed && life.has_deadline() && !is_iwarp) has_cause = true;
       request_is_posted = false;
       if (life.phase() != link_phase::connecting) close(false);
     }
@@ -169,7 +189,7 @@ const std::array events{
           [](const owner& o) { return o.pair_exists && !o.pair_is_in_error; },
           [](owner& o) {
             o.pair_is_in_error = true;
-            o.pair_broke_while_open = o.life.has_deadline();
+            o.pair_broke_while_open = o.life.has_deadline() && !o.is_iwarp;
           }},
     event{"the device flushes a request",
           [](const owner& o) {
@@ -191,7 +211,7 @@ const std::array events{
           },
           [](owner& o) {
             // A queue pair that is in ERR before the end is a cause.
-            if (o.life.may_post() && o.pair_is_in_error) o.has_cause = true;
+            if (o.life.may_post() && o.pair_is_in_error && !o.is_iwarp) o.has_cause = true;
             o.close(false);
             o.life.peer_ended();
           }},
@@ -266,6 +286,7 @@ void check_state(const owner& o) {
   REQUIRE((o.life.phase() != link_phase::released || !o.end_is_timed));
   // An end is told as orderly only if the peer has confirmed it.
   REQUIRE((!o.stream_looked_whole || (o.life.end() == link_end::confirmed && !o.has_cause)));
+  REQUIRE((!o.was_told_the_end || o.has_cause || o.life.end() != link_end::pending));
   // A stream looks whole only if every message has been passed on.
   REQUIRE((!o.stream_looked_whole || (!o.message_is_queued && !o.message_has_arrived)));
   REQUIRE((!o.stream_looked_whole || !o.pair_broke_while_open));
@@ -336,8 +357,8 @@ TEST_CASE("A link that connects, is ended by its peer and loses its handle is de
   CHECK(!life.may_post());
   CHECK(life.next({.is_posted = true}) == link_action::enter_error);
   life.entered_error();
-  CHECK(!life.has_no_more_messages(true));
-  CHECK(life.has_no_more_messages(false));
+  CHECK(!life.has_no_more_messages(true, false));
+  CHECK(life.has_no_more_messages(false, false));
   CHECK(life.is_orderly(false));
   CHECK(life.has_ended());
   CHECK(life.next({}) == link_action::nothing);
@@ -360,6 +381,18 @@ TEST_CASE("A link whose peer does not answer ends without an orderly end") {
   CHECK(!life.is_ending());
   CHECK(life.has_ended());
   CHECK(!life.is_orderly(false));
+}
+
+TEST_CASE("A link whose receives are flushed before its peer's end waits for that end") {
+  link_life life;
+  life.connected();
+  life.close();
+  life.entered_error();
+  CHECK(!life.has_no_more_messages(false, false));
+  CHECK(life.has_no_more_messages(false, true));
+  life.peer_ended();
+  CHECK(life.has_no_more_messages(false, false));
+  CHECK(life.is_orderly(false));
 }
 
 TEST_CASE("An end that was confirmed does not time out") {
@@ -392,32 +425,38 @@ TEST_CASE("A connection that is established while the link closes is disconnecte
 }
 
 TEST_CASE("Every order of events keeps the promises of a link, and none leaves a wait stuck") {
-  for (const bool is_shared : {false, true}) {
-    for (const bool confirms_itself : {false, true}) {
-      owner start;
-      start.is_shared = is_shared;
-      start.confirms_itself = confirms_itself;
-      const exploration all = explore(start);
-      std::cout << all.seen.size() << " states, " << all.edges << " steps between them\n";
-      CHECK(all.seen.size() > 100);
-      for (const auto& [key, state] : all.seen) {
-        for (const bool peer_answers : {false, true}) {
-          // Of an open link the program may wait as long as it likes.
-          owner from = state.first;
-          if (from.is_destroyed) continue;
-          if (from.life.has_deadline()) {
-            if (!from.load().is_awaited && from.has_handle && !from.has_cause) continue;
-            from.close(true);
-          }
-          owner end = run_out(from, peer_answers);
-          CHECK(!end.waits_for_end);
-          CHECK(!end.is_connecting);
-          CHECK((!end.waits_for_message || end.message_has_arrived));
-          CHECK((end.has_handle || end.is_destroyed));
-          if (!end.has_handle) continue;
-          events[12].happen(end);
-          CHECK(run_out(end, peer_answers).is_destroyed);
+  struct kind {
+    bool is_shared = false;
+    bool confirms_itself = false;
+    bool is_iwarp = false;
+  };
+  for (const kind& each : {kind{}, kind{.is_shared = true}, kind{.confirms_itself = true},
+                           kind{.is_shared = true, .confirms_itself = true}, kind{.is_iwarp = true},
+                           kind{.is_shared = true, .is_iwarp = true}}) {
+    owner start;
+    start.is_shared = each.is_shared;
+    start.confirms_itself = each.confirms_itself;
+    start.is_iwarp = each.is_iwarp;
+    const exploration all = explore(start);
+    std::cout << all.seen.size() << " states, " << all.edges << " steps between them\n";
+    CHECK(all.seen.size() > 100);
+    for (const auto& [key, state] : all.seen) {
+      for (const bool peer_answers : {false, true}) {
+        // Of an open link the program may wait as long as it likes.
+        owner from = state.first;
+        if (from.is_destroyed) continue;
+        if (from.life.has_deadline()) {
+          if (!from.load().is_awaited && from.has_handle && !from.has_cause) continue;
+          from.close(true);
         }
+        owner end = run_out(from, peer_answers);
+        CHECK(!end.waits_for_end);
+        CHECK(!end.is_connecting);
+        CHECK((!end.waits_for_message || end.message_has_arrived));
+        CHECK((end.has_handle || end.is_destroyed));
+        if (!end.has_handle) continue;
+        events[12].happen(end);
+        CHECK(run_out(end, peer_answers).is_destroyed);
       }
     }
   }

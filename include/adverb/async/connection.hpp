@@ -113,15 +113,13 @@ class perform_operation : public room_waiter {
 
   /// Starts it. Returns false if it has finished already.
   [[nodiscard, gnu::always_inline]] bool start() {
-    if (!link().is_ready()) [[unlikely]] {
-      link().note_late_start();
-      return false;
-    }
-    if (link().sends().room().empty()) [[likely]] {
+    if (link().is_ready() || link().make_ready()) [[likely]] {
       if (post()) [[likely]]
         return is_posted_;
+    } else if (!link().is_open()) {
+      return false;
     }
-    link().sends().room().push_back(*this);
+    link().wait_for_room(*this);
     return true;
   }
   /// Returns the result, or reports the failure.
@@ -153,7 +151,7 @@ class perform_operation : public room_waiter {
 
   static bool resume_for_room(async::waiter& which) {
     auto& self = static_cast<perform_operation&>(which);
-    if (self.link().is_ready() && !self.is_cancelled) {
+    if (self.link().is_open() && !self.is_cancelled) {
       if (!self.post()) return false;
       self.leave();
       if (self.is_posted_) return true;
@@ -255,12 +253,12 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   ~connecting();
 
   /// Starts to connect. Returns false if that failed.
-  [[nodiscard]] bool connect_to(const cm::socket_address& address);
+  [[gnu::cold]] [[nodiscard]] bool connect_to(const cm::socket_address& address);
   /// Starts to accept a request. Returns false if that failed.
-  [[nodiscard]] bool accept(request&& requested);
-  [[nodiscard]] async::connection take_connection(on_failure policy);
+  [[gnu::cold]] [[nodiscard]] bool accept(request&& requested);
+  [[gnu::cold]] [[nodiscard]] async::connection take_connection(on_failure policy);
   /// Ends the wait for the peer, if it waits for it.
-  void stop_waiting_for_peer();
+  [[gnu::cold]] void stop_waiting_for_peer();
   /// Has the reason of the peer stored if it rejects.
   void set_rejection(std::optional<cm::rejection>* where) noexcept { rejection_ = where; }
   /// `cancel_waits` ended the wait for a request.
@@ -271,7 +269,7 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   /// Takes an event of its identifiers.
   void handle(cm::event& happened) override;
   /// Takes the event. Returns true if the connection is established.
-  [[nodiscard]] bool advance(cm::event& happened);
+  [[gnu::cold]] [[nodiscard]] bool advance(cm::event& happened);
   [[nodiscard]] queue_pair_options pair_options() const noexcept;
   /// Has no later event find this operation, which has finished.
   void leave_events() noexcept;

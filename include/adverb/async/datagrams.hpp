@@ -106,8 +106,8 @@ class datagram_link final : public link {
   }
 
   /// Creates the endpoint of librdmacm on a local address.
-  void create(const cm::socket_address& address, const async::connection_options& options,
-              on_failure policy);
+  [[gnu::cold]] void create(const cm::socket_address& address,
+                            const async::connection_options& options, on_failure policy);
   /// Takes over a queue pair that was created without librdmacm.
   void take_over(adverb::queue_pair<transport::ud>&& pair, const async::connection_options& options,
                  on_failure policy);
@@ -139,7 +139,7 @@ class datagram_link final : public link {
   }
   static void complete_unattended(async::operation& which, const completion& each);
 
-  void start(engine pair, async::connection_options options, on_failure policy);
+  [[gnu::cold]] void start(engine pair, async::connection_options options, on_failure policy);
   void move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
   void take_events() noexcept override {}
@@ -165,9 +165,9 @@ class joining_group : public async::waiter {
   joining_group(function* resume, datagram_link& of) noexcept : waiter{resume}, link_{&of} {}
   ~joining_group();
 
-  [[nodiscard]] bool start_join(const cm::socket_address& group,
-                                const cm::multicast_options& options);
-  [[nodiscard]] cm::multicast_membership take_membership(on_failure policy);
+  [[gnu::cold]] [[nodiscard]] bool start_join(const cm::socket_address& group,
+                                              const cm::multicast_options& options);
+  [[gnu::cold]] [[nodiscard]] cm::multicast_membership take_membership(on_failure policy);
 
  private:
   datagram_link* link_;
@@ -189,8 +189,8 @@ class resolving_peer : public async::waiter, public async_event_target {
       : waiter{resume}, link_{&of}, options_{options} {}
   ~resolving_peer() = default;
 
-  [[nodiscard]] bool start_resolve(const cm::socket_address& address);
-  [[nodiscard]] cm::datagram_peer take_peer(on_failure policy);
+  [[gnu::cold]] [[nodiscard]] bool start_resolve(const cm::socket_address& address);
+  [[gnu::cold]] [[nodiscard]] cm::datagram_peer take_peer(on_failure policy);
 
  private:
   using started = cm::connector<transport::ud>;

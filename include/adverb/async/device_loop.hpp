@@ -159,7 +159,8 @@ class device_loop {
 
   /// Has each new source passed to `function`, with `argument`; those that are there, at once. The
   /// call that needs a new source fails if its descriptor cannot be watched.
-  void set_watch(watch_function* function, void* argument, on_failure policy = throwing{});
+  [[gnu::cold]] void set_watch(watch_function* function, void* argument,
+                               on_failure policy = throwing{});
 
   /// Returns true if `set_watch` has named this function.
   [[nodiscard]] bool is_watched_by(watch_function* function) const noexcept {
@@ -181,7 +182,7 @@ class device_loop {
   int run_pending();
 
   /// Ends every `sleep_for` of the loop with ECANCELED.
-  void cancel_sleeps() noexcept;
+  [[gnu::cold]] void cancel_sleeps() noexcept;
 
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
@@ -209,17 +210,19 @@ class device_loop {
     return added;
   }
   /// Destroys a link whose handle has gone.
-  void destroy(detail::link& which) noexcept;
+  [[gnu::cold]] void destroy(detail::link& which) noexcept;
   /// Registers memory of a device. Returns null on failure.
-  [[nodiscard]] detail::kept_memory* keep_memory(context_ref context, std::size_t size,
-                                                 access_rights rights, on_failure policy);
+  [[gnu::cold]] [[nodiscard]] detail::kept_memory* keep_memory(context_ref context,
+                                                               std::size_t size,
+                                                               access_rights rights,
+                                                               on_failure policy);
   /// Frees memory when no link uses it any more.
-  void give_back_memory(context_ref context, detail::kept_memory& memory) noexcept;
+  [[gnu::cold]] void give_back_memory(context_ref context, detail::kept_memory& memory) noexcept;
   /// Has `run_pending` advance a link.
   void schedule(detail::link& which) noexcept;
   /// Cancels the waiters of a list, which are `cancellable_waiter`s, and has `run_pending` resume
   /// them.
-  void cancel(waiter_list& waiters) noexcept;
+  [[gnu::cold]] void cancel(waiter_list& waiters) noexcept;
   /// Has `run_pending` resume a waiter, which is in no list.
   void resume_later(waiter& which) {
     to_resume_.push_back(which);
@@ -272,7 +275,7 @@ class device_loop {
 
  protected:
   /// Ends what the destructor ends, earlier.
-  void end_all() noexcept;
+  [[gnu::cold]] void end_all() noexcept;
   /// Destroys the tasks that have not ended, the newest first.
   void destroy_tasks() {
     while (roots_.resume_first()) {

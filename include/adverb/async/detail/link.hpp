@@ -79,9 +79,9 @@ class link : public async_event_target {
   /// Ends the link: what is in progress ends with ECANCELED, when the device has let go of it.
   void cancel() noexcept { close(ECANCELED); }
   /// Ends the waits for messages, for room and for the end, with ECANCELED.
-  void cancel_waits() noexcept;
+  [[gnu::cold]] void cancel_waits() noexcept;
   /// The handle of the program has gone.
-  void detach() noexcept;
+  [[gnu::cold]] void detach() noexcept;
 
   [[nodiscard]] async::device_loop& loop() const noexcept { return *loop_; }
   [[nodiscard]] loop_device& device() const noexcept { return *device_; }
@@ -98,7 +98,7 @@ class link : public async_event_target {
   [[nodiscard]] async::waiter_list& end_waiters() noexcept { return ends_; }
   /// Returns true if no message will arrive.
   [[nodiscard]] bool has_no_more_messages() const noexcept {
-    return life_.has_no_more_messages(receives_.is_any_posted());
+    return life_.has_no_more_messages(receives_.is_any_posted(), cause_.is_known());
   }
   /// Returns the next message. Returns an empty one, or reports why, if none will come.
   [[nodiscard]] async::message take_message(std::string_view verb, on_failure policy);
@@ -109,15 +109,23 @@ class link : public async_event_target {
   /// Forgets who waits for a request, and ends the link, because the device may still use the
   /// memory of the one who went.
   void abandon(void* waiting) noexcept;
-  /// Returns true while the link is open and its deadline has not passed.
+  /// Returns true if the link is open, its deadline has not passed, and nothing waits for room. May
+  /// be false although that holds: see `make_ready`.
   [[nodiscard]] bool is_ready() const noexcept { return is_ready_; }
-  /// A step starts late. Ends the link if its deadline has passed.
+  /// Returns whether that holds, and remembers it. Ends the link if its deadline has passed.
+  [[gnu::cold]] bool make_ready() noexcept;
+  /// Adds an operation that waits for room.
+  [[gnu::cold]] void wait_for_room(room_waiter& which) noexcept {
+    requests_->room().push_back(which);
+    is_ready_ = false;
+  }
+  /// Ends the link if its deadline has passed.
   [[gnu::cold]] void note_late_start() noexcept;
 
   // Facts.
 
   /// Ends the link. 0 stands for an end without a cause of this side.
-  void close(int cause) noexcept;
+  [[gnu::cold]] void close(int cause) noexcept;
   /// Records a failed completion as the cause, and ends the link.
   [[gnu::cold]] void note_failure(const completion& each) noexcept;
   /// Takes a received message.
@@ -137,9 +145,9 @@ class link : public async_event_target {
 
   /// Does what is due. Returns true if the link can be destroyed. A link whose operations throw is
   /// scheduled again.
-  [[nodiscard]] bool advance();
+  [[gnu::cold]] [[nodiscard]] bool advance();
   /// The loop ends.
-  void end_with_loop() noexcept;
+  [[gnu::cold]] void end_with_loop() noexcept;
   /// Returns the entry of the loop's list of links that are to be advanced.
   [[nodiscard]] async::waiter& schedule_entry() noexcept { return scheduled_; }
 
@@ -157,21 +165,22 @@ class link : public async_event_target {
   [[gnu::always_inline]] void pass_on(const Function& function) {
     schedule_unless_done rest{*this};
     function();
-    if (!requests_->room().empty()) [[unlikely]]
+    if (!is_ready_) [[unlikely]]
       requests_->room().resume();
     rest.is_done();
   }
 
   /// Creates the receives of a queue pair, and posts them.
-  void fill(ibv_qp* pair, const async::connection_options& options, on_failure policy);
+  [[gnu::cold]] void fill(ibv_qp* pair, const async::connection_options& options,
+                          on_failure policy);
   /// The connection is established.
-  void open() noexcept;
+  [[gnu::cold]] void open() noexcept;
   /// The peer has ended the connection or confirmed its end.
-  void peer_ended() noexcept;
+  [[gnu::cold]] void peer_ended() noexcept;
   /// Records that the queue pair has failed without a request of its own that tells why.
   [[gnu::cold]] void note_failed_pair() noexcept;
   /// Destroys the queue pair, and completes what is in progress.
-  void release_queue_pair() noexcept;
+  [[gnu::cold]] void release_queue_pair() noexcept;
 
   [[nodiscard]] bool is_iwarp() const noexcept;
 
@@ -205,19 +214,21 @@ class link : public async_event_target {
   };
 
   static void complete_receive(async::operation& which, const completion& each);
-  static bool advance_scheduled(async::waiter& which);
-  static void check_time(timer& which);
+  [[gnu::cold]] static bool advance_scheduled(async::waiter& which);
+  [[gnu::cold]] static void check_time(timer& which);
 
   [[gnu::cold]] void schedule() noexcept;
   void post_again(receive_block& block) noexcept;
   /// Takes back a block that the queue pair does not get again.
-  void return_block(receive_block& block) noexcept;
-  void check_deadline(std::int64_t now);
-  void check_end(std::int64_t now);
-  void set_end_timer(std::int64_t now) noexcept;
+  [[gnu::cold]] void return_block(receive_block& block) noexcept;
+  [[gnu::cold]] void start_deadline() noexcept;
+  [[gnu::cold]] void check_deadline(std::int64_t now);
+  [[gnu::cold]] void check_end(std::int64_t now);
+  [[gnu::cold]] void set_end_timer(std::int64_t now) noexcept;
   [[nodiscard]] link_load load() noexcept;
   [[nodiscard]] bool is_awaited() noexcept;
 
+  static constexpr std::int64_t no_deadline = timeout::endless().count();
   /// How long an iWARP device has to flush requests after the end, in nanoseconds.
   static constexpr std::int64_t longest_flush = 20'000'000;
 
@@ -239,8 +250,8 @@ class link : public async_event_target {
     explicit link_timer(link& of) noexcept : timer{&check_time}, owner{&of} {}
     link* owner;
   } timer_{*this};
-  /// In nanoseconds of CLOCK_MONOTONIC; 0 without a deadline.
-  std::int64_t deadline_ = 0;
+  /// In nanoseconds of CLOCK_MONOTONIC.
+  std::int64_t deadline_ = no_deadline;
   bool is_ready_ = false;
   /// The deadline has passed while nothing waited.
   bool is_overdue_ = false;
@@ -266,7 +277,7 @@ class reliable_link final : public link {
   /// Posts requests that nobody waits for. See `connection::post`.
   template <class... Requests>
   [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
-    if (!is_ready() || !sends_.room().empty()) [[unlikely]]
+    if (!is_ready() && !make_ready()) [[unlikely]]
       return refuse_post();
     return sends_.post(requests...);
   }

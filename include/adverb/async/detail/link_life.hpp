@@ -111,9 +111,11 @@ class link_life {
   [[nodiscard]] bool is_ending() const noexcept {
     return phase_ == link_phase::closing || phase_ == link_phase::draining;
   }
-  /// Returns true if no message will arrive. Receives from a shared queue do not count as posted.
-  [[nodiscard]] bool has_no_more_messages(bool is_receive_posted) const noexcept {
-    return phase_ >= link_phase::draining && !is_receive_posted;
+  /// Returns true if no message will arrive, and it is known why. Receives from a shared queue do
+  /// not count as posted. iWARP flushes the receives before the peer's end is known.
+  [[nodiscard]] bool has_no_more_messages(bool is_receive_posted, bool has_cause) const noexcept {
+    return phase_ >= link_phase::draining && !is_receive_posted &&
+           (has_cause || end_ != link_end::pending);
   }
   /// Returns true if a wait for the end is over.
   [[nodiscard]] bool has_ended() const noexcept {

@@ -36,9 +36,9 @@ struct loop_device final : async::event_source {
     return true;
   }
   /// Makes room for more reserved completions.
-  void make_room(std::size_t entries, on_failure policy);
+  [[gnu::cold]] void make_room(std::size_t entries, on_failure policy);
   /// Creates the shared blocks, unless they exist. Returns false on failure.
-  [[nodiscard]] bool make_shared(on_failure policy);
+  [[gnu::cold]] [[nodiscard]] bool make_shared(on_failure policy);
   /// Passes on every completion that is available now. The loop keeps the exceptions of handlers.
   void poll_all() noexcept;
 
@@ -64,15 +64,16 @@ class loop_devices {
   explicit loop_devices(async::device_loop& loop) noexcept : loop_{&loop} {}
 
   /// Returns a device, and has its descriptor watched; null on failure.
-  [[nodiscard]] loop_device* of(context_ref context, on_failure policy);
+  [[gnu::cold]] [[nodiscard]] loop_device* of(context_ref context, on_failure policy);
   /// Returns the asynchronous events of a device, and has their descriptor watched; null on
   /// failure.
-  [[nodiscard]] device_event_source* events_of(context_ref context, on_failure policy);
+  [[gnu::cold]] [[nodiscard]] device_event_source* events_of(context_ref context,
+                                                             on_failure policy);
 
   [[nodiscard]] bool empty() const noexcept { return devices_.empty(); }
   /// Frees the memory that was given back and that no link uses any more. Returns false if some is
   /// left.
-  bool free_memory() noexcept;
+  [[gnu::cold]] bool free_memory() noexcept;
   /// Calls `function` with each source.
   template <class Function>
   void for_each_source(const Function& function) {

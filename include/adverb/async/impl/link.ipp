@@ -56,11 +56,16 @@ ADVERB_FUNC void link::open() noexcept {
 }
 
 ADVERB_FUNC void link::expires_after(timeout limit) noexcept {
-  if (std::exchange(is_overdue_, false)) is_ready_ = life_.may_post();
-  deadline_ = 0;
-  if (limit.is_endless() || !life_.has_deadline()) return;
   deadline_ = async::device_loop::soon(limit);
-  // One that is set for an earlier time is set again when it expires.
+  // A timer that is set for an earlier time is set again when it expires.
+  if (is_ready_ && timer_.is_set() && timer_.time() <= deadline_) [[likely]]
+    return;
+  start_deadline();
+}
+
+ADVERB_FUNC void link::start_deadline() noexcept {
+  is_overdue_ = false;
+  if (!life_.has_deadline() || deadline_ == no_deadline) return;
   if (!timer_.is_set() || timer_.time() > deadline_) loop_->set_timer(timer_, deadline_);
 }
 
@@ -125,6 +130,12 @@ ADVERB_FUNC void link::abandon(void* waiting) noexcept {
     if (each.waiting == waiting) each.waiting = nullptr;
   });
   close(ECANCELED);
+}
+
+ADVERB_FUNC bool link::make_ready() noexcept {
+  note_late_start();
+  is_ready_ = life_.may_post() && requests_->room().empty();
+  return is_ready_;
 }
 
 ADVERB_FUNC void link::note_late_start() noexcept {
@@ -250,7 +261,7 @@ ADVERB_FUNC void link::check_time(timer& which) {
 }
 
 ADVERB_FUNC void link::check_deadline(std::int64_t now) {
-  if (deadline_ == 0) return;
+  if (deadline_ == no_deadline) return;
   if (deadline_ > now) return loop_->set_timer(timer_, deadline_);
   if (is_awaited() || requests_->is_any_in_progress()) return close(ETIMEDOUT);
   is_overdue_ = true;
@@ -329,7 +340,6 @@ ADVERB_FUNC void reliable_link::handle(cm::event& happened) {
 }
 
 ADVERB_FUNC send_window_result reliable_link::refuse_post() noexcept {
-  note_late_start();
   if (is_open()) return sends_.full(pair());
   const int number = cause_.number() != 0 ? cause_.number() : ECONNRESET;
   return post_result{pair(), number, 0, posted_to::send_queue};
