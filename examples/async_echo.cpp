@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A server that sends back what it gets, and its clients, any number on one thread: each connection
-// is a task. async_echo_asio is the same program with Asio.
+// A server that sends back what it receives, and its clients, any number on one thread: each
+// connection is a task. async_echo_asio is the same program with Asio.
 //
 //     async_echo                           # the server, until Ctrl-C
 //     async_echo 10.1.0.1 --clients 64     # 64 clients
@@ -32,7 +32,7 @@ async::task<> serve(async::connection_request request) try {
   while (const async::message message = co_await client.next())
     co_await client.send(message.buffer());
 } catch (const adverb::error& failed) {
-  // The client has gone. The others go on.
+  // The client has disconnected. The other clients stay connected.
   std::fprintf(stderr, "async_echo: %s\n", failed.what());
 }
 

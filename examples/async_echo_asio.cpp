@@ -36,7 +36,7 @@ asio::awaitable<void> serve(async::connection_request request) try {
   while (const async::message message = co_await client.next()(token))
     co_await client.send(message.buffer())(token);
 } catch (const std::system_error& failed) {
-  // The client has gone. The others go on.
+  // The client has disconnected. The other clients stay connected.
   std::fprintf(stderr, "async_echo_asio: %s\n", failed.what());
 }
 

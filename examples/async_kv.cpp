@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A key-value store for any number of clients, on one thread. A client sends KEY=VALUE to put, or
-// KEY to get. The answer is the place of the value in the server's memory, from which the client
-// reads it by itself (RDMA read). An empty answer refuses.
+// KEY to get. The answer is the address and the key of the value in the server's memory, from which
+// the client reads it (RDMA read). An empty answer is a refusal.
 //
 //     async_kv                       # the server, until Ctrl-C
 //     async_kv 10.1.0.1 colour=red   # puts a value
@@ -33,7 +33,7 @@ namespace async = adverb::async;
 namespace cm = adverb::cm;
 using adverb::access_right;
 
-/// A value as clients get to see it.
+/// A value as clients see it.
 using remote_value = adverb::remote_buffer<char, access_right::remote_read>;
 constexpr std::size_t longest_value = 4096;
 
@@ -80,7 +80,8 @@ async::task<> serve(async::connection_request request, store& values) try {
     }
   }
 } catch (const adverb::error& failed) {
-  // The client has gone, or its question is longer than a message. The others go on.
+  // The client has disconnected, or its request is longer than a message. The other clients stay
+  // connected.
   std::fprintf(stderr, "async_kv: %s\n", failed.what());
 }
 
@@ -114,11 +115,13 @@ async::task<> ask(async::event_loop& loop, const examples::cm_options& options,
 }  // namespace
 
 int main(int argc, char** argv) {
-  examples::command_line arguments{"Stores values of keys, or asks such a server.", "async_kv"};
+  examples::command_line arguments{"Stores values under keys, or is a client of such a server.",
+                                   "async_kv"};
   examples::cm_options options;
   std::vector<std::string> questions;
   std::size_t memory = 1 << 20;
-  options.add_server_to(arguments, "Ask the server on this host; without it, run as the server");
+  options.add_server_to(arguments,
+                        "Connect to the server on this host; without it, run as the server");
   arguments.add_texts("QUESTION", questions, "KEY=VALUE to put, KEY to get").type_name("");
   options.add_port_to(arguments);
   arguments.add_number("-m,--memory", memory, 1, 1 << 30, "Memory of the server, in bytes");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Deadlines and cancelled waits. The client asks several servers at once: the first answer cancels
-// the others, and a server that does not answer in time ends the client with ETIMEDOUT. A server
-// ends a connection that is silent for too long.
+// Deadlines and cancelled waits. The client sends a request to several servers at once: the first
+// answer cancels the other requests, and a server that does not answer in time ends the client with
+// ETIMEDOUT. A server ends a connection that is silent for too long.
 //
 //     async_timeout                              # a server
 //     async_timeout --port 7472 --mute           # a server that never answers
@@ -44,7 +44,7 @@ async::task<> serve(async::connection_request request, const timeout_options& op
     client.expires_after(longest_silence);
   }
 } catch (const adverb::error& failed) {
-  // The client is silent, or has gone. The others go on.
+  // The client is silent, or has disconnected. The other clients stay connected.
   std::fprintf(stderr, "async_timeout: %s\n", failed.what());
 }
 
@@ -80,13 +80,12 @@ async::task<> ask(const std::vector<async::connection>& servers, std::size_t whi
 
 int main(int argc, char** argv) {
   examples::command_line arguments{
-      "Asks several servers, of which the first to answer in time counts, or is such a server.",
-      "async_timeout"};
+      "Queries several servers and uses the first answer, or runs such a server.", "async_timeout"};
   timeout_options options;
   options.add_server_to(arguments,
                         "Connect to the servers on this host; without it, run as a server");
   options.add_port_to(arguments);
-  arguments.add_numbers("--ports", options.ports, 1, 65535, "Ports of the servers to ask");
+  arguments.add_numbers("--ports", options.ports, 1, 65535, "Ports of the servers to query");
   arguments.add_number("--patience", options.patience, 1, 3600000,
                        "Milliseconds within which the client needs an answer");
   arguments.add_number("--idle", options.idle, 1, 3600000,

@@ -23,7 +23,7 @@ struct atomics_options : examples::connection_options {
   std::uint32_t iterations = 1000;
 };
 
-/// The server's counter, as the client gets to see it.
+/// The server's counter, as the client sees it.
 using shared_counter = adverb::remote_buffer<std::uint64_t, access_right::remote_atomic>;
 
 constexpr std::uint64_t step = 3;
@@ -46,7 +46,7 @@ void serve(std::uint64_t& counter, const adverb::memory_region& region,
 void count(const shared_counter& counter, std::uint32_t iterations, std::uint64_t& result,
            const adverb::memory_region& region, adverb::queue_pair_ref<transport::rc> pair,
            examples::completions& completions) {
-  // What an atomic operation finds, before it changes it, arrives in `result`.
+  // `result` receives the value from before the atomic operation.
   const auto fetch_and_add = adverb::fetch_and_add(counter, step, region.buffer()).signaled();
   std::uint64_t expected = 0;
   for (std::uint32_t round = 0; round < iterations; ++round, expected += step) {
@@ -78,7 +78,7 @@ void run(const atomics_options& options) {
     throw std::runtime_error{"this device has no atomic operations: choose another with --ib-dev"};
 
   const adverb::protection_domain domain{device};
-  std::uint64_t number = 0;  // In the server the counter, in the client the results.
+  std::uint64_t number = 0;  // The server's counter, or the client's results.
   const adverb::memory_region region{domain, std::span{&number, 1},
                                      access_right::local_write | access_right::remote_atomic};
   examples::completions completions{device, 4, false};

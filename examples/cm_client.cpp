@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sends one message to a server, gets the answer, and ends: the other side of cm_server, and of
+// Sends one message to a server, receives the answer, and ends: the other side of cm_server, and of
 // rdma-core's rdma_server.
 #include <adverb/adverb.hpp>
 #include <adverb/cm.hpp>

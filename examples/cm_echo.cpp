@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A server that sends back what it gets, and a client that sends it lines: a whole program over
-// connections that librdmacm makes, to begin one's own with.
+// A server that sends back what it receives, and a client that sends it lines: a complete program
+// over connections of librdmacm, to start your own from.
 //
-// Each side has memory for one message in each direction, and waits asleep. The server serves one
-// client after another, and goes on when one dies.
+// Each side has memory for one message in each direction, and sleeps while it waits. The server
+// serves one client after another, and continues if one dies.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::size_t longest_message = 4096;
 
-/// Memory for messages. It is there before the connection, and outlives it.
+/// Memory for messages. It is made before the connection, and outlives it.
 struct mailbox {
   explicit mailbox(adverb::context_ref device) : domain{device} {}
 
@@ -52,10 +52,11 @@ void serve(examples::cm_request request) {
                                                         adverb::timeout::endless())) {
     const std::size_t length = arrived->success().receive().length();
     std::copy_n(box.incoming.begin(), length, box.outgoing.begin());
-    // First the room for the next message, which comes when this one is answered.
+    // The next receive is posted first: the client sends its next message as soon as this one is
+    // answered.
     pair.post(receive(box.into.buffer())).check();
     pair.post(send(box.from.slice(0, length)).signaled()).check();
-    // A client that leaves with the last answer may leave before it is acknowledged.
+    // A client that disconnects after the last answer may do so before it acknowledges that answer.
     if (!examples::next_completion(connection, connection.send_cq())) break;
   }
   connection.disconnect();

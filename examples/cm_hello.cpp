@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The smallest whole program over a connection: one message each way, and an orderly end. It needs
-// nothing but adverb: copy it to begin with.
+// The smallest complete program over a connection: one message each way, and an orderly end. It
+// needs nothing but adverb: copy it as a start.
 //
 //     cm_hello                # the server, of one client
 //     cm_hello 10.1.0.1       # the client
@@ -25,8 +25,8 @@ using listener = cm::listener<adverb::transport::rc>;
 constexpr std::uint16_t port = 7471;
 constexpr adverb::timeout patience = std::chrono::seconds{10};
 
-/// Memory for a message in each direction, registered on the device of a connection that is to be.
-/// It outlives the connection.
+/// Memory for a message in each direction, registered on the device of the connection that is made
+/// next. It outlives the connection.
 struct mailbox {
   explicit mailbox(adverb::context_ref device) : domain{device} {}
 
@@ -40,19 +40,20 @@ struct mailbox {
 void say(connection& with, mailbox& box, std::string_view text) {
   std::copy(text.begin(), text.end(), box.outgoing.begin());
   with.queue_pair().post(send(box.from.slice(0, text.size())).signaled()).check();
-  // None, or a flushed one on iWARP, when the peer has left: with what it wanted, or else nothing
-  // will be heard of it.
+  // There is no completion, or a flushed one on iWARP, if the peer has disconnected. It may still
+  // have received the message; if not, the next receive fails.
   std::array<adverb::completion, 1> one;
   for (const auto& sent : with.wait(with.send_cq(), one, patience))
     if (sent.status() != adverb::completion_status::flushed) sent.check();
 }
 
 void hear(connection& with, mailbox& box) {
-  // A peer that leaves would never complete anything, so the connection is waited for as well.
+  // A peer that disconnects never completes anything, so this waits for the end of the connection
+  // as well.
   std::array<adverb::completion, 1> one;
   if (with.wait(with.recv_cq(), one, patience).empty())
     throw std::runtime_error{with.has_ended() ? "the peer disconnected" : "the peer sends nothing"};
-  // A message that does not fit, for instance.
+  // Fails if, for example, the message does not fit.
   one[0].check();
   const std::size_t length = one[0].success().receive().length();
   std::printf("%.*s\n", static_cast<int>(length), box.incoming.data());
@@ -64,13 +65,13 @@ void serve() {
   auto request = here.next_request();
   mailbox box{request.context()};
   auto ready = request.create_queue_pair({.max_send_wr = 1, .max_recv_wr = 1}, box.domain);
-  // Before the client can send.
+  // This comes before the client can send.
   ready.queue_pair().post(receive(box.into.buffer())).check();
   auto client = ready.accept();
-  // Over iWARP the client has to speak first.
+  // Over iWARP the client has to send first.
   hear(client, box);
   say(client, box, "hello, client");
-  // Whoever has requests left in the queues drains them afterwards.
+  // A program with requests left in its queues drains them afterwards.
   client.wait_disconnected(patience);
   client.disconnect();
 }

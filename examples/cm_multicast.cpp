@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends datagrams to a multicast group that librdmacm joins, or prints what comes to one. Talks to
-// rdma-core's mckey in both roles. `multicast` does the same without librdmacm.
+// Sends datagrams to a multicast group that librdmacm joins, or prints the datagrams of one. Works
+// with rdma-core's mckey in both roles. `multicast` does the same without librdmacm.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -31,7 +31,7 @@ struct group_options {
   std::uint32_t size = 100;
 };
 
-/// An identifier that knows its device, and has no queue pair yet.
+/// An identifier that is bound to its device, and has no queue pair yet.
 [[nodiscard]] cm::connector<transport::ud, cm::step::address_resolved> find_device(
     const group_options& options, const cm::socket_address& group) {
   cm::resolve_options how{.timeout = examples::patience};
@@ -79,7 +79,7 @@ void send_to_group(const group_options& options, const cm::socket_address& group
       {.role = options.send_only ? cm::multicast_role::send_only : cm::multicast_role::full_member,
        .timeout = examples::patience});
   for (std::uint32_t count = 0; count < options.messages; ++count) {
-    // Who asks for the number of its sender, as mckey's do, finds it here.
+    // Receivers that use the number of the sender, as mckey does, find it here.
     const adverb::immediate own_number{static_cast<std::uint32_t>(here.queue_pair().number())};
     here.queue_pair()
         .post(adverb::send_with_immediate(own_number, region.const_buffer())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gets one message from a client, answers it, and ends: the other side of cm_client, and of
+// Receives one message from a client, answers it, and ends: the other side of cm_client, and of
 // rdma-core's rdma_client.
 #include "common/cm_server.hpp"
 
@@ -21,7 +21,7 @@ void serve(examples::cm_request request) {
   auto connection = ready.accept();
   greeting.wait_received(connection);
   greeting.send(connection);
-  // The client ends the connection when it has the answer.
+  // The client disconnects when it has the answer.
   connection.wait_disconnected(examples::patience);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends datagrams to a server that librdmacm finds, and gets as many back. Talks to rdma-core's
-// udaddy in both roles.
+// Sends datagrams to a server that librdmacm finds, and receives as many back. Works with
+// rdma-core's udaddy in both roles.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -34,7 +34,8 @@ struct datagram_options {
   [[nodiscard]] std::uint32_t total() const noexcept { return peers * messages; }
 };
 
-/// What both sides make before they have a queue pair: the completion queues, and its options.
+/// The objects that both sides make before they have a queue pair: the completion queues, and the
+/// options of the pair.
 struct preparation {
   preparation(const datagram_options& options, adverb::context_ref device, adverb::port_number port)
       : sent{device, 1, true}, received{device, options.total(), true} {
@@ -50,7 +51,8 @@ struct preparation {
   adverb::queue_pair_options pair;
 };
 
-/// Every message says whom to answer: librdmacm tells the server nothing of that.
+/// Every message carries the number of its sender, because librdmacm does not pass it to the
+/// server.
 void send_message(preparation& prepared, const cm::datagram_endpoint& here,
                   adverb::const_buffer message, const adverb::datagram_destination& there) {
   const adverb::immediate own_number{static_cast<std::uint32_t>(here.queue_pair().number())};
@@ -80,7 +82,7 @@ void serve(const datagram_options& options) {
   const auto listener = cm::listener<transport::ud>::create(own);
   std::printf("listening on port %u\n", unsigned{listener.port()});
 
-  // The first request says which device to use; its queue pair serves the others, too.
+  // The first request determines the device; its queue pair serves the other requests, too.
   auto request = listener.next_request();
   preparation prepared{options, request.context(), request.identifier().port()};
   auto ready = request.create_queue_pair(prepared.pair);

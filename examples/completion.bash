@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Completes the options of the examples and of adverb_perf in Bash: `source examples/completion.bash`.
 
-# The options are those that --help lists, after a command such as `file_transfer send` those of the command.
+# The options come from --help; after a command such as `file_transfer send` they are those of the
+# command.
 _adverb_options() {
   local asked=("$1")
   if ((COMP_CWORD > 1)) && [[ ${COMP_WORDS[1]} != -* ]]; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tells what the RDMA devices of this machine are and can do: ibv_devinfo, to be read.
+// Lists what the RDMA devices of this machine are and can do: a readable ibv_devinfo.
 #include <array>
 #include <cinttypes>
 #include <concepts>
@@ -20,7 +20,7 @@ namespace {
 using adverb::device_attributes;
 using adverb::port_attributes;
 
-// How values are shown.
+// Text of values.
 
 std::string shown(std::unsigned_integral auto number) { return std::to_string(number); }
 std::string shown(std::string_view text) { return std::string{text}; }
@@ -38,16 +38,16 @@ std::string shown(adverb::flags<Flag> set) {
   return text;
 }
 
-/// A line: its name, and where its value comes from.
+/// A line: its name, and the function that returns its value.
 template <class Source>
 struct row {
   const char* name;
   std::string (*value)(const Source&);
 };
 
-// What has to be put together.
+// Values that consist of several parts.
 
-/// The sizes whose bits are set: "2^12 2^21".
+/// Returns the sizes whose bits are set: "2^12 2^21".
 std::string page_sizes(const device_attributes& device) {
   std::string list;
   for (unsigned power = 0; power < 64; ++power)
@@ -261,7 +261,7 @@ void show(const adverb::context& device, bool everything) {
 
 void show_devices(const std::string& name, bool everything) {
   const adverb::device_list devices;
-  // With nothing to be found, this says what there is.
+  // If there is no such device, the exception lists those that exist.
   if (!name.empty() || devices.empty()) return show(adverb::open_device(name), everything);
   for (const adverb::device_ref device : devices) show(adverb::context{device}, everything);
 }

@@ -4,9 +4,9 @@
 //     file_transfer receive --directory incoming
 //     file_transfer send movie.mkv thesis.pdf --to there
 //
-// How connections are made step by step with private data, refused in words, and ended; how credits
-// keep a slow receiver from being overrun; how a program sleeps until any of a message, a
-// disconnection or Ctrl-C comes. What the two say is in file_transfer/messages.hpp.
+// Shows how to make connections step by step with private data, to reject one with a reason, and to
+// end one; how credits keep a slow receiver from being overrun; and how a program sleeps until a
+// message, a disconnection or Ctrl-C arrives. file_transfer/messages.hpp describes the messages.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -28,10 +28,10 @@ using namespace file_transfer;
 
 struct transfer_options {
   std::uint16_t port = 7472;
-  // To send:
+  // Options of the sender.
   std::vector<std::string> files{};
   std::string host{};
-  // To receive:
+  // Options of the receiver.
   std::string folder = ".";
   std::string address{};
   bool once = false;
@@ -48,7 +48,7 @@ void send_files(const transfer_options& options) {
     for (std::uint32_t index = 0; index < count; ++index)
       sender.send(std::move(files[index]), index + 1, count);
   } catch (const adverb::error&) {
-    interruption.check();  // That may be what made a step fail.
+    interruption.check();  // Ctrl-C may be the reason for the failure.
     throw;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long a message takes over a reliable connection (RC), by its size.
+// Measures the time of a message over a reliable connection (RC), by its size.
 //
 // The client sends messages, the server sends each back; half of the time from a send to its
 // answer is the latency.
@@ -25,13 +25,13 @@ namespace {
 using adverb::transport;
 
 struct latency_options : examples::connection_options {
-  /// In bytes.
+  /// Sizes are in bytes.
   std::vector<std::uint32_t> sizes{};
   std::uint32_t iterations = 1000;
   bool sleep = false;
 };
 
-/// The two buffers of a side, and what it has posted to receive.
+/// The two buffers of a side, and its posted receives.
 struct messages {
   explicit messages(adverb::protection_domain_ref domain, std::size_t size)
       : outgoing(size), incoming(size), from{domain, outgoing}, into{domain, incoming} {}
@@ -42,7 +42,7 @@ struct messages {
   adverb::memory_region into;
 };
 
-/// Sends everything back until a message with immediate data comes.
+/// Returns every message until one with immediate data arrives.
 void echo(adverb::queue_pair_ref<transport::rc> pair, const messages& buffers,
           examples::completions& completions) {
   while (true) {
@@ -55,7 +55,7 @@ void echo(adverb::queue_pair_ref<transport::rc> pair, const messages& buffers,
   }
 }
 
-/// Half of the time from a send to its answer, in microseconds.
+/// Returns half of the time from a send to its answer, in microseconds.
 double measure(adverb::queue_pair_ref<transport::rc> pair, const auto& send, const auto& receive,
                examples::completions& completions) {
   using clock = std::chrono::steady_clock;
@@ -85,7 +85,7 @@ void measure_all(const latency_options& options, adverb::queue_pair_ref<transpor
   completions.next();
 }
 
-/// The larger of the largest messages that the two sides were asked for.
+/// Returns the larger of the two sides' largest message sizes.
 std::uint32_t agree_on_size(const examples::tcp_connection& peer, std::uint32_t ours) {
   const std::uint32_t said = htonl(ours);
   std::uint32_t heard = 0;
@@ -121,7 +121,7 @@ void run(const latency_options& options) {
     measure_all(options, pair, buffers, completions);
   else
     echo(pair, buffers, completions);
-  peer.synchronize();  // A server that left now might take the last acknowledgement along.
+  peer.synchronize();  // A server that ended now might end before its last acknowledgement is sent.
 }
 
 }  // namespace

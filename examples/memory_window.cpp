@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Lets another process write into a part of this one's memory, once, and takes that back.
+// Grants another process the right to write into a part of this one's memory, once, and withdraws
+// it.
 //
 // The two connect; the server grants the client a window over the first half of its memory. The
 // client writes there and gives the window back. The server grants the second half through the same
-// window, and takes it back itself when the client has written there. One more write is refused.
+// window, and invalidates it itself when the client has written there. One more write is refused.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +30,7 @@ struct window_options : examples::connection_options {
   std::uint32_t size = 4096;
 };
 
-/// What the client gets: it may write, and nothing else.
+/// The grant: the client may write, and nothing else.
 using grant = adverb::remote_buffer<std::byte, access_right::remote_write>;
 using message = std::array<std::byte, grant::encoded_size>;
 
@@ -51,14 +52,14 @@ void serve(const window_options& options, adverb::protection_domain_ref domain,
   std::vector<std::byte> memory(2 * std::size_t{options.size});
   const std::span<const std::byte> first_half = std::span{memory}.first(options.size);
   const std::span<const std::byte> second_half = std::span{memory}.last(options.size);
-  // No peer has a right to the region: each is given one through a window.
+  // The peer has no right to the region; a window grants one.
   const adverb::memory_region region{domain, memory,
                                      access_right::local_write | access_right::window_bind};
   const adverb::memory_window<adverb::window_type::two> window{domain};
 
   const auto first = window.prepare<std::byte, access_right::remote_write>(region, 0, options.size);
   pair.post(bind_window(first), send(adverb::inline_data{first.remote().encode()})).check();
-  completions.next();  // The message that gave the window back.
+  completions.next();  // The message with which the client returned the window.
   check_bytes(first_half, first_byte);
   std::printf("the client wrote %u bytes and invalidated the window\n", options.size);
 
@@ -70,7 +71,7 @@ void serve(const window_options& options, adverb::protection_domain_ref domain,
   pair.post(local_invalidate(second).signaled()).check();
   completions.next();
   // The client writes once more when it has this message. The refused write moves this pair to ERR,
-  // which may flush the send before it is acknowledged: its completion proves nothing.
+  // which may flush the send before it is acknowledged, so its completion is ignored.
   pair.post(adverb::send()).check();
   std::printf("the client wrote %u bytes, then the server invalidated the window\n", options.size);
 
@@ -80,7 +81,7 @@ void serve(const window_options& options, adverb::protection_domain_ref domain,
   std::printf("no later write changed the memory\n");
 }
 
-/// Receives a grant, and fills the own memory with what is to be written through it.
+/// Receives a grant, and fills the local memory with the bytes to write through it.
 grant next_grant(examples::completions& completions, const message& incoming,
                  std::span<std::byte> memory, std::byte value) {
   completions.next();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sends datagrams to a multicast group, or prints what comes to one and answers. Talks to
-// rdma-core's mckey in both roles.
+// Sends datagrams to a multicast group, or prints those that it receives and answers them. Works
+// with rdma-core's mckey in both roles.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,16 +29,16 @@ struct multicast_options : examples::device_options {
   std::string group = "239.1.2.3";
   std::uint32_t messages = 10;
   std::uint32_t size = 100;
-  /// What librdmacm gives to all who ask it for a group; both sides need the same.
+  /// The queue key of librdmacm's groups; both sides need the same.
   std::uint32_t queue_key = 0x01234567;
-  /// How many receivers answer each message, of which the sender waits for all.
+  /// The number of receivers that answer each message; the sender waits for all of them.
   std::uint32_t answers = 0;
   bool answer = false;
 };
 
 constexpr std::string_view answer_text = "here";
 
-/// A datagram pair that is ready to send from a GID, with all that it stands on.
+/// A datagram pair that can send from a GID, and the objects that it depends on.
 struct datagram_end {
   datagram_end(adverb::context_ref device, const multicast_options& options,
                const adverb::gid_entry& own, std::uint32_t depth)

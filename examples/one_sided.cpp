@@ -2,7 +2,7 @@
 // Writes to the memory of another process and reads it back, while that process sleeps.
 //
 // The two connect; the server sends the client the address and the key of its memory; the client
-// writes and reads; a last message says that it is done.
+// writes and reads; a last message ends the exchange.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -30,10 +30,10 @@ struct one_sided_options : examples::connection_options {
   std::uint32_t size = 65536;
 };
 
-/// The server's memory, as the client gets to see it.
+/// The server's memory, as the client sees it.
 using shared_memory =
     adverb::remote_buffer<std::byte, access_right::remote_read | access_right::remote_write>;
-/// The one message in each direction: where the memory is, and (empty) that all is done.
+/// The one message in each direction: the place of the memory, and the (empty) end of the exchange.
 using message = std::array<std::byte, shared_memory::encoded_size>;
 
 /// A byte that is unlikely to be there by accident.
@@ -114,7 +114,7 @@ void run(const one_sided_options& options) {
   } else {
     serve(options, domain, pair, completions);
   }
-  peer.synchronize();  // A server that left now might take the acknowledgement of "done" along.
+  peer.synchronize();  // A server that ended now might end before it acknowledges "done".
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Bounces text off a server by one-sided operations, in the protocol of rdma-core's rping, with
-// which it works in either role.
+// Sends text to a server and back by one-sided operations, with the protocol of rdma-core's rping,
+// which may be either side.
 //
-// For each text the client tells the server where it is; the server reads it from there, and says
-// so. Then the client tells where the text is wanted back; the server writes it there, and says so.
-// All four messages have one form: an address, a key and a size, of which those of the server mean
-// nothing.
+// For each text the client sends its address to the server, which reads it from there and reports
+// that. Then the client sends the address of the buffer for the answer; the server writes the text
+// there and reports that. All four messages have one form: an address, a key and a size, which are
+// unused in those of the server.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -44,11 +44,11 @@ struct rping_options {
   std::string source{};
   std::uint16_t port = 7174;
   std::uint32_t count = 0;
-  /// In bytes, with the null character at the end.
+  /// The size is in bytes, with the null character at the end.
   std::uint32_t size = 64;
 };
 
-/// Some memory of the client's: what every message consists of.
+/// Some memory of the client: the content of every message.
 class advertisement {
  public:
   advertisement() noexcept = default;
@@ -59,7 +59,7 @@ class advertisement {
         size_{htobe32(static_cast<std::uint32_t>(memory.size()))} {}
 
   [[nodiscard]] std::uint32_t size() const noexcept { return be32toh(size_); }
-  /// The first bytes of it.
+  /// Its first bytes.
   template <adverb::access_rights Rights>
   [[nodiscard]] adverb::remote_buffer<std::byte, Rights> memory(std::size_t bytes) const noexcept {
     return {adverb::adopt, be64toh(address_), bytes, adverb::rkey{be32toh(key_)}};
@@ -79,7 +79,7 @@ class conversation {
 
   [[nodiscard]] adverb::protection_domain_ref domain() const noexcept { return domain_; }
 
-  /// Makes a connection out of what can become one: a request, or the way to a server.
+  /// Makes a connection from a request, or from the way to a server.
   template <class Start, class Connect>
   void begin(Start& start, const Connect& connect) {
     auto ready = start.create_queue_pair({}, domain_);
@@ -87,18 +87,19 @@ class conversation {
     connection_ = connect(ready);
   }
 
-  /// Posts what is signaled, and waits for it. False when the peer has ended the connection.
+  /// Posts a signaled request, and waits for it. Returns false if the peer has ended the
+  /// connection.
   template <class Request>
   bool complete(const Request& request) {
     connection_.queue_pair().post(request).check();
     return examples::next_completion(connection_, connection_.send_cq()).has_value();
   }
-  /// Sends a message. False when the peer has ended the connection.
+  /// Sends a message. Returns false if the peer has ended the connection.
   bool say(const advertisement& message) {
     outgoing_ = message;
     return complete(send(from_.buffer()).signaled());
   }
-  /// Waits for a message. Nothing when the peer has ended the connection.
+  /// Waits for a message. Returns nothing if the peer has ended the connection.
   std::optional<advertisement> hear() {
     const auto arrived = examples::next_completion(connection_, connection_.recv_cq());
     if (!arrived) return std::nullopt;
@@ -123,7 +124,7 @@ class conversation {
   adverb::cm::connection<transport::rc> connection_;
 };
 
-/// The text in some memory, with the null character at its end, if it has one.
+/// Returns the text in some memory, up to its null character if it has one.
 std::span<const std::byte> text_in(std::span<const std::byte> memory) {
   const auto length = std::find(memory.begin(), memory.end(), std::byte{0}) - memory.begin();
   return memory.first(std::min(static_cast<std::size_t>(length) + 1, memory.size()));
@@ -134,7 +135,7 @@ void print(const char* whose, std::span<const std::byte> memory) {
   std::printf("%s: %s\n", whose, text.c_str());
 }
 
-/// What the peer advertised, if it fits the buffer.
+/// Returns the memory that the peer advertised, if it fits the buffer.
 std::uint32_t fitting(const advertisement& source, std::size_t room) {
   if (source.size() > room)
     throw std::runtime_error{"the client's text has " + std::to_string(source.size()) +
@@ -146,7 +147,7 @@ std::uint32_t fitting(const advertisement& source, std::size_t room) {
 void serve(examples::cm_request request, const rping_options& options) {
   conversation client{request.context()};
   std::vector<std::byte> text(options.size);
-  // Over iWARP, where a read puts what it gets is written remotely.
+  // Over iWARP the result of a read arrives as a remote write.
   const adverb::memory_region region{client.domain(), text,
                                      access_right::local_write | access_right::remote_write};
   client.begin(request, [](auto& ready) { return ready.accept(); });

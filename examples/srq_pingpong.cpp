@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bounces messages over several reliable connections (RC) at once, which take their receives from
-// one shared queue. Talks to rdma-core's ibv_srq_pingpong in both roles.
+// one shared queue. Works with rdma-core's ibv_srq_pingpong in both roles.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace {
 using adverb::qp_state;
 using adverb::transport;
 
-/// The most pairs, and how many addresses each side says however many it has.
+/// The largest number of pairs, which is also the number of addresses that each side sends.
 constexpr std::uint32_t most_pairs = 256;
 
 struct srq_pingpong_options : examples::pingpong_options {
@@ -42,7 +42,7 @@ void check_sizes(adverb::context_ref device, const srq_pingpong_options& options
                                    " queue pairs needs a receive"};
 }
 
-/// A connected pair, and what has happened since its last message was sent.
+/// A connected pair, and its events since its last message was sent.
 struct player {
   adverb::queue_pair<transport::rc> pair;
   bool sent;
@@ -51,7 +51,7 @@ struct player {
   [[nodiscard]] bool has_turn() const noexcept { return sent && received; }
 };
 
-/// All pairs play at once, until so many messages have gone each way.
+/// Exchanges messages over all pairs at once, until `rounds` have gone each way.
 template <class Send, class Receive>
 void rally(examples::completions& completions, std::vector<player>& players, bool serves,
            std::uint32_t rounds, const Send& send, const Receive& receive) {
@@ -141,7 +141,8 @@ int main(int argc, char** argv) {
   arguments.add_number("-q,--num-qp", options.pairs, 1, most_pairs,
                        "Number of queue pairs; the same on both sides");
   arguments.add_footer(
-      "The other side may be ibv_srq_pingpong, which needs -g on Ethernet links (RoCE). Of its\n"
-      "options on-demand paging (-o) is not here. The messages are counted over all queue pairs.");
+      "The other side may be ibv_srq_pingpong, which needs -g on Ethernet links (RoCE). Its\n"
+      "option for on-demand paging (-o) is not supported. The messages are counted over all queue "
+      "pairs.");
   return examples::run(arguments, argc, argv, [&] { play(options); });
 }

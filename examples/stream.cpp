@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Streams many blocks to another process as fast as they can be sent: how a send window, a receive
-// refill and poll_until go together.
+// Streams many blocks to another process at full speed, with a send window, a receive refill and
+// poll_until.
 //
 // The client never has more sends in progress than its window allows, and few of them are signaled.
-// The server keeps its receive queue filled with blocks, and adds what arrives to a checksum, which
-// has to be the client's in the end.
+// The server keeps its receive queue filled with blocks, and adds the received bytes to a checksum,
+// which has to equal the client's in the end.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -30,7 +30,7 @@ using examples::checksum;
 using pair_ref = adverb::queue_pair_ref<transport::rc>;
 using clock_type = std::chrono::steady_clock;
 
-constexpr std::uint32_t depth = 128;  // of the send window, and of the receive queue
+constexpr std::uint32_t depth = 128;  // The depth of the send window, and of the receive queue.
 
 struct stream_options : examples::connection_options {
   std::uint32_t size = 4096;
@@ -43,7 +43,7 @@ void show_progress(std::uint32_t before, std::uint32_t now, std::uint32_t all) {
   if (quarters(before) != quarters(now)) std::printf("  %u of %u blocks\n", now, all);
 }
 
-/// Sends blocks that differ, out of memory that has one for each request of the window.
+/// Sends blocks that differ, from memory with one block for each request of the window.
 void send_all(const stream_options& options, adverb::protection_domain_ref domain, pair_ref pair,
               adverb::completion_queue_ref queue, const examples::tcp_connection& peer) {
   std::vector<std::byte> memory(std::size_t{options.size} * depth);

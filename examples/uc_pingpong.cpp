@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bounces messages over an unreliable connection (UC). Talks to rdma-core's
-// ibv_uc_pingpong in both roles.
+// Bounces messages over an unreliable connection (UC). Works with rdma-core's ibv_uc_pingpong in
+// both roles.
 #include <adverb/adverb.hpp>
 
 #include "common/command_line.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bounces messages as datagrams (UD). Talks to rdma-core's ibv_ud_pingpong in both roles.
+// Bounces messages as datagrams (UD). Works with rdma-core's ibv_ud_pingpong in both roles.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -68,7 +68,8 @@ void play(const examples::pingpong_options& options) {
 int main(int argc, char** argv) {
   examples::command_line arguments{"Bounces messages as datagrams (UD).", "ud_pingpong"};
   examples::pingpong_options options;
-  options.size = 1024;  // What ibv_ud_pingpong really sends; its help says 2048.
+  options.size = 1024;  // The number of messages that ibv_ud_pingpong really sends; its help gives
+                        // 2048.
   options.add_to(arguments);
   arguments.add_footer(
       "The other side may be ibv_ud_pingpong, which needs -g on Ethernet links (RoCE).");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bounces messages over extended reliable connections (XRC) between a server and several clients.
-// Speaks the protocol of rdma-core's ibv_xsrq_pingpong in both roles.
+// Follows the protocol of rdma-core's ibv_xsrq_pingpong in both roles.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -69,7 +69,7 @@ struct xrc_pingpong_options : examples::connection_options {
   return file;
 }
 
-/// What all connections of a process have in common.
+/// The objects that all connections of a process share.
 struct node {
   explicit node(const xrc_pingpong_options& options)
       : device{adverb::open_device(options.device)},
@@ -87,7 +87,7 @@ struct node {
   adverb::xrc_shared_receive_queue shared;
 };
 
-/// One connection to a peer, and how far the game with it is.
+/// One connection to a peer, and the progress of its exchange.
 class seat {
  public:
   seat(node& ours, const xrc_pingpong_options& options) {
@@ -103,7 +103,7 @@ class seat {
                              .apply();
   }
 
-  /// Meets the peer: the client speaks first.
+  /// Exchanges addresses with the peer: the client sends first.
   void meet(examples::tcp_connection connection, node& ours, const xrc_pingpong_options& options) {
     connection_ = std::move(connection);
     const examples::xrc_line line = examples::line_of({.target = waiting_target_.endpoint(),
@@ -123,7 +123,7 @@ class seat {
 
   [[nodiscard]] adverb::qp_number number() const noexcept { return target_.number(); }
   [[nodiscard]] const initiator& sender() const noexcept { return initiator_; }
-  /// The peer's.
+  /// The peer's addresses.
   [[nodiscard]] adverb::shared_receive_queue_number queue() const noexcept { return queue_; }
 
   void say_end() const { connection_->send(std::as_bytes(std::span{end})); }
@@ -157,7 +157,7 @@ void meet_all(std::vector<seat>& seats, node& ours, const xrc_pingpong_options& 
   for (seat& each : seats) each.meet(listener.accept(), ours, options);
 }
 
-/// So many messages to each seat, and as many back. The server begins.
+/// Sends `options.tests` messages to each seat, and receives as many. The server sends first.
 template <class Send, class Receive>
 void rally(node& ours, std::vector<seat>& seats, const xrc_pingpong_options& options,
            const Send& send, const Receive& receive) {
@@ -179,7 +179,7 @@ void rally(node& ours, std::vector<seat>& seats, const xrc_pingpong_options& opt
     }
     ++received;
     receive();
-    // A client's message may come over the connection of another one.
+    // A client's message may arrive over the connection of another client.
     const auto from = std::find_if(seats.begin(), seats.end(), [&](const seat& each) {
       return seats.size() == 1 || each.number() == done.queue_pair();
     });
@@ -187,7 +187,7 @@ void rally(node& ours, std::vector<seat>& seats, const xrc_pingpong_options& opt
   }
 }
 
-/// Nobody leaves before all have got what was sent to them.
+/// Returns when all sides have received their messages.
 void part(const std::vector<seat>& seats, bool is_client) {
   if (is_client) seats.front().say_end();
   for (const seat& each : seats) each.await_end();
@@ -232,7 +232,7 @@ int main(int argc, char** argv) {
   xrc_pingpong_options options;
   options.add_to(arguments);
   arguments.add_footer(
-      "The other side may be ibv_xsrq_pingpong, which needs -g on Ethernet links (RoCE). Of its\n"
-      "options on-demand paging (-o) is not here. Software devices have no XRC.");
+      "The other side may be ibv_xsrq_pingpong, which needs -g on Ethernet links (RoCE). Its\n"
+      "option for on-demand paging (-o) is not supported. Software devices have no XRC.");
   return examples::run(arguments, argc, argv, [&] { play(options); });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A checksum by which two programs see that they have the same bytes.
+// A checksum with which two programs check that they have the same bytes.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class checksum {
       value_ = (value_ ^ std::to_integer<std::uint64_t>(each)) * 0x100000001b3;
   }
 
-  /// To be sent to the peer.
+  /// The sum in the form that is sent to the peer.
   [[nodiscard]] std::array<std::byte, 8> encode() const noexcept {
     std::array<std::byte, 8> bytes{};
     for (unsigned index = 0; index < bytes.size(); ++index)

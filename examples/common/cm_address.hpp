@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses for librdmacm that were given as arguments.
+// Addresses for librdmacm from the command line.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace examples {
 
-/// `option` names it in the complaint about one that is no IP address.
+/// `option` is the name of the option in the error about a text that is no IP address.
 inline adverb::cm::socket_address ip_address(const std::string& option, const std::string& text,
                                              std::uint16_t port = 0) {
   const auto address = adverb::cm::socket_address::parse(text, port);

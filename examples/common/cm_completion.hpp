@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Completions of a connection, waited for asleep, and not longer than the connection lasts.
+// Waits for the completions of a connection without polling, and no longer than the connection
+// lasts.
 #pragma once
 
 #include <array>
@@ -14,9 +15,9 @@
 
 namespace examples {
 
-/// The next completion on a queue of the connection, which has a channel of its own. Nothing when
-/// the peer has ended the connection; what came before that is handed out first. Throws when the
-/// completion is no success, and when nothing comes in time.
+/// Returns the next completion on a queue of the connection, which has a channel of its own.
+/// Returns nothing if the peer has ended the connection and no completion is left. Throws if the
+/// completion is no success, or if none comes in time.
 template <adverb::transport Transport>
 [[nodiscard]] std::optional<adverb::completion> next_completion(
     adverb::cm::connection<Transport>& connection, adverb::completion_queue_ref queue,
@@ -27,13 +28,13 @@ template <adverb::transport Transport>
     throw std::runtime_error{"no completion arrived for " + std::to_string(patience.count()) +
                              " seconds: the peer is gone, or waits for something else"};
   }
-  // iWARP ends the requests that are left before the connection tells of its end.
+  // iWARP flushes the requests that are left before the connection reports its end.
   if (one[0].status() == adverb::completion_status::flushed) return std::nullopt;
   one[0].check();
   return one[0];
 }
 
-/// The same for who needs it: that the peer has ended the connection is thrown as well.
+/// The same, but throws if the peer has ended the connection.
 template <adverb::transport Transport>
 adverb::completion needed_completion(adverb::cm::connection<Transport>& connection,
                                      adverb::completion_queue_ref queue) {

@@ -17,7 +17,7 @@
 
 namespace examples {
 
-/// Has the memory of both messages, so it is made before the connection and outlives it.
+/// Holds the memory of both messages, so it is made before the connection and outlives it.
 class greeting {
  public:
   greeting(adverb::context_ref device, std::string_view words) : domain_{device} {
@@ -26,7 +26,7 @@ class greeting {
 
   [[nodiscard]] adverb::protection_domain_ref domain() const noexcept { return domain_; }
 
-  /// Before the connection is made, so that the message cannot come too early.
+  /// Call this before the connection is made, so that the message cannot come too early.
   template <class Pair>
   void post_receive(const Pair& pair) const {
     pair.post(receive(into_.buffer())).check();
@@ -34,7 +34,8 @@ class greeting {
   template <adverb::transport Transport>
   void send(adverb::cm::connection<Transport>& connection) const {
     connection.queue_pair().post(adverb::send(from_.buffer()).signaled()).check();
-    // None when the peer leaves as soon as it has the message (Soft-RoCE acknowledges after that).
+    // There is no completion if the peer disconnects as soon as it has the message (Soft-RoCE
+    // acknowledges after that).
     if (next_completion(connection, connection.send_cq()))
       std::printf("sent %zu bytes to %s\n", outgoing_.size(),
                   adverb::to_string(connection.peer_address()).c_str());

@@ -11,7 +11,7 @@
 
 namespace examples {
 
-/// What is wrong with the text, unless it is an IPv4 or IPv6 address.
+/// Returns an error unless the text is an IPv4 or IPv6 address, otherwise an empty text.
 [[nodiscard]] inline std::string check_ip_address(const std::string& text) {
   if (adverb::cm::socket_address::parse(text, 0)) return {};
   return "must be an IP address, not " + text;
@@ -25,16 +25,16 @@ struct cm_options {
 
   [[nodiscard]] bool is_client() const noexcept { return !server.empty(); }
 
-  /// Where the server listens.
+  /// Returns the address on which the server listens.
   [[nodiscard]] adverb::cm::socket_address listening() const {
     return address.empty() ? adverb::cm::socket_address::any(port) : own(port);
   }
-  /// Where the client connects from; empty to let the route decide.
+  /// Returns the address from which the client connects; empty to let the route decide.
   [[nodiscard]] adverb::cm::socket_address from() const {
     return address.empty() ? adverb::cm::socket_address{} : own(0);
   }
 
-  /// Of programs that are one of both.
+  /// For programs that are client or server.
   option add_server_to(command_line& arguments, const std::string& description) {
     return arguments.add_text("HOST", server, description).type_name("");
   }

@@ -16,14 +16,14 @@ namespace examples {
 using cm_listener = adverb::cm::listener<adverb::transport::rc>;
 using cm_request = adverb::cm::connection_request<adverb::transport::rc>;
 
-/// Listens, and says so: clients may come once this is printed.
+/// Listens, and prints that: clients can connect as soon as the line appears.
 [[nodiscard]] inline cm_listener listen_at(const adverb::cm::socket_address& address) {
   cm_listener listener = cm_listener::create(address);
   std::printf("listening on %s\n", adverb::to_string(listener.local_address()).c_str());
   return listener;
 }
 
-/// Serves one client after another. What goes wrong with one is said, and ends nothing else.
+/// Serves one client after another. A failure with one client is printed, and the server continues.
 template <std::invocable<cm_request> Serve>
 [[noreturn]] void serve_clients(const command_line& arguments, const cm_listener& listener,
                                 const Serve& serve) {

@@ -15,7 +15,7 @@ namespace examples {
 
 namespace {
 
-/// Of a number from `least` to `most`, in base 10.
+/// Returns a check for a number from `least` to `most`, in base 10.
 std::string complaint_about(const std::string& text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t number = 0;
   const char* const end = text.data() + text.size();
@@ -28,7 +28,7 @@ std::string complaint_about(const std::string& text, std::uint64_t least, std::u
 CLI::Validator number_from(std::uint64_t least, std::uint64_t most) {
   return CLI::Validator{[=](std::string& text) -> std::string {
                           std::string complaint = complaint_about(text, least, most);
-                          // Leading zeros would mean base 8 to CLI11.
+                          // CLI11 would read leading zeros as base 8.
                           if (complaint.empty()) text = std::to_string(std::stoull(text));
                           return complaint;
                         },
@@ -142,7 +142,7 @@ int complain(const command_line& arguments, const std::string& sentence, int sta
 }
 
 int run(command_line& arguments, int argc, char** argv, const std::function<void()>& program) {
-  // What is printed should be seen at once, also through a pipe.
+  // Output appears at once, also through a pipe.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     arguments.parser_->parse(argc, argv);

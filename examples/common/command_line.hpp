@@ -20,12 +20,12 @@ class Option;
 
 namespace examples {
 
-/// A wrong argument that shows only when the device has been asked.
+/// A wrong argument that is found only after the device is queried.
 struct wrong_argument : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Ctrl-C, where the program ends in order: thrown by the function that `run` calls.
+/// Thrown by the function that `run` calls if Ctrl-C ends the program in order.
 struct interrupted {};
 
 /// Exit statuses.
@@ -33,7 +33,7 @@ inline constexpr int failed = 1;
 inline constexpr int used_wrongly = 2;
 inline constexpr int ended_by_interrupt = 130;
 
-/// More bytes, messages or the like than any device can handle at once.
+/// The largest number of bytes, messages or the like that an option accepts.
 inline constexpr std::uint64_t unlimited = std::uint64_t{1} << 31;
 
 /// Sets further properties of an option that was added.
@@ -44,11 +44,11 @@ class option {
   option required() const;
   option excludes(option other) const;
   option needs(option other) const;
-  /// What --help shows as the name of the value.
+  /// Sets the name of the value in --help.
   option type_name(const std::string& name) const;
-  /// What --help shows as the default.
+  /// Sets the default in --help.
   option default_text(const std::string& text) const;
-  /// `complaint` returns what is wrong with a value, or an empty string.
+  /// `complaint` returns an error about a value, or an empty string.
   option check(std::function<std::string(const std::string&)> complaint) const;
 
  private:
@@ -75,7 +75,7 @@ class command_line {
     return add_number(names, set_to<Number>(number), least, most, description)
         .default_text(std::to_string(static_cast<std::uint64_t>(number)));
   }
-  /// The same without a default: the description says what is done without the option.
+  /// The same without a default: the description covers the case without the option.
   template <class Number>
   option add_number(const std::string& names, std::optional<Number>& number, std::uint64_t least,
                     std::uint64_t most, const std::string& description) {
@@ -85,7 +85,8 @@ class command_line {
   option add_numbers(const std::string& names, std::vector<std::uint32_t>& numbers,
                      std::uint64_t least, std::uint64_t most, const std::string& description);
 
-  /// One of several words. They stand for the enumerators in their order, from `first` on.
+  /// Adds an option whose value is one of several words. They stand for the enumerators in their
+  /// order, from `first` on.
   template <class Enumeration>
   option add_choice(const std::string& names, Enumeration& value,
                     std::span<const char* const> words, const std::string& description,
@@ -103,10 +104,10 @@ class command_line {
   [[nodiscard]] command_line add_alternatives(const std::string& group);
   /// Exactly one command has to be given.
   [[nodiscard]] command_line add_command(const std::string& name, const std::string& description);
-  /// What --help ends with.
+  /// Sets the end of --help.
   void add_footer(const std::string& text);
 
-  /// Whether this command was given.
+  /// Returns whether this command was given.
   [[nodiscard]] bool is_given() const;
   [[nodiscard]] std::string program() const;
 
@@ -136,8 +137,8 @@ class command_line {
 /// Prints a sentence with the name of the program before it. Returns the status.
 int complain(const command_line& arguments, const std::string& sentence, int status);
 
-/// What every main function does: reads the arguments, runs the program, and prints one sentence
-/// about what went wrong. Returns the exit status.
+/// Runs a program from its main function: reads the arguments, calls `program`, and prints one
+/// sentence about a failure. Returns the exit status.
 int run(command_line& arguments, int argc, char** argv, const std::function<void()>& program);
 
 }  // namespace examples

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Completions one after the other, polled for or slept for, but never waited for without end.
+// Waits for completions one after the other, polling or asleep, and never without a limit.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ namespace examples {
 
 class completions {
  public:
-  /// A completion queue for `capacity` completions. With `sleep`, waiting costs no processor time.
+  /// Makes a completion queue for `capacity` completions. If `sleep` is true, waiting takes no
+  /// processor time.
   completions(adverb::context_ref device, std::size_t capacity, bool sleep) {
     if (sleep) {
       channel_ = adverb::completion_channel{device};
@@ -31,10 +32,10 @@ class completions {
 
   [[nodiscard]] adverb::completion_queue_ref queue() const noexcept { return queue_; }
 
-  /// Sleeps until there is a completion, for as long as it takes. For who sleeps.
+  /// Sleeps until there is a completion, without a limit. Requires `sleep`.
   void wait_for_first() { found_ = sleep(for_ever); }
 
-  /// The next completion. One that is no success is thrown.
+  /// Returns the next completion. Throws if it is no success.
   adverb::completion next() {
     constexpr int limit = std::chrono::milliseconds{patience}.count();
     if (found_.empty()) found_ = channel_ ? sleep(limit) : poll();
@@ -50,7 +51,7 @@ class completions {
   static constexpr int for_ever = -1;
 
   std::span<adverb::completion> sleep(int milliseconds) {
-    // On a non-blocking channel, wait() finds nothing when an event is sure to follow.
+    // On a non-blocking channel, wait() may return nothing although an event is sure to follow.
     for (pollfd channel{.fd = channel_.file_descriptor(), .events = POLLIN, .revents = 0};;) {
       const std::span<adverb::completion> found = queue_.wait(batch_);
       if (!found.empty()) return found;
@@ -59,7 +60,7 @@ class completions {
   }
 
   std::span<adverb::completion> poll() {
-    // A look at the clock costs more than one at the queue.
+    // Reading the clock costs more than polling the queue.
     constexpr int polls_between_looks = 10'000;
     std::optional<clock::time_point> end;
     while (true) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which side connects, and which one waits to be connected to.
+// Connects to the peer if the program is the client, or waits for the peer if it is the server.
 #pragma once
 
 #include "common/connection_options.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The whole of a ping-pong between two connected queue pairs, the same for RC and UC.
+// A complete ping-pong between two connected queue pairs, the same for RC and UC.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace examples {
 
-/// Connects to the other side and plays the rounds.
+/// Connects to the other side and exchanges the messages.
 template <adverb::transport Transport>
 void play_connected(const pingpong_options& options) {
   const adverb::context device = adverb::open_device(options.device);

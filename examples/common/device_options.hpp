@@ -14,10 +14,10 @@ namespace examples {
 struct device_options {
   std::string device{};
   adverb::port_number port{1};
-  /// The own GID to use; without one it is chosen by rule.
+  /// The local GID to use; without one it is chosen by rule.
   std::optional<adverb::gid_index> gid{};
 
-  /// `rule` says which GID is chosen, `gid_names` how its option is spelled.
+  /// `rule` selects the GID, and `gid_names` is the spelling of its option.
   void add_to(command_line& arguments, const std::string& rule = "the best one",
               const std::string& gid_names = "-g,--gid-idx") {
     arguments.add_text("-d,--ib-dev", device, "RDMA device (default: the first one)")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file descriptor that is closed by itself.
+// A file descriptor that is closed on destruction.
 #pragma once
 
 #include <utility>

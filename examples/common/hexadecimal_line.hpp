@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lines of numbers in base 16 between colons, ended by a null character: how rdma-core's example
-// programs tell each other their addresses.
+// Lines of numbers in base 16 between colons, ended by a null character. rdma-core's example
+// programs exchange their addresses in this form.
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@ namespace examples {
   return digits;
 }
 
-/// Throws unless the line has digits, colons and the null character just where the pattern has
-/// them.
+/// Throws unless the line has digits, colons and the null character at the same places as the
+/// pattern.
 inline void check_line(std::span<const char> line, std::string_view pattern) {
   const auto is_digit = [](char character) {
     return std::string_view{"0123456789abcdefABCDEF"}.find(character) != std::string_view::npos;
@@ -45,7 +45,7 @@ inline void check_line(std::span<const char> line, std::string_view pattern) {
                            "\"; is it a ping-pong program?"};
 }
 
-/// The number that some digits of a line stand for.
+/// Returns the number in some digits of a line.
 template <class Number>
 [[nodiscard]] Number number_at(std::span<const char> line, std::size_t begin, std::size_t digits) {
   Number number{};

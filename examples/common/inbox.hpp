@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where datagrams arrive.
+// The memory into which datagrams are received.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace examples {
 
-/// Memory for messages, each behind the room for its header, and the way in which all are received.
+/// Memory for messages, each behind the room for its header, and the receives into it.
 class inbox {
  public:
   inbox(adverb::protection_domain_ref domain, std::size_t message_size, std::size_t count)
@@ -21,7 +21,7 @@ class inbox {
         bytes_(size_ * std::max<std::size_t>(count, 1)),
         region_{domain, bytes_} {}
 
-  /// Posts the receive of one place, under its number as the id.
+  /// Posts a receive for one place, with its number as the id.
   template <class Pair>
   void post(const Pair& pair, std::uint64_t place) const {
     pair.post(adverb::receive(region_.blocks(size_)[place]).id(place)).check();
@@ -36,7 +36,7 @@ class inbox {
   adverb::memory_region region_;
 };
 
-/// One line about a datagram that came.
+/// Returns one line about a datagram that arrived.
 inline void print_datagram(const char* what, const adverb::completion& done,
                            std::span<const std::byte> buffer) {
   const auto message = done.success().receive();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether a device can do what the arguments ask for: said before a peer is troubled with it.
+// Checks that a device can do what the arguments require, before a peer is contacted.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace examples {
 
-/// The port, known to carry traffic.
+/// Returns the port if it is active, or throws.
 inline adverb::port_attributes active_port(adverb::context_ref device, adverb::port_number number) {
   const adverb::port_attributes port = device.query_port(number);
   if (port.state() != adverb::port_state::active)
@@ -29,7 +29,8 @@ inline void check_limit(const std::string& what, std::uint64_t asked, std::uint6
                          std::to_string(allowed) + " is possible here"};
 }
 
-/// What one queue pair can have in its receive queue while all of that can complete.
+/// Throws if `depth` exceeds the receive queue of one queue pair, or a completion queue with room
+/// for all of it.
 inline void check_receive_depth(adverb::context_ref device, std::uint32_t depth) {
   const adverb::device_attributes limits = device.query_device();
   check_limit("--rx-depth", depth, limits.max_work_requests());

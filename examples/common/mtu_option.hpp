@@ -11,7 +11,7 @@
 
 namespace examples {
 
-/// An option that takes an MTU in bytes. `Mtu` is adverb::mtu, or an optional one.
+/// Adds an option that takes an MTU in bytes. `Mtu` is adverb::mtu, or an optional one.
 template <class Mtu>
 option add_mtu(command_line& arguments, Mtu& mtu, const std::string& description) {
   constexpr std::array sizes{"256", "512", "1024", "2048", "4096"};

@@ -21,7 +21,7 @@
 
 namespace examples {
 
-/// The GID of a group that was written as an IPv4 or IPv6 address.
+/// Returns the GID of a group from its IPv4 or IPv6 address.
 inline adverb::gid group_from(const std::string& address) {
   std::array<std::uint8_t, 16> bytes{};
   if (::inet_pton(AF_INET, address.c_str(), bytes.data() + 12) == 1)
@@ -37,8 +37,8 @@ inline adverb::gid group_from(const std::string& address) {
   return group;
 }
 
-/// The own GID that can send to the group, and hear what others send to it: the one that was asked
-/// for, or the best of the same address family.
+/// Returns the local GID that can exchange messages with the group: the given one, or the best of
+/// the same address family.
 inline adverb::gid_entry gid_for(const adverb::gid& group, adverb::context_ref device,
                                  adverb::port_number port,
                                  const std::optional<adverb::gid_index>& wanted) {
@@ -60,8 +60,8 @@ inline adverb::gid_entry gid_for(const adverb::gid& group, adverb::context_ref d
   return *found;
 }
 
-/// Makes the network interface of a GID a member of the group for as long as this lives, so that
-/// the network delivers what is sent to it.
+/// Makes the network interface of a GID a member of the group during its lifetime, so that the
+/// network delivers the messages of the group.
 class group_membership {
  public:
   group_membership(const adverb::gid& group, const adverb::gid_entry& own) {

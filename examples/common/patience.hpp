@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long the examples wait for a peer that has begun to talk to them.
+// The time for which the examples wait for a connected peer.
 #pragma once
 
 #include <chrono>

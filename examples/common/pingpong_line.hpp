@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The line by which ping-pong programs, ours and rdma-core's, tell each other their addresses:
-// LID, queue pair number, packet sequence number and GID.
+// The line with which the ping-pong programs, ours and rdma-core's, exchange their addresses: LID,
+// queue pair number, packet sequence number and GID.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ping-pong programs send, and look for with the option -c.
+// The messages that ping-pong programs send, and check with the option -c.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace examples {
 
-/// The byte at an offset of a message: rdma-core's programs begin each page with a zero.
+/// Returns the byte at an offset of a message: rdma-core's programs begin each page with a zero.
 [[nodiscard]] inline std::byte message_byte(std::size_t offset) {
   static const auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   return offset % page_size == 0 ? std::byte{0} : std::byte{0x7b};
@@ -25,7 +25,7 @@ namespace examples {
   return message;
 }
 
-/// Throws when a message is not as it was made.
+/// Throws if a message is not as it was made.
 inline void check_message(std::span<const std::byte> message) {
   for (std::size_t offset = 0; offset < message.size(); ++offset) {
     if (message[offset] == message_byte(offset)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options of the ping-pong programs: those of rdma-core's programs of similar names.
+// The options of the ping-pong programs, which are those of rdma-core's programs of similar names.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How two ping-pong programs meet. The client says its addresses first. The server answers when its
-// queue pairs can receive, and the client's "done" says that its own can, too.
+// Connects two ping-pong programs. The client sends its addresses first. The server answers when
+// its queue pairs can receive, and the client sends "done" when its own can, too.
 #pragma once
 
 #include <array>
@@ -20,11 +20,11 @@
 
 namespace examples {
 
-/// A peer with as many queue pairs as we have.
+/// A peer with as many queue pairs as this side.
 class pingpong_peers {
  public:
-  /// Meets the peer and learns its addresses. Each side says `lines` of them, those that no queue
-  /// pair has all zero.
+  /// Connects to the peer and receives its addresses. Each side sends `lines` of them, with zeros
+  /// for the lines without a queue pair.
   pingpong_peers(const connection_options& options, std::vector<adverb::endpoint> ours,
                  std::size_t lines)
       : ours_{std::move(ours)},
@@ -37,10 +37,10 @@ class pingpong_peers {
     receive_lines();
   }
 
-  /// One for each of ours.
+  /// Returns one address for each local queue pair.
   [[nodiscard]] std::span<const adverb::endpoint> endpoints() const noexcept { return theirs_; }
 
-  /// Tells the peer that our queue pairs can receive, and waits until it says the same.
+  /// Reports to the peer that the local queue pairs can receive, and waits for its report.
   void ready() const {
     if (is_client_) {
       tcp_.send(std::as_bytes(std::span{done}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How fast the messages went to and fro.
+// Prints the rate of the exchanged messages.
 #pragma once
 
 #include <chrono>

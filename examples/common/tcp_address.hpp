@@ -31,7 +31,7 @@ void set_option(const file_descriptor& socket, int level, int name, const Value&
     throw network_error("cannot set an option of a socket", errno);
 }
 
-/// Makes every later operation end with EAGAIN or EINPROGRESS when our patience is at its end.
+/// Makes every later operation fail with EAGAIN or EINPROGRESS after `patience`.
 inline void limit_waiting(const file_descriptor& socket) {
   const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
   set_option(socket, SOL_SOCKET, SO_RCVTIMEO, limit);
@@ -57,8 +57,8 @@ using address_list =
   return address_list{list};
 }
 
-/// A socket connected to the first of the addresses that answers; without one, an empty one and
-/// errno.
+/// Returns a socket connected to the first of the addresses that answers, or an empty one with
+/// errno set.
 [[nodiscard]] inline file_descriptor connect_to_one_of(const addrinfo* address) {
   for (; address != nullptr; address = address->ai_next) {
     file_descriptor socket{::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0)};
@@ -70,7 +70,7 @@ using address_list =
   return {};
 }
 
-/// The same by name, again and again for three seconds while nobody listens there.
+/// The same by name, repeated for three seconds while no program listens there.
 [[nodiscard]] inline file_descriptor connect_patiently(const std::string& host,
                                                        std::uint16_t port) {
   using namespace std::chrono_literals;
@@ -89,7 +89,7 @@ using address_list =
   }
 }
 
-/// True when the socket listens. False and errno otherwise.
+/// Returns true if the socket listens. Otherwise returns false and sets errno.
 template <class Address>
 [[nodiscard]] bool start_listening(const file_descriptor& socket, const Address& address) {
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
@@ -98,7 +98,7 @@ template <class Address>
          ::listen(socket.number(), 1) == 0;
 }
 
-/// A socket that listens over IPv6 and IPv4, or over IPv4 alone where there is no IPv6.
+/// Returns a socket that listens over IPv6 and IPv4, or over IPv4 alone if there is no IPv6.
 [[nodiscard]] inline file_descriptor listen_on(std::uint16_t port) {
   file_descriptor socket{::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   if (socket) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The TCP connection over which two programs tell each other their RDMA addresses.
+// The TCP connection over which two programs exchange their RDMA addresses.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@
 
 namespace examples {
 
-/// Connected to the peer. Sends and receives exactly what it is asked to; a peer that closes
-/// before that, or says nothing for as long as our patience lasts, is an error.
+/// A connection to the peer. Sends and receives exactly the given number of bytes; throws if the
+/// peer closes before that, or is silent for `patience`.
 class tcp_connection {
  public:
   explicit tcp_connection(file_descriptor&& connected) : socket_{std::move(connected)} {
@@ -62,14 +62,14 @@ class tcp_connection {
     return bytes;
   }
 
-  /// Whether the peer says something, or is gone, within this time; a negative one has no end. No
-  /// as well when a signal came meanwhile.
+  /// Returns true if the peer sends something, or closes, within this time; a negative time has no
+  /// limit. Returns false if a signal arrives meanwhile.
   [[nodiscard]] bool has_message(int milliseconds = 0) const {
     pollfd socket{.fd = socket_.number(), .events = POLLIN, .revents = 0};
     return ::poll(&socket, 1, milliseconds) > 0;
   }
 
-  /// Returns when the peer has come to this point, too.
+  /// Returns when the peer has called it, too.
   void synchronize() const {
     std::array<std::byte, 1> nothing{};
     send(nothing);
@@ -95,7 +95,7 @@ class tcp_listener {
  public:
   explicit tcp_listener(std::uint16_t port) : socket_{listen_on(port)} {}
 
-  /// The next client.
+  /// Returns the next client.
   [[nodiscard]] tcp_connection accept() const {
     file_descriptor accepted{::accept4(socket_.number(), nullptr, nullptr, SOCK_CLOEXEC)};
     if (!accepted) throw network_error("cannot accept a client", errno);

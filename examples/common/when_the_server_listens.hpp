@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Clients that are started together with their server.
+// Connects clients that are started together with their server.
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,8 @@
 
 namespace examples {
 
-/// Does what connects, again and again for three seconds while nobody listens there: the server may
-/// still be starting up.
+/// Calls a function that connects, repeatedly for three seconds while no program listens there: the
+/// server may still be starting up.
 template <std::invocable Connect>
 void when_the_server_listens(const Connect& connect) {
   using namespace std::chrono_literals;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The line by which XRC ping-pong programs, ours and rdma-core's, tell each other their addresses:
-// LID, numbers of the target and of the initiator, packet sequence number of both, number of the
-// shared receive queue, and GID.
+// The line with which XRC ping-pong programs, ours and rdma-core's, exchange their addresses: LID,
+// numbers of the target and of the initiator, packet sequence number of both, number of the shared
+// receive queue, and GID.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@
 
 namespace examples {
 
-/// What one side of an extended reliable connection tells the other.
+/// The addresses that one side of an extended reliable connection sends to the other.
 struct xrc_address {
-  /// Where the peer's initiator sends to.
+  /// The destination of the peer's initiator.
   adverb::endpoint target;
-  /// Where the peer's target is sent to from. It differs in its number only.
+  /// The source of the messages to the peer's target. It differs in its number only.
   adverb::endpoint initiator;
   adverb::shared_receive_queue_number queue;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The checksum by which the receiver sees that it has the sender's bytes.
+// The checksum with which the receiver checks that it has the sender's bytes.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace file_transfer {
 
-/// As it is sent, independent of byte order.
+/// The form in which the checksum is sent, independent of byte order.
 using digest = std::array<unsigned char, 16>;
 
 [[nodiscard]] inline std::string to_hexadecimal(const digest& value) {

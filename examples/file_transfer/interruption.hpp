@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C and the like, as something that can be waited for beside other things.
+// Ctrl-C and the like, as a file descriptor that can be waited for beside others.
 #pragma once
 
 #include <array>
@@ -20,14 +20,15 @@ struct interrupted : std::runtime_error {
   interrupted() : std::runtime_error{"interrupted"} {}
 };
 
-/// From when one is made until the program ends, signals that would end it are kept; so is the one
-/// that tells of a file that is too large, which then is an error of the write. One a program.
+/// From its construction until the program ends, SIGINT, SIGTERM and SIGHUP are recorded and do not
+/// end the program; SIGXFSZ is ignored, so a file that is too large is an error of the write. A
+/// program has one of these.
 class interruption {
  public:
   interruption() : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
     if (!event_) throw std::system_error{errno, std::generic_category(), "eventfd"};
     event_of_handler = event_.number();
-    struct sigaction action{};  // Without SA_RESTART: what waits is to look.
+    struct sigaction action{};  // Without SA_RESTART a signal interrupts a wait.
     action.sa_handler = keep;
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(number, &action, nullptr);
     action.sa_handler = SIG_IGN;
@@ -36,9 +37,9 @@ class interruption {
   interruption(const interruption&) = delete;
   interruption& operator=(const interruption&) = delete;
 
-  /// Readable when there is one.
+  /// Readable after a signal.
   [[nodiscard]] int file_descriptor() const noexcept { return event_.number(); }
-  /// Throws `interrupted` when there is one, once.
+  /// Throws `interrupted` once after a signal.
   void check() const {
     std::uint64_t count = 0;
     if (::read(event_.number(), &count, sizeof count) == sizeof count) throw interrupted{};
@@ -50,7 +51,7 @@ class interruption {
   static void keep(int) {
     const int before = errno;
     const std::uint64_t one = 1;
-    if (::write(event_of_handler, &one, sizeof one) < 0) errno = before;  // It is kept already.
+    if (::write(event_of_handler, &one, sizeof one) < 0) errno = before;  // It is recorded already.
     errno = before;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A connection that carries messages: blocks to send from, blocks to receive into, and sleeping
-// until something happens.
+// A connection that carries messages: blocks to send from, blocks to receive into, and a wait for
+// any event.
 #pragma once
 
 #include <array>
@@ -30,12 +30,12 @@ namespace file_transfer {
 namespace cm = adverb::cm;
 using adverb::transport;
 
-/// The peer said why it failed, or is gone: there is no one to be told.
+/// The peer sent the reason of its failure, or is gone: there is no peer to report to.
 struct peer_failed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How long a peer may be silent while something is expected from it.
+/// The time for which a peer may be silent while something is expected from it.
 inline constexpr std::chrono::seconds patience{30};
 
 /// Blocks of equal size, each with room for a message and its header.
@@ -65,7 +65,7 @@ class message_blocks {
   adverb::memory_region region_;
 };
 
-/// Set up in three steps: what it needs on the device; a queue pair of `options()`, with
+/// Set up in three steps: the objects on the device; a queue pair of `options()`, with
 /// `post_receives`; the connection.
 class message_link {
  public:
@@ -73,7 +73,7 @@ class message_link {
     std::uint32_t incoming_blocks, incoming_size, outgoing_blocks, outgoing_size;
   };
 
-  /// `peer` is how failures call the other side.
+  /// `peer` is the name of the other side in failures.
   message_link(adverb::context_ref device, const shape& size, const interruption& interruption,
                std::string peer)
       : interruption_{interruption},
@@ -104,25 +104,25 @@ class message_link {
 
   // Sending
 
-  /// A block that nothing is sent from, which is the caller's until it is posted.
+  /// Returns a block that no send uses; it belongs to the caller until it is posted.
   [[nodiscard]] std::optional<std::size_t> free_block() {
     if (free_.empty()) return std::nullopt;
     const std::size_t block = free_.front();
     free_.pop_front();
     return block;
   }
-  /// The same, waited for.
+  /// The same, but waits for one.
   [[nodiscard]] std::size_t wait_for_block() {
     while (true) {
       if (const auto block = free_block()) return *block;
       wait();
     }
   }
-  /// Where the content of its message goes.
+  /// Returns the memory for the content of its message.
   [[nodiscard]] std::span<std::byte> content(std::size_t block) noexcept {
     return outgoing_.memory(block).subspan(sizeof(message_header));
   }
-  /// Sends the content, or so much of it. The receiver has to have a receive for it.
+  /// Sends the first `length` bytes of the content. The receiver must have posted a receive for it.
   void post(std::size_t block, message_kind kind, std::size_t length) {
     const message_header header{kind, static_cast<std::uint32_t>(length)};
     std::memcpy(outgoing_.memory(block).data(), &header, sizeof header);
@@ -131,7 +131,7 @@ class message_link {
             send(outgoing_.buffer(block, sizeof header + length)).id(block + first_send).signaled())
         .check();
   }
-  /// Makes a value the content.
+  /// Copies a value into the content.
   template <class T>
   void fill(std::size_t block, const T& value) noexcept {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -140,7 +140,7 @@ class message_link {
 
   // Receiving
 
-  /// A message that has come, if there is one. One that tells of a failure is thrown.
+  /// Returns a message that has arrived, if there is one. Throws if the message reports a failure.
   [[nodiscard]] std::optional<message> next() {
     if (arrived_.empty()) return std::nullopt;
     const auto [block, length] = arrived_.front();
@@ -155,7 +155,7 @@ class message_link {
       throw peer_failed{peer_ + " gave up: " + printable(found.as<last_words>().view())};
     return found;
   }
-  /// The same, waited for.
+  /// The same, but waits for one.
   [[nodiscard]] message wait_for_message() {
     while (true) {
       if (const auto found = next()) return *found;
@@ -169,13 +169,13 @@ class message_link {
 
   // Waiting
 
-  /// Takes note of what has been sent and received, and of Ctrl-C.
+  /// Handles completed sends and receives, and Ctrl-C.
   void look() {
     interruption_.check();
     static_cast<void>(take(queue_.poll(batch_)));
   }
-  /// Waits until something has been sent or received. Throws `peer_failed` when nothing comes for
-  /// so long, or ever.
+  /// Waits until a send or a receive completes. Throws `peer_failed` if none does within `limit`,
+  /// or if the peer is gone.
   void wait(std::chrono::milliseconds limit = patience) {
     while (!take(queue_.wait(batch_))) {
       if (ended_) throw peer_failed{peer_ + " is gone: it ended the connection"};
@@ -198,26 +198,27 @@ class message_link {
     try {
       while (std::chrono::steady_clock::now() < until) wait(limit);
     } catch (const peer_failed&) {
-      // That is what was waited for.
+      // The peer has ended the connection.
     }
   }
 
-  /// Tells the peer why this side gives up, if it can still be told, and lets it hang up.
+  /// Sends the peer the reason of this side's failure, if it is still reachable, and waits for it
+  /// to disconnect.
   void tell_failure(const std::string& why) noexcept {
     try {
       fill(last_block_, last_words{why});
       post(last_block_, message_kind::failure, sizeof(last_words));
       wait_for_end(std::chrono::seconds{2});
     } catch (const std::exception&) {
-      // It will see that the connection ends.
+      // The peer will see that the connection ends.
     }
   }
 
  private:
-  /// Receives have the numbers of their blocks; sends begin here.
+  /// The ids of receives are the numbers of their blocks; those of sends begin here.
   static constexpr std::size_t first_send = 1U << 16;
 
-  /// True when something was sent or received.
+  /// Returns true if a send or a receive has completed.
   bool take(std::span<adverb::completion> found) {
     bool any = false;
     for (const adverb::completion& each : found) {
@@ -252,19 +253,20 @@ class message_link {
 
   const interruption& interruption_;
   std::string peer_;
-  // That of librdmacm would be gone with the connection, which ends before its blocks.
+  // librdmacm's own protection domain would be destroyed with the connection, which ends before its
+  // blocks.
   adverb::protection_domain domain_;
   adverb::completion_channel channel_;
   adverb::completion_queue queue_;
   message_blocks incoming_;
   message_blocks outgoing_;
-  /// The block that is kept for telling of a failure.
+  /// The block that is reserved for reporting a failure.
   std::size_t last_block_;
   std::deque<std::size_t> free_;
   std::deque<arrival> arrived_;
   std::array<adverb::completion, 16> batch_;
   bool ended_ = false;
-  // Ends first, so that the device writes into the blocks no more.
+  // Destroyed first, so that the device no longer writes into the blocks.
   cm::connection<transport::rc> connection_;
 };
 

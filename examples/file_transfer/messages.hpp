@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What sender and receiver tell each other.
+// The messages between sender and receiver.
 //
-// The sender connects with a `greeting`, and is accepted with a `welcome`, or rejected in
-// words. Then each file is a conversation:
+// The sender connects with a `greeting`, and is accepted with a `welcome`, or rejected with a
+// reason. Then each file is an exchange:
 //
 //     sender                          receiver
 //     announcement (name, size)  ->
@@ -12,12 +12,12 @@
 //     checksum                   ->
 //                                <-   stored
 //
-// Either of them may say `failure` instead, in words; who hears that, or has nothing left to send,
-// ends the connection. The receiver posts its receives ahead, and tells in its welcome how many
-// there are; with a `credit` it tells that it has posted so many again. Nothing is ever sent that
-// no receive waits for: soft-iWARP ends a connection then, and other devices waste time with
-// retries. For the same reason these are plain sends, and not writes: iWARP has no writes with
-// immediate data, and so no key to its memory leaves the receiver.
+// Either side may send `failure` instead, with a reason; a side that receives one, or has nothing
+// left to send, ends the connection. The receiver posts its receives ahead, and its `welcome`
+// carries their number; a `credit` announces that it has posted so many again. A message is only
+// sent if a receive is posted for it: otherwise soft-iWARP ends the connection, and other devices
+// waste time with retries. For the same reason these are plain sends, and not writes: iWARP has no
+// writes with immediate data, and so no key to its memory leaves the receiver.
 #pragma once
 
 #include <algorithm>
@@ -35,13 +35,14 @@
 
 namespace file_transfer {
 
-/// Of one data message, in bytes.
+/// The size of one data message, in bytes.
 inline constexpr std::uint32_t data_size = 256 * 1024;
-/// How many messages of the sender can be on their way.
+/// The largest number of messages of the sender that are in flight.
 inline constexpr std::uint32_t data_blocks = 16;
-/// How many blocks the receiver gives back at a time.
+/// The number of blocks that one credit returns.
 inline constexpr std::uint32_t credit_batch = data_blocks / 4;
-/// Those of the receiver. Credits that were not looked at are at most four, and one answer follows.
+/// The size of the receiver's messages. At most four credits are unread at a time, and one answer
+/// follows.
 inline constexpr std::uint32_t answer_size = 1024;
 inline constexpr std::uint32_t answer_blocks = 16;
 
@@ -61,7 +62,8 @@ struct message_header {
   std::uint32_t length;
 };
 
-/// Who speaks, and how. Other than these, and on a machine of other byte order, they are not equal.
+/// The protocol of a side. A greeting of another protocol or version, or from a machine of other
+/// byte order, is not equal.
 struct greeting {
   std::uint64_t protocol = 0x7265'6673'6e61'7274;
   std::uint32_t version = 1;
@@ -74,7 +76,7 @@ struct welcome {
   std::uint32_t credits;
 };
 
-/// As a peer's words and names are to be shown: it could send what commands a terminal.
+/// Returns a peer's text without control characters, which could be commands to a terminal.
 [[nodiscard]] inline std::string printable(std::string_view text) {
   std::string result{text};
   std::replace_if(
@@ -83,7 +85,7 @@ struct welcome {
   return result;
 }
 
-/// Text of a limited length. What is too long is cut off.
+/// Text of a limited length. Longer text is cut off.
 template <std::size_t Size>
 struct text_field {
   std::array<char, Size> characters{};
@@ -94,14 +96,14 @@ struct text_field {
     return {characters.data(), ::strnlen(characters.data(), Size)};
   }
 };
-/// Of messages whose kind says everything.
+/// The content of messages that consist of their kind alone.
 struct no_content {};
-/// Why a side gives up; longer than the longest name.
+/// The reason of a failure; longer than the longest name.
 using last_words = text_field<512>;
 
 struct announcement {
   std::uint64_t size;
-  /// Which file it is, of how many.
+  /// The number of the file, and the number of all files.
   std::uint32_t number;
   std::uint32_t count;
   text_field<256> name;
@@ -110,13 +112,13 @@ struct credit {
   std::uint32_t blocks;
 };
 
-/// A message as it came.
+/// A message as it arrived.
 struct message {
   std::size_t block;
   message_kind kind;
   std::span<const std::byte> content;
 
-  /// Throws when it is not a `T`.
+  /// Throws if it is not a `T`.
   template <class T>
   [[nodiscard]] T as() const {
     static_assert(std::is_trivially_copyable_v<T>);

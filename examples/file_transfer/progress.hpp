@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far a file has come: a bar on a terminal, and a line in the end.
+// The progress of a file: a bar on a terminal, and a line in the end.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace file_transfer {
 
-/// "1.5 MiB".
+/// Returns for example "1.5 MiB".
 [[nodiscard]] inline std::string to_size(double bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;
@@ -26,7 +26,7 @@ namespace file_transfer {
   return text.data();
 }
 
-/// "0:07", "1:02:03".
+/// Returns for example "0:07" or "1:02:03".
 [[nodiscard]] inline std::string to_time(std::uint64_t seconds) {
   const auto number = [](std::uint64_t value) { return std::to_string(value); };
   const auto two_digits = [](std::uint64_t value) {
@@ -37,8 +37,7 @@ namespace file_transfer {
   return number(minutes / 60) + two_digits(minutes % 60) + two_digits(seconds % 60);
 }
 
-/// Shows nothing but the last line where standard output is no terminal. A bar that did not come to
-/// its end is wiped away.
+/// Prints only the last line if standard output is no terminal. An unfinished bar is erased.
 class progress {
  public:
   progress(std::string name, std::uint64_t size) : name_{std::move(name)}, size_{size} {}
@@ -54,7 +53,7 @@ class progress {
     draw();
   }
 
-  /// "sent NAME: 1.5 GiB in 2.1 s, 731.4 MiB/s, checksum …".
+  /// Prints "sent NAME: 1.5 GiB in 2.1 s, 731.4 MiB/s, checksum …".
   void finish(const char* what, const std::string& checksum) {
     wipe();
     const double took = seconds();
@@ -84,7 +83,7 @@ class progress {
     std::snprintf(numbers.data(), numbers.size(), " %3.0f %%  %s/s  %s left", 100 * part,
                   to_size(rate()).c_str(), to_time(left).c_str());
     std::string line{numbers.data()};
-    // The bar takes the room that is left beside a name of a third of the line.
+    // The name takes a third of the line, and the bar the rest.
     const std::string name = name_.substr(0, columns / 3);
     if (name.size() + line.size() + 8 < columns) {
       const std::size_t width = columns - name.size() - line.size() - 4;

@@ -40,7 +40,7 @@ class receiver {
     link_.use(ready.accept({.private_data = cm::private_data::of(welcome{{}, data_blocks})}));
   }
 
-  /// Until the sender has sent all of them. When it fails the sender is told why.
+  /// Returns when the sender has sent all files. On a failure, sends the reason to the sender.
   void receive_all() {
     try {
       while (!receive_one()) {
@@ -61,7 +61,7 @@ class receiver {
     throw std::runtime_error{"refused a program with another protocol version"};
   }
 
-  /// True when it was the last one.
+  /// Returns true if it was the last file.
   [[nodiscard]] bool receive_one() {
     const message first = wait_for(message_kind::announcement);
     const auto file = first.as<announcement>();
@@ -107,7 +107,7 @@ class receiver {
     return found;
   }
 
-  /// Posts the block again. The sender is told when there are several.
+  /// Posts the block again. The credit is sent after several blocks.
   void give_back(const message& used) {
     link_.give_back(used);
     if (++given_back_ < credit_batch) return;

@@ -27,7 +27,7 @@ class sender {
   sender(const std::string& host, std::uint16_t port, const interruption& interruption)
       : sender{cm::resolve(host, port), interruption} {}
 
-  /// Sends one file of so many. When it fails the receiver is told why.
+  /// Sends one file, the `number`th of `count`. On a failure, sends the reason to the receiver.
   void send(source_file file, std::uint32_t number, std::uint32_t count) {
     try {
       converse(file, number, count);
@@ -89,7 +89,7 @@ class sender {
     shown.finish("sent", to_hexadecimal(sum.value()));
   }
 
-  /// Meanwhile, what is filled is sent as the receiver has room for it.
+  /// Sends filled blocks while it waits, as the receiver has room for them.
   [[nodiscard]] std::size_t wait_for_block() {
     while (true) {
       if (const auto block = link_.free_block()) return *block;
@@ -105,7 +105,7 @@ class sender {
     post_filled();
   }
 
-  /// The last credit is for telling that something went wrong.
+  /// The last credit is reserved for reporting a failure.
   void post_filled() {
     for (; !filled_.empty() && credits_ > 1; --credits_) {
       const outgoing_message first = filled_.front();
@@ -114,7 +114,7 @@ class sender {
     }
   }
 
-  /// Looks at what the receiver has said, while there is still something to send to it.
+  /// Handles the receiver's messages that have arrived, while there is still something to send.
   void take_answers() {
     link_.look();
     while (const auto answer = link_.next()) take(*answer, message_kind::credit);
@@ -123,7 +123,7 @@ class sender {
   void wait_for(message_kind wanted) {
     while (!take(link_.wait_for_message(), wanted)) post_filled();
   }
-  /// True when it was the one that is waited for. Credits may come at any time.
+  /// Returns true if the message is of the wanted kind. Credits may come at any time.
   bool take(const message& answer, message_kind wanted) {
     if (answer.kind == message_kind::credit)
       credits_ += answer.as<credit>().blocks;

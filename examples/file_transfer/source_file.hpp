@@ -22,11 +22,11 @@ namespace file_transfer {
   return std::runtime_error{what + ": " + std::generic_category().message(number)};
 }
 
-/// Is read from begin to end, and has to stay as long as it is.
+/// A file that is read from begin to end; its size must not change meanwhile.
 class source_file {
  public:
   explicit source_file(std::string path) : path_{std::move(path)} {
-    // Without O_NONBLOCK, opening a pipe would wait.
+    // Opening a pipe would block without O_NONBLOCK.
     file_ = examples::file_descriptor{::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat status{};
     if (!file_ || ::fstat(file_.number(), &status) != 0)
@@ -38,10 +38,10 @@ class source_file {
 
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
   [[nodiscard]] bool at_end() const noexcept { return read_ == size_; }
-  /// Without the folders that it is in.
+  /// Returns the name without its folders.
   [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }
 
-  /// Reads what comes next, as much as there is room for.
+  /// Reads the next bytes, as many as there is room for.
   [[nodiscard]] std::span<std::byte> read(std::span<std::byte> room) {
     if (room.size() > size_ - read_) room = room.first(static_cast<std::size_t>(size_ - read_));
     for (std::size_t filled = 0; filled < room.size();) {
@@ -52,7 +52,7 @@ class source_file {
     }
     return room;
   }
-  /// Throws when more was written to the file meanwhile.
+  /// Throws if the file has grown meanwhile.
   void check_end() const {
     std::byte more{};
     if (read_some({&more, 1}) != 0) throw std::runtime_error{path_ + " grew while it was sent"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file that is received, and the folder that it comes into.
+// A file that is received, and the folder for it.
 #pragma once
 
 #include <cerrno>
@@ -37,15 +37,15 @@ class target_folder {
   bool overwrite_;
 };
 
-/// Throws when a peer's name for a file could lead out of the folder, or be mistaken.
+/// Throws if a peer's name for a file could lead out of the folder, or has characters that cannot
+/// be printed.
 inline void check_name(std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.size() > 255 ||
       name.find('/') != std::string_view::npos || printable(name) != name)
     throw std::runtime_error{"\"" + printable(name) + "\" is not the plain name of a file"};
 }
 
-/// Has a temporary name until all of it is there and known to be right; if that never comes it is
-/// removed.
+/// Has a temporary name until it is complete and its checksum is right; otherwise it is removed.
 class target_file {
  public:
   target_file(const target_folder& folder, std::string name, std::uint64_t size)
@@ -80,14 +80,14 @@ class target_file {
     push_to_disk();
   }
 
-  /// Brings it to the disk and gives it its name.
+  /// Writes it to the disk and gives it its name.
   void store() {
     if (::fsync(file_.number()) != 0) throw failure("write", errno);
     if (folder_.overwrites()) {
       if (::renameat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str()) != 0)
         throw failure("rename to", errno);
     } else {
-      // Unlike a renaming, a link never takes the place of a file that has come meanwhile.
+      // Unlike a renaming, a link never replaces a file that appeared meanwhile.
       if (::linkat(folder_.number(), temporary_.c_str(), folder_.number(), name_.c_str(), 0) != 0)
         throw failure("rename to", errno);
       remove();
@@ -97,8 +97,8 @@ class target_file {
   }
 
  private:
-  /// How much is written before the disk has to have what came before it: so its pace becomes that
-  /// of the sender, and not much is left for the end.
+  /// The number of bytes that are written before the preceding bytes must be on the disk: so the
+  /// disk sets the pace of the sender, and little is left for the end.
   static constexpr std::uint64_t stretch = std::uint64_t{8} << 20;
 
   [[nodiscard]] static std::string temporary_name() {
@@ -118,8 +118,8 @@ class target_file {
       throw std::runtime_error{name_ + " already exists: --force overwrites it"};
   }
 
-  /// So that a disk that is too small is found out before anything is sent. Not all file systems
-  /// can do that.
+  /// Reserves the space, so that a full disk is found before anything is sent. Some file systems do
+  /// not support this.
   void reserve(std::uint64_t size) const {
     if (size == 0) return;
     while (::fallocate(file_.number(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(size)) != 0) {
@@ -128,7 +128,7 @@ class target_file {
     }
   }
 
-  /// The results are those of fsync, in the end.
+  /// fsync reports the failures in the end.
   void push_to_disk() noexcept {
     if (written_ - pushed_ < stretch) return;
     const auto begin = static_cast<off_t>(pushed_);
