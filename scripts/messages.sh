@@ -5,12 +5,12 @@ script=$(realpath "$0")
 # The folder of the build trees.
 builds=${ADVERB_BUILD:-$(realpath -m "${BASH_SOURCE[0]}/../../build")}
 
-# say TEXT: one step of the work.
+# `say TEXT` prints one step of the work.
 say() {
   printf '\n== %s\n' "$*" >&2
 }
 
-# die TEXT: the sentence that says what is wrong and what to do about it.
+# `die TEXT` prints the failure and its remedy, and ends the script.
 die() {
   printf '%s: %s\n' "$0" "$*" >&2
   exit 1

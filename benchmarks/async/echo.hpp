@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the programs with tasks and with Asio share.
+// Shared by the programs with tasks and with Asio.
 #pragma once
 
 #include <array>

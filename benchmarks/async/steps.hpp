@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the programs share whose instructions are counted: a connection over a provider that
-// completes every request at once (benchmarks/peers/instant_verbs.cpp), and what they do with it.
+// Shared by the programs whose instructions are counted: a connection over a provider that
+// completes every request at once (benchmarks/peers/instant_verbs.cpp), and the operations on it.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-"""What the runs of two programs say: a ratio, how far it strays, and a verdict."""
+"""The evaluation of the runs of two programs: a ratio, its spread, and a verdict."""
 import dataclasses
 import enum
 import json
@@ -10,7 +10,7 @@ from plan import OURS, REFERENCE, Case
 
 # A row whose noise is above this shows nothing, and does not hold.
 LIMIT_OF_NOISE = 0.02
-# What perftest's digits can tell apart, and timer interrupts that fall otherwise: no row is exacter.
+# The resolution of perftest's digits, and the effect of timer interrupts: no row is more exact.
 RESOLUTION = 0.001
 
 
@@ -48,7 +48,7 @@ class Comparison:
 
     @property
     def ratios(self) -> list[float]:
-        """Of runs that followed each other."""
+        """The ratios of runs that followed each other."""
         return [quotient(*both) for both in zip(self.ours, self.reference)]
 
     @property
@@ -58,8 +58,8 @@ class Comparison:
 
     @property
     def noise(self) -> float:
-        """How far such ratios are from that of the medians, all but one of five or more: 0.02 is 2
-        percent. One, because both programs may come to need some more from one run on."""
+        """The largest distance of such ratios from that of the medians, leaving out one of five or more:
+        0.02 is 2 percent. One, because both programs may come to need some more from one run on."""
         ratio = self.ratio
         if ratio in (0, math.inf):
             return 0.0
@@ -86,7 +86,7 @@ def quotient(over: float, under: float) -> float:
 
 
 class Results:
-    """What measure wrote."""
+    """The records that measure wrote."""
 
     def __init__(self, path: pathlib.Path):
         first, *lines = (json.loads(line) for line in path.read_text().splitlines())
@@ -112,7 +112,7 @@ class Results:
         return Comparison(runs[OURS], runs[REFERENCE], lower_is_better)
 
     def growth(self, small: Case, large: Case, quantity: str) -> Comparison:
-        """How a cost grows from one case to another: ours against the reference's, by rounds."""
+        """The growth of a cost from one case to another: ours against the reference's, by rounds."""
         ours, reference = (
             [
                 quotient(*both)

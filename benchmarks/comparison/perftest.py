@@ -1,4 +1,4 @@
-"""perftest's programs: how they are called, and what their tables say."""
+"""perftest's programs: their command lines, and the parsing of their tables."""
 import re
 
 from plan import Case
@@ -11,12 +11,12 @@ class NoTable(Exception):
 
 
 def options(case: Case, device: str, gid_index: str, port: int) -> list[str]:
-    """What both perftest's programs and ours are called with, at both ends."""
+    """The options of both perftest's programs and ours, at both ends."""
     given = ["-d", device, "-x", gid_index, "-p", str(port), "-n", str(case.iterations)]
     if case.benchmark != "atomic":
         given += ["-s", str(case.size)]
     if case.benchmark in ("send", "write"):
-        # The defaults differ: perftest does not know every device that can do it.
+        # The defaults differ: perftest recognises only some of the devices that can do it.
         given += ["-I", "0"]
     if case.benchmark == "send":
         given += ["-r", str(case.receives)]

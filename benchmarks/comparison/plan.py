@@ -1,4 +1,4 @@
-"""What is measured: the cases, how long each runs, and the order of the programs."""
+"""The plan of the measurements: the cases, the length of each, and the order of the programs."""
 import dataclasses
 
 # The programs of a comparison.
@@ -10,14 +10,15 @@ PLOT_SIZES = (16, 64, 256, 1 << 10, 16 << 10, 256 << 10)
 ATOMIC_SIZE = 8
 
 QUEUE_PAIRS = (1, 16, 256, 1024)
-# What the cost of a pair may not grow over: fewer share what costs the same for any number of them.
+# The cost of a pair may not grow over that with so many pairs: fewer share the costs that are the same
+# for any number of them.
 FEW_QUEUE_PAIRS = 16
 CONNECTIONS_AT_ONCE = 16
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """What one run measures, but for the program that does it."""
+    """A case of one run, independent of the program."""
 
     benchmark: str  # send, write, read, atomic; or queue_pairs; or connections
     kind: str  # lat, bw; or scale; or in_a_row, at_once
@@ -29,31 +30,31 @@ class Case:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it has a bar to hold; else it is a point of a plot."""
+        """Returns whether the case has a bar to hold; otherwise it is a point of a plot."""
         always = ("atomic", "queue_pairs", "connections")
         return self.benchmark in always or self.size in TABLE_SIZES
 
     @property
     def depth(self) -> int:
-        """How many messages are on their way at once: of large ones fewer, for emulation takes long
-        for them, and what is not answered in time is sent again."""
+        """The number of messages in flight. It is lower for large messages, because emulation takes long
+        for them, and a message without a timely answer is sent again."""
         return max(1, min(128, (512 << 10) // self.size)) if self.kind == "bw" else 1
 
     @property
     def receives(self) -> int:
-        """How many are posted in advance. perftest posts none any more for the last messages, which
-        must not be most of them; for bandwidth, the default."""
+        """The number of receives that are posted in advance. perftest posts no more for the last
+        messages, which must not be most of them; for bandwidth, the default."""
         return 512 if self.kind == "bw" else 16
 
     @property
     def runs(self) -> int:
-        """How many runs make one value, their median: setting up few queue pairs is over so soon that
-        an interrupt of the timer more or less is a part in fifty."""
+        """The number of runs whose median is one value: setting up few queue pairs is so short that one
+        interrupt of the timer changes it by a fiftieth."""
         return 7 if self.kind == "scale" and self.size <= FEW_QUEUE_PAIRS else 1
 
     @property
     def moderation(self) -> int:
-        """How many messages there are for each completion; perftest's default."""
+        """The number of messages for each completion; perftest's default."""
         return 100 if self.size <= 8192 else 1
 
 
@@ -99,7 +100,7 @@ def steps_of(cases, rounds: int) -> list[Step]:
 
 
 def only(steps: list[Step], beginning: str) -> list[Step]:
-    """Those of the cases whose names begin so."""
+    """The cases whose names begin with these texts."""
     return [step for step in steps if str(step.case).startswith(beginning)]
 
 

@@ -26,7 +26,7 @@ LATENCY = Quantity("latency", "instructions", lower_is_better=True, scale=A_SECO
 BANDWIDTH = Quantity(
     "bandwidth", "bytes for 1,000,000 instructions", lower_is_better=False, scale=1e6 / A_SECOND
 )
-# What has a bar is how it grows: see below.
+# The bar is on its growth: see below.
 SET_UP = Quantity(
     "set_up", "set-up, instructions a pair", lower_is_better=True, scale=A_SECOND, has_bar=False
 )
@@ -34,7 +34,7 @@ MESSAGE = Quantity("message", "instructions a message", lower_is_better=True, sc
 HEAP = Quantity("heap", "heap, bytes a pair", lower_is_better=True)
 # Code that runs for the first time, and whole pages, make it too coarse for a bar.
 RESIDENT = Quantity("resident", "resident, bytes a pair", lower_is_better=True, has_bar=False)
-# Of the values of SET_UP: that of so many pairs over that of few.
+# The ratio of two values of SET_UP: that of so many pairs over that of few.
 GROWTH = Quantity(
     "growth", f"set-up a pair, over that of {FEW_QUEUE_PAIRS}", lower_is_better=True, digits=3
 )
@@ -104,7 +104,7 @@ def rows_of(results: Results) -> list[Row]:
 
 
 def growth_rows(results: Results) -> list[Row]:
-    """What setting up a pair costs among many, over what it costs among few: ours and C's."""
+    """The cost of setting up a pair among many, over the cost among few: ours and C's."""
     scales = [case for case in results.cases if case.kind == "scale"]
     few = [case for case in scales if case.size == FEW_QUEUE_PAIRS]
     return [
@@ -120,7 +120,7 @@ def table(head: list[str], lines: list[list[str]]) -> str:
 
 
 def judged(row: Row) -> list[str]:
-    """The cells that say how ours compares."""
+    """The cells that compare ours with the other."""
     comparison = row.comparison
     least, greatest = comparison.spread
     return [
@@ -171,7 +171,7 @@ def where(results: Results, rounds: int) -> str:
 
 
 def repeated(results: Results) -> str:
-    """Nothing, or what is to be said of runs that failed."""
+    """Returns a sentence about runs that failed, or an empty text."""
     count = len(results.failures)
     if count == 0:
         return ""
@@ -219,7 +219,7 @@ SECTIONS = {"perf": perf_section, "scale": scale_section, "connections": connect
 
 
 def points(results: Results, benchmark: str, kind: str, program: str) -> list[tuple[int, float]]:
-    """What a plot shows of one program: its medians by size."""
+    """The points of one program in a plot: its medians by size."""
     (quantity,) = QUANTITIES[kind]
     return [
         (case.size, results.median(case, quantity.name, program) * quantity.scale)

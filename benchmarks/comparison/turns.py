@@ -2,8 +2,8 @@
 import os
 import pathlib
 
-# Both ends are of one priority of the real-time scheduler: there, giving way is kept to. What the
-# kernel has put off goes before them; and so does this, to end what hangs.
+# Both ends are of one priority of the real-time scheduler: there, giving way is kept to. Deferred work
+# of the kernel runs before them; and so does this program, to end programs that hang.
 PROGRAM_PRIORITY, KERNEL_PRIORITY, OWN_PRIORITY = 1, 2, 3
 
 

@@ -29,7 +29,7 @@ cm::socket_address address_of(const char* text, std::uint16_t port) {
   return *address;
 }
 
-/// What all workers share.
+/// Shared by all workers.
 struct job {
   explicit job(const arguments& given)
       : size{given.size},
@@ -42,7 +42,7 @@ struct job {
   std::barrier<> start;
 };
 
-/// What a worker uses for all its connections.
+/// The objects that a worker uses for all its connections.
 struct worker {
   explicit worker(const job& shared)
       : channel{shared.listener.identifier().context()},

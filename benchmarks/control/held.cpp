@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lets callgrind collect only while the program holds a mutex. The functions of the C library are
-// replaced by ones that say when that begins and ends.
+// Lets callgrind collect only while the program holds a mutex. Replacements of the functions of the
+// C library report when that begins and ends.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <valgrind/callgrind.h>

@@ -13,7 +13,7 @@ THREADS = [1, 16, 64]
 
 
 class Load:
-    """How threads use the lock: instructions and cache lines a hold, microseconds in the kernel
+    """The use of the lock by threads: instructions and cache lines a hold, microseconds in the kernel
     between two holds."""
 
     def __init__(self, name, instructions, lines, kernel):
@@ -33,8 +33,8 @@ class Load:
 
 
 def loads(pair_held, region_held):
-    """Of a queue pair, the mutex, the domain and the completion queue change processors; of a
-    region, the mutex and the domain."""
+    """A queue pair moves the mutex, the domain and the completion queue between processors; a region
+    moves the mutex and the domain."""
     return [
         Load("queue pair to RTS and destroyed, 100 µs in the kernel", pair_held / 2, 3, 50),
         Load("region registered and deregistered, 50 µs in the kernel", region_held / 2, 2, 25),

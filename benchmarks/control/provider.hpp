@@ -9,13 +9,13 @@
 
 namespace provider {
 
-/// How many objects of a kind can exist at a time.
+/// The largest number of objects of a kind that can exist at a time.
 inline constexpr int max_objects = 20'000;
 
 /// An open device with one Ethernet port and four GIDs.
 [[nodiscard]] ibv_context* open_device() noexcept;
 
-/// What ibv_modify_qp got on the way to RTS. The packet sequence numbers are random.
+/// The arguments of ibv_modify_qp on the way to RTS. The packet sequence numbers are random.
 struct connection {
   int masks[3];
   int access;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Careful C: what is the same for all pairs is asked for once, and only the fields that a call
-// reads are written.
+// Careful C: values that are the same for all pairs are queried once, and only the fields that a
+// call reads are written.
 #include <cstring>
 
 #include <sys/random.h>
@@ -10,7 +10,7 @@
 namespace control {
 namespace {
 
-/// What this side tells its peer.
+/// The values that this side sends to its peer.
 struct endpoint {
   std::uint32_t number;
   std::uint32_t psn;
@@ -21,13 +21,13 @@ struct endpoint {
   std::uint8_t max_initiator_read_atomic;
 };
 
-/// What is asked once for all pairs.
+/// The values that are queried once for all pairs.
 struct path {
   std::uint8_t source_gid;
   endpoint mine;
 };
 
-/// Asks for what can change: the port and the GIDs.
+/// Queries the values that can change: the port and the GIDs.
 bool ask_for_port(ibv_context* context, path* way) {
   ibv_port_attr port;
   ibv_gid_entry entries[64];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is counted, in C and with adverb. Each function does its work `count` times, and returns how
-// often it succeeded.
+// The counted work, in C and with adverb. Each function does its work `count` times, and returns
+// how often it succeeded.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace control {
 
 inline constexpr std::uint32_t requests = 16;
 
-/// The objects that all pairs share, and what a careful program asks once.
+/// The objects that all pairs share, and the values that a careful program queries once.
 struct shared {
   ibv_context* context;
   ibv_pd* domain;
@@ -21,7 +21,7 @@ struct shared {
 
 /// Makes a pair, brings it to RTS and destroys it.
 std::uint64_t pair_in_c(const shared& with, std::uint64_t count);
-/// The same, and asks for the port and the GIDs each time, as adverb does.
+/// The same, but queries the port and the GIDs each time, as adverb does.
 std::uint64_t asking_pair_in_c(const shared& with, std::uint64_t count);
 std::uint64_t pair_with_adverb(const shared& with, std::uint64_t count);
 

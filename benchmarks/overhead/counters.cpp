@@ -23,7 +23,8 @@ counts so_far() noexcept { return total; }
 
 extern "C" {
 
-// What glibc calls them for those who replace them: dlsym allocates, and would come back here.
+// glibc's names for programs that replace these functions: dlsym allocates, and would come back
+// here.
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);

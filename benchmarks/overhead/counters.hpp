@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How often this program has asked for memory and for locks. The functions of the C library that
-// give them are replaced by ones that count first.
+// Counts the allocations and locks of this program. The functions of the C library that give them
+// are replaced by ones that count first.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The provider that does nothing. Its functions are told from others by their namespace, and call
-// none: `run` makes sure of that.
+// The provider that does nothing. Its functions are recognised by their namespace, and call no
+// others: `run` checks that.
 #include <cerrno>
 
 #include "provider.hpp"
@@ -12,7 +12,7 @@ int post_send(ibv_qp*, ibv_send_wr*, ibv_send_wr**) { return 0; }
 int post_receive(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**) { return 0; }
 int post_shared_receive(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**) { return 0; }
 
-// Of the completions every other one is that of a receive.
+// Every other completion is that of a receive.
 ibv_wc_opcode opcode_of(std::uint64_t index) {
   return index % 2 == 0 ? IBV_WC_RECV : index % 4 == 1 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE;
 }
@@ -143,7 +143,8 @@ const overhead::c_objects& idle() noexcept {
 
 }  // namespace provider
 
-// What a send window wants to know of its pair. The one of libibverbs asks the kernel.
+// The attributes that a send window reads from its pair. libibverbs' own function queries the
+// kernel.
 int ibv_query_qp(ibv_qp* pair, ibv_qp_attr* attributes, int, ibv_qp_init_attr* initial) {
   *attributes = {};
   attributes->qp_state = pair->state;

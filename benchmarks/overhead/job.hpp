@@ -31,7 +31,7 @@
 
 namespace overhead {
 
-// What the loops make of their counters: blocks of the region in turn, and their lengths.
+// The offsets and lengths that the loops compute from their counters: blocks of the region in turn.
 inline constexpr std::uint64_t block_count = 1024;
 inline constexpr std::uint64_t block_size = 256;
 [[nodiscard]] constexpr std::uint64_t offset_of(std::uint64_t index) noexcept {
@@ -41,11 +41,11 @@ inline constexpr std::uint64_t block_size = 256;
   return static_cast<std::uint32_t>(index) % block_size;
 }
 
-/// How many completions there are at a time.
+/// The number of completions at a time.
 inline constexpr std::size_t completions_a_round = 16;
 
-/// What the jobs in C work with: objects of one provider. A region has its address and keys here,
-/// because no loop asks the object for them again.
+/// The objects that the jobs in C use, all of one provider. A region has its address and keys here,
+/// because no loop reads them from the object again.
 struct c_objects {
   ibv_qp* pair;         // RC
   ibv_qp* datagrams;    // UD
@@ -56,7 +56,7 @@ struct c_objects {
   ibv_srq* shared;
   ibv_ah* address;
   std::uint64_t memory;
-  std::uint64_t memory_size;  // of the remote memory, too
+  std::uint64_t memory_size;  // also the size of the remote memory
   std::uint32_t local_key;
   std::uint64_t remote_address;
   std::uint32_t remote_key;
@@ -85,12 +85,12 @@ struct job {
   const char* name;
   /// At most this many times the instructions of careful C may adverb need.
   double careful_bar;
-  /// The ratio to careful C that the worst compiler reaches today, where that is above the bar; 0
-  /// where none is. docs/performance.md says why.
+  /// The ratio to careful C that the worst compiler reaches today, if that is above the bar;
+  /// otherwise 0. docs/performance.md has the reasons.
   double reached = 0;
   /// The bar for ordinary C; 0 for none.
   double ordinary_bar = 0;
-  /// How many posts, polls, and completions that are looked at it is: each may take a compare and a
+  /// The number of posts, polls, and completions that are read: each may take a compare and a
   /// branch more with ADVERB_HARDENING_FAST.
   std::uint64_t operations = 1;
 

@@ -72,7 +72,7 @@ int list() {
   return EXIT_SUCCESS;
 }
 
-/// Says where two records differ.
+/// Prints the first difference of two records.
 void print_difference(const std::vector<std::string>& wanted,
                       const std::vector<std::string>& done) {
   std::size_t line = 0;
@@ -84,7 +84,7 @@ void print_difference(const std::vector<std::string>& wanted,
   print("this side", done);
 }
 
-/// Whether the sides of each job hand the same to their provider, and return the same.
+/// Checks that the sides of each job pass the same to their provider, and return the same.
 int compare() {
   bool same = true;
   for_each_job([&](const job& each) {
@@ -103,10 +103,10 @@ int compare() {
   return same ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/// Whether the counters see memory and locks that are asked for.
+/// Returns whether the counters count allocations and locks.
 [[nodiscard]] bool counters_count() {
   const counters::counts before = counters::so_far();
-  // Compilers leave out memory that nothing is done with, unless they do not know who gives it.
+  // Compilers remove unused allocations unless the allocating function is unknown.
   void* (*volatile const allocate[])(std::size_t) = {std::malloc, ::operator new };
   std::free(allocate[0](1));
   ::operator delete(allocate[1](1));
@@ -121,8 +121,8 @@ int compare() {
   return allocations_are_seen && counters::so_far().locks == before.locks + 2;
 }
 
-/// A line a job: name, and how often adverb asked for memory and for locks in 1000 operations,
-/// without what is around them, which other numbers of operations take too.
+/// Prints a line a job: name, and adverb's allocations and locks in 1000 operations, without the
+/// constant part around the loop.
 int audit() {
   if (!counters_count()) {
     std::printf("the counters of allocations and locks do not count\n");
@@ -136,8 +136,8 @@ int audit() {
       const counters::counts after = counters::so_far();
       return counters::counts{after.allocations - before.allocations, after.locks - before.locks};
     };
-    count(10);  // Some memory is asked for once and kept.
-    // What is around the loop is in both, as it is where instructions are counted.
+    count(10);  // Some memory is allocated once and kept.
+    // The constant part is in both, as it is where instructions are counted.
     const counters::counts fewer = count(1000);
     const counters::counts more = count(2000);
     std::printf("%s\t%llu\t%llu\n", each.name, number(more.allocations - fewer.allocations),

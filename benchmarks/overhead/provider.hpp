@@ -9,14 +9,14 @@
 
 namespace provider {
 
-/// Objects whose calls return success at once. What their functions cost is taken off the counts;
-/// they call no others.
+/// Objects whose calls return success at once. The cost of their functions is subtracted from the
+/// counts; they call no others.
 [[nodiscard]] const overhead::c_objects& idle() noexcept;
 
 /// Objects whose calls write down what they are given, in lines.
 [[nodiscard]] const overhead::c_objects& recording() noexcept;
 
-/// What was written down since the last time.
+/// Returns the lines that were recorded since the last call.
 [[nodiscard]] std::vector<std::string> take_record();
 
 }  // namespace provider

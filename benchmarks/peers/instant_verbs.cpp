@@ -85,14 +85,14 @@ struct send {
 };
 
 struct receive_queue {
-  ibv_srq shared;  // of a shared one
+  ibv_srq shared;  // used by shared receive queues only
   ring<std::uint64_t> ids;
 };
 
 struct completion_queue {
   ibv_cq native;
   ring<send> sends;
-  receive_queue* receives;  // of the queue pair that was created last
+  receive_queue* receives;  // the receives of the queue pair that was created last
   std::uint32_t pair;
 };
 

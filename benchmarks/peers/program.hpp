@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the programs of all libraries share: the sizes, and what is counted. Each program does three
+// Shared by the programs of all libraries: the sizes, and the counted part. Each program does three
 // jobs with the calls of its library: the puts of a client, the answers of a server, and setting up
 // everything from the device to a queue pair in RTS.
 #pragma once

@@ -19,7 +19,7 @@ struct objects {
   ibv_pd* domain;
   ibv_cq* queue;
   ibv_mr* region;
-  ibv_srq* shared;  // of a server
+  ibv_srq* shared;  // used by a server only
   ibv_qp* pair;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What both sides have to be told alike, and the sentence when they were not.
+// The options that both sides must share, and the sentence about a difference.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace perf {
 
-/// Tells the peer what this side measures, and hears the same. Throws, on both sides, when that
-/// differs.
+/// Exchanges the measured options with the peer. Throws, on both sides, when that differs.
 void agree(const peer& other, const options& ours, const std::vector<std::uint32_t>& sizes);
 
 }  // namespace perf

@@ -11,7 +11,7 @@
 
 namespace perf {
 
-/// How often to poll before looking at anything else: a look costs more than a poll.
+/// The number of polls before a check of anything else: a check costs more than a poll.
 inline constexpr int polls_between_looks = 1 << 14;
 
 /// A completion queue that is polled, or slept for. `Queue` is one of adverb's.
@@ -25,8 +25,8 @@ class completions_of {
 
   [[nodiscard]] adverb::completion_queue_ref queue() const noexcept { return queue_; }
 
-  /// Waits for completions, at most `Limit`, and calls `use` with each, which has succeeded. What
-  /// `make_patience` makes is asked now and then; false when that says no.
+  /// Waits for completions, at most `Limit`, and calls `use` with each, which has succeeded. Calls
+  /// the result of `make_patience` now and then; returns false when that returns false.
   template <std::size_t Limit, class Use, class MakePatience>
   [[nodiscard, gnu::always_inline]] bool wait(const Use& use, const MakePatience& make_patience) {
     if (!channel_ && take<Limit>(use, false)) [[likely]]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ctrl-C, and what else asks the process to end.
+// Ctrl-C, and other signals that end the process.
 #pragma once
 
 #include <csignal>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One turn of each kind of latency: `give` posts a request, `take` waits for what comes of it, and
-// says no when that will not come. What can be done while a message is on its way is done then.
+// One turn of each kind of latency: `give` posts a request, `take` waits for its result, and
+// returns false if that will not come. Work that can be done while a message is in flight is done
+// then.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@ void wait_until_sent(side<Engine>& own) {
 template <class Engine, class Request>
 class message_turns {
  public:
-  /// Whether the whole turn counts, and not the half of it.
+  /// True if the latency is the whole turn, false if it is half of it.
   static constexpr bool is_answered = false;
 
   message_turns(side<Engine>& own, const options& wanted, const Request& request,
@@ -36,7 +37,7 @@ class message_turns {
         interval_{wanted.signal_interval(size)} {}
 
   void give() {
-    // Of an earlier size there may be more than the interval.
+    // There may be more unsignaled requests of an earlier size than the interval.
     const bool signaled = ++lane_->unsignaled >= interval_;
     request_.post(signaled);
     replace_receive();

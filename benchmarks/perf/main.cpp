@@ -18,7 +18,7 @@
 
 namespace {
 
-/// What the device can do of what was asked for.
+/// Checks that the device can do what the options require.
 void check_limits(const perf::options& wanted, adverb::context_ref device) {
   const adverb::device_attributes limits = device.query_device();
   examples::check_limit("--tx-depth", *wanted.send_depth, limits.max_work_requests());
@@ -59,7 +59,7 @@ void run(perf::options& wanted) {
     agree(peer, wanted, sizes);
     measure({wanted, device, peer, sizes, report});
   } catch (const std::exception&) {
-    // Whatever failed because of it is not what the user wants to hear of.
+    // Failures that follow from the interruption are not reported.
     if (!perf::interruption::requested()) throw;
     report.finish();
     perf::interruption::throw_if_requested();

@@ -14,7 +14,7 @@
 
 namespace perf {
 
-/// What a measurement works with.
+/// The objects that a measurement uses.
 struct surroundings {
   const perf::options& options;
   adverb::context_ref device;

@@ -101,7 +101,7 @@ class measurement {
       const double cpu_each = cpu.microseconds_for_each(done);
       turns.finish();
       times.resize(done);
-      // Of what goes there and back, half is the way there.
+      // Half of the time there and back is the time there.
       const double parts = turns.is_answered ? 1 : 2;
       return result{.size = size,
                     .iterations = done,

@@ -23,7 +23,7 @@ constexpr std::array engine_names{"classic", "extended"};
 constexpr std::array atomic_names{"fetch_and_add", "compare_and_swap"};
 
 constexpr std::uint32_t largest_of_all_sizes = 8U << 20;
-/// Above this, perftest asks for a completion of each message.
+/// Above this size, perftest signals each message.
 constexpr std::uint32_t moderated_size = 8192;
 constexpr std::uint32_t usual_moderation = 100;
 constexpr std::uint64_t many = 1'000'000'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is measured, and how: the arguments of the program, spelled as perftest spells them.
+// The options of a measurement: the arguments of the program, spelled as those of perftest.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct options : examples::connection_options {
   std::optional<std::uint32_t> moderation{};
   bool sleep = false;
   std::optional<adverb::mtu> mtu{};
-  /// Where the report goes as JSON: a file, "-" for standard output, nothing for nowhere.
+  /// The destination of the report as JSON: a file, "-" for standard output, empty for none.
   std::string json{};
 
   void add_to(examples::command_line& arguments);
@@ -60,11 +60,11 @@ struct options : examples::connection_options {
   void complete();
 
   [[nodiscard]] bool is_latency() const noexcept { return measure == measure::latency; }
-  /// Whether the server has a part in it beyond offering its memory.
+  /// Returns whether the server takes part beyond offering its memory.
   [[nodiscard]] bool has_messages() const noexcept { return operation == operation::send; }
   /// The sizes to measure, in bytes, at most `largest`.
   [[nodiscard]] std::vector<std::uint32_t> sizes(std::uint32_t largest) const;
-  /// After how many messages of this size a completion is asked for.
+  /// Returns the number of messages of this size for each completion.
   [[nodiscard]] std::uint32_t signal_interval(std::uint32_t message_size) const noexcept;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How much to do of one size, and in which chunks: between two of them there is time for the clock,
-// the progress line and Ctrl-C.
+// The number of operations of one size, and their chunks: the clock, the progress line and Ctrl-C
+// are handled between two chunks.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ class pace {
   /// The number that can be known in advance; 0 when time decides.
   [[nodiscard]] std::uint64_t total() const noexcept { return iterations_; }
 
-  /// How many to do next, after `done` of them; 0 when it is enough.
+  /// Returns the number of the next operations, after `done` of them; 0 at the end.
   [[nodiscard]] std::uint64_t next(std::uint64_t done) {
     if (interruption::requested()) return 0;
     const auto now = clock::now();

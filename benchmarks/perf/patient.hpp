@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is done once in a while when nothing comes: each is made when the waiting starts, and called
-// now and then to say whether to go on. They throw when it is clear that nothing will come.
+// Checks that run once in a while during a wait: each is made when the wait starts, and called now
+// and then; it returns whether to continue. They throw when it is clear that nothing will come.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ class waiting_time {
   clock::time_point start_ = clock::now();
 };
 
-/// Of who waits for own requests: they complete, with an error if the peer is gone.
+/// For a wait for this side's own requests: they complete, with an error if the peer is gone.
 class own_patience {
  public:
   bool operator()() const {
@@ -38,14 +38,14 @@ class own_patience {
   waiting_time time_;
 };
 
-/// Of a client that waits for messages of the server.
+/// For a client that waits for messages of the server.
 class client_patience {
  public:
   explicit client_patience(const peer& other) noexcept : peer_{&other} {}
 
   bool operator()() const {
     if (interruption::requested()) return false;
-    // The server has nothing to say before the client has: it is gone.
+    // The server sends nothing before the client does, so it is gone.
     if (peer_->has_spoken()) static_cast<void>(peer_->hear());
     if (time_.is_over(examples::patience))
       throw std::runtime_error{"nothing came from the peer for " +
@@ -59,7 +59,7 @@ class client_patience {
   waiting_time time_;
 };
 
-/// Of a server, which goes on until the client says that it is done, or is gone.
+/// For a server, which continues until the client reports the end, or is gone.
 class server_patience {
  public:
   explicit server_patience(const peer& other) noexcept : peer_{&other} {}

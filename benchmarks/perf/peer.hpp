@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The other side, as it is talked to over TCP: texts, and what queue pairs need to know.
+// The other side, over TCP: texts, and the addresses of queue pairs.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class peer {
   explicit peer(const examples::connection_options& options)
       : tcp_{examples::connect_to_peer(options)} {}
 
-  /// Says a text. Its length goes first, in four bytes, the lowest one first.
+  /// Sends a text. Its length goes first, in four bytes, the lowest one first.
   void say(const std::string& text) const {
     std::array<std::byte, 4> length{};
     for (std::size_t index = 0; index < length.size(); ++index)
@@ -44,15 +44,15 @@ class peer {
     return text;
   }
 
-  /// Whether the peer has said something, or is gone.
+  /// Returns whether the peer has sent something, or is gone.
   [[nodiscard]] bool has_spoken() const { return tcp_.has_message(); }
 
-  /// Waits until the peer says something, for as long as it takes.
+  /// Waits until the peer sends something, without a limit.
   void wait() const {
     while (!tcp_.has_message(-1)) interruption::throw_if_requested();
   }
 
-  /// Tells the peer something of a fixed size for each queue pair, and hears the same.
+  /// Exchanges a value of fixed size for each queue pair with the peer.
   template <class Value>
   [[nodiscard]] std::vector<Value> exchange(const std::vector<Value>& ours) const {
     for (const Value& each : ours) tcp_.send(each.encode());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A line on the terminal that says how far the measuring is.
+// A line on the terminal with the progress of the measurement.
 #pragma once
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 
 namespace perf {
 
-/// What the results are of, beside the options: what the device decided.
+/// The circumstances of the results beside the options: the choices of the device.
 struct circumstances {
   std::string device;
   std::uint32_t mtu;
@@ -27,7 +27,7 @@ class report {
   /// Before the first result.
   void begin(const circumstances& found);
   void add(const result& found);
-  /// Writes the JSON, if that is wanted.
+  /// Writes the JSON, if the options require it.
   void finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was measured of one size.
+// The results of one size.
 #pragma once
 
 #include <cstdint>

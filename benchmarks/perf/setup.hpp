@@ -19,7 +19,7 @@
 
 namespace perf {
 
-/// What a peer can do with the memory of a side.
+/// The peer's rights to the memory of a side.
 inline constexpr adverb::access_rights remote_rights = adverb::access_right::remote_read |
                                                        adverb::access_right::remote_write |
                                                        adverb::access_right::remote_atomic;
@@ -95,7 +95,7 @@ class side {
   }
 
   [[nodiscard]] std::span<lane<Engine>> lanes() noexcept { return lanes_; }
-  /// Where sends complete, and where receives do.
+  /// The queues on which sends and receives complete.
   [[nodiscard]] auto& sent() noexcept { return sent_; }
   [[nodiscard]] auto& received() noexcept { return received_; }
   /// The peer's memory.
@@ -111,7 +111,7 @@ class side {
 
   using receive_request = decltype(adverb::receive(adverb::mutable_buffer{}));
 
-  /// What takes one message of a lane.
+  /// The receive that takes one message of a lane.
   [[nodiscard]] receive_request receive_for(lane<Engine>& each) const {
     return adverb::receive(into_.buffer()).id(&each);
   }
@@ -119,12 +119,12 @@ class side {
  private:
   static constexpr std::uint32_t usual_inline_size = 236;
 
-  /// What has no messages has no use for a receive queue either, but there is no pair without one.
+  /// A pair without messages needs no receive queue, but every pair has one.
   [[nodiscard]] static std::uint32_t receive_depth(const options& wanted) noexcept {
     return wanted.has_messages() ? wanted.receive_depth : 1;
   }
 
-  /// Bytes that are posted inline where nothing is said, if the device can.
+  /// The default number of bytes that are posted inline, if the device can.
   [[nodiscard]] static std::uint32_t default_inline_size(const options& wanted) noexcept {
     const bool sends_payload =
         wanted.operation == operation::send || wanted.operation == operation::write;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What many measured times come down to.
+// The summary of many measured times.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct latency_summary {
   double max = 0;
 };
 
-/// Sorts the values, and tells of each what it is times `unit`. All zero when there are none.
+/// Sorts the values, and scales each by `unit`. All zero when there are none.
 [[nodiscard]] inline latency_summary summarize(std::span<std::uint64_t> values, double unit) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());

@@ -24,7 +24,7 @@ namespace perf {
 #endif
 }
 
-/// How long a tick is, measured from when it was made until it is asked.
+/// The length of a tick, measured from the construction until the call.
 class tick_length {
  public:
   [[nodiscard]] double in_microseconds() const noexcept {

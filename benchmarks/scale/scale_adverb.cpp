@@ -17,7 +17,7 @@ namespace {
 using adverb::access_right;
 using adverb::transport;
 
-/// What all queue pairs share.
+/// Shared by all queue pairs.
 struct device {
   device(const char* name, adverb::gid_index index)
       : context{adverb::open_device(name)}, gid{index} {}
@@ -75,7 +75,7 @@ std::vector<ready_pair> set_up(const device& on, std::size_t count) {
   ready.reserve(count);
   for (std::size_t index = 0; index < count; ++index) {
     const std::size_t peer = peer_of(index, count);
-    // Those before this one were moved from when they were connected.
+    // The elements before this one were moved from when they were connected.
     const adverb::qp_number number = peer < index ? ready[peer].number() : waiting[peer].number();
     ready.push_back(connect(on, waiting[index], number, peer));
   }
@@ -112,7 +112,7 @@ std::vector<ready_pair> set_up(const device& on, std::size_t count) {
 int main(int argc, char** argv) try {
   const arguments given = arguments_of(argc, argv);
   const device on{given.device, static_cast<adverb::gid_index>(given.gid_index)};
-  // What the first pair of a process costs once is not what a pair costs.
+  // The first pair of a process has costs that occur once.
   const std::vector<ready_pair> first = set_up(on, 1);
 
   const marks before = mark_start();

@@ -65,7 +65,7 @@ class Call(NamedTuple):
     caller: Function
     callee: Function
     count: int
-    instructions: int  # with those of all that the callee calls
+    instructions: int  # including those of the callee's callees
 
 
 class ProviderFunctions:
@@ -96,7 +96,7 @@ class ProviderLibrary:
 
 
 class Part:
-    """What callgrind wrote down of one run: instructions by function, and calls."""
+    """The record of one run by callgrind: instructions by function, and calls."""
 
     def __init__(self, text, provider):
         self.job, self.side, count = re.search(r"^desc: Trigger: .*: (.*)$", text, re.M)[1].split("\t")
@@ -149,11 +149,11 @@ class Part:
 
 
 class Counted:
-    """What one operation takes: the difference of two runs, divided by that of their operations."""
+    """The cost of one operation: the difference of two runs, divided by that of their operations."""
 
     def __init__(self, fewer, more):
         self.fewer, self.more = fewer, more
-        # What memset takes depends on where the stack is, once in a while.
+        # The cost of memset sometimes depends on the address of the stack.
         self.instructions = round(self.each(lambda part: part.outside_provider))
         self.calls_of_provider = round(self.each(lambda part: part.calls_of_provider))
         outside = [function.name for function in more.own if not more.provider.includes(function)]

@@ -83,7 +83,7 @@ std::uint64_t post_with_adverb(overhead::adverb_objects my, std::uint64_t count)
   return index;
 }
 
-/// What a program in C keeps.
+/// The requests that a program in C keeps.
 struct kept_requests {
   ibv_sge elements[peer_count];
   ibv_send_wr requests[peer_count];
@@ -103,7 +103,7 @@ struct kept_requests {
 }
 
 kept_requests kept;
-// No compiler knows who else looks at them.
+// The compiler must assume that other code reads them.
 kept_requests* volatile where_requests_are = &kept;
 
 std::uint64_t keep_in_c(overhead::c_objects c, std::uint64_t count) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sixteen completions at a time: polled, and looked at. With views, both sides also look whether a
-// receive completed, which alone has a message with a length.
+// Sixteen completions at a time: polled, and looked at. The sides with views also check whether a
+// receive completed: only its message has a length.
 #include <array>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seven writes and the send that tells of them, with one doorbell: prepared as a batch, changed
-// where they differ, and posted again.
+// Seven writes and the send that announces them, with one doorbell: prepared as a batch, changed in
+// the differing fields, and posted again.
 #include <utility>
 
 #include "job.hpp"

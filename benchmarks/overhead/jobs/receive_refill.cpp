@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::uint64_t batch_size = 16;
 
-/// What a round brings: as many blocks, in some order.
+/// The blocks of a round, in some order.
 [[nodiscard]] std::uint64_t block_of(std::uint64_t round, std::uint64_t index) {
   return (round * 7 + index * 5) % overhead::block_count;
 }
 
-/// What a program in C keeps, which learns these numbers when it runs: from its options, or from
+/// The state that a program in C keeps. It gets these numbers at run time, from its options or from
 /// the device.
 struct receives {
   ibv_qp* pair;
@@ -28,7 +28,7 @@ struct receives {
   ibv_recv_wr* requests;
 };
 [[gnu::noinline]] void set_up(receives& all, overhead::c_objects c) {
-  // Where a benchmark has what such a program allocates.
+  // This memory replaces the allocations of such a program.
   static ibv_sge elements[batch_size];
   static ibv_recv_wr requests[batch_size];
   all = {c.pair,      c.memory, overhead::block_count,
@@ -73,7 +73,7 @@ struct receives {
 }
 
 receives kept;
-// It outlives every loop, and no compiler knows who else looks at it.
+// It outlives every loop, and the compiler must assume that other code reads it.
 receives* volatile where_receives_are = &kept;
 
 template <auto GiveBack>
