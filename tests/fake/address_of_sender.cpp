@@ -29,7 +29,7 @@ header_bytes ipv6_header(const gid& source, const gid& destination) {
   return bytes;
 }
 
-/// With what may be left in the first 20 bytes.
+/// An IPv4 header with arbitrary data in the first 20 bytes.
 header_bytes ipv4_header(const gid& source, const gid& destination) {
   header_bytes bytes{};
   bytes[5] = std::byte{0xee};

@@ -44,7 +44,7 @@ struct fixture : test_bench {
   }
 };
 
-/// How many of its elements an event names.
+/// The number of elements that an event names.
 std::size_t named(const async_event& event) {
   std::size_t count = 0;
   count += event.queue_pair() ? 1 : 0;

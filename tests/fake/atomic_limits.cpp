@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How often transitions ask the device for its limits of reads and atomics.
+// The number of queries in which transitions read the device's limits of reads and atomics.
 #include <cerrno>
 #include <string>
 
@@ -24,14 +24,14 @@ auto connected(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("The device is asked for its limits once a context", "[ibv_query_device_ex]") {
+TEST_CASE("A context queries the limits of its device once", "[ibv_query_device_ex]") {
   test_bench bench;
   const auto first = connected(bench);
   const auto second = connected(bench);
   CHECK(bench.machine.count<query_device>() == 1);
   CHECK(field(bench.modification(), "max_rd_atomic") == "4");
 
-  // What the program asks is answered by the device.
+  // A query by the program goes to the device.
   bench.limits().max_qp_rd_atom = 3;
   CHECK(bench.context.query_device().max_destination_read_atomic() == 3);
   CHECK(bench.machine.count<query_device>() == 2);
@@ -45,7 +45,7 @@ TEST_CASE("The device is asked for its limits once a context", "[ibv_query_devic
   CHECK(bench.machine.count<query_device>() == 3);
 }
 
-TEST_CASE("A pair's path is asked for where it is used") {
+TEST_CASE("A pair queries its path where it is used") {
   test_bench bench;
   const auto first = connected(bench);
   const std::size_t ports = bench.machine.count<fake::called::query_port>();
@@ -63,7 +63,7 @@ TEST_CASE("A pair's path is asked for where it is used") {
   CHECK(waiting.endpoint().mtu == mtu::bytes_256);
 }
 
-TEST_CASE("Limits that could not be asked for are asked for again") {
+TEST_CASE("Limits are queried again after a failed query") {
   test_bench bench;
   const auto waiting = bench.waiting<transport::rc>();
   bench.machine.fail<query_device>(EIO);
@@ -74,7 +74,7 @@ TEST_CASE("Limits that could not be asked for are asked for again") {
   CHECK(!why);
 }
 
-TEST_CASE("After a failed transition the limits are asked for again") {
+TEST_CASE("Limits are queried again after a failed transition") {
   test_bench bench;
   const auto first = connected(bench);
   auto waiting = bench.waiting<transport::rc>();
@@ -95,11 +95,11 @@ TEST_CASE("A context is not taken for one that was at its address") {
   context opened = open_device();
   CHECK(ask(opened) == 16);
   limits.max_qp_rd_atom = 5;
-  SECTION("which adverb closed") {
+  SECTION("closed by adverb") {
     opened.close();
     opened = open_device();
   }
-  SECTION("which C closed, and which was of another device") {
+  SECTION("closed by C, and the new one is of another device") {
     opened.native_handle()->device->dev_name[6] = '9';
   }
   CHECK(ask(opened) == 5);

@@ -31,7 +31,7 @@ struct extended_request {
   ibv_wr_opcode opcode;
   std::uint64_t remote_address;
   std::uint32_t remote_key;
-  /// As it was given: in network order.
+  /// The value as it was given, in network order.
   std::uint32_t immediate;
   std::uint64_t compare_or_add;
   std::uint64_t swap;
@@ -46,7 +46,7 @@ struct extended_request {
   std::uint32_t remote_queue_pair;
   std::uint32_t remote_queue_key;
   std::uint32_t shared_receive_queue;
-  /// Which call gave the data: "sge", "sge_list", "inline", "inline_list", or nothing.
+  /// The call that gave the data: "sge", "sge_list", "inline", "inline_list", or nothing.
   std::string data_call;
   std::vector<ibv_sge> elements;
   std::string inline_bytes;
@@ -212,14 +212,14 @@ class call {
   template <class Call>
   call(Call what, std::string line) : line_{std::move(line)}, what_{std::move(what)} {}
 
-  /// Which function it was.
+  /// The type of the called function.
   [[nodiscard]] std::type_index kind() const { return what_.type(); }
   /// The call, when it was one of this function, or null.
   template <class Call>
   [[nodiscard]] const Call* as() const {
     return std::any_cast<Call>(&what_);
   }
-  /// The call as text: render.hpp says how it reads.
+  /// The call as text, in the form that render.hpp describes.
   [[nodiscard]] const std::string& line() const { return line_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which GID is used when none is asked for.
+// The GID that is used if the program names none.
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -72,7 +72,7 @@ TEST_CASE("an empty entry is never used") {
   CHECK_FALSE(chosen({}));
 }
 
-TEST_CASE("of equal entries the first is used, as on InfiniBand") {
+TEST_CASE("the first of equal entries is used, as on InfiniBand") {
   CHECK(chosen({entry(mapped, v2), entry(mapped, v2)}) == 0);
   CHECK(chosen({entry(link_local, infiniband), entry(global, infiniband)}) == 0);
 }
@@ -99,7 +99,8 @@ TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
   device.extended.phys_port_cnt_ex = 300;
   for (std::uint32_t port = 1; port <= 300; ++port)
     for (ibv_gid_entry& each : device.ports[port - 1].gids) each.port_num = port;
-  device.ports[0].gids.clear();  // Those of 257, whose low bits are 1, are not taken for its own.
+  device.ports[0].gids.clear();  // GIDs of port 257, whose low bits are 1, do not count as those of
+                                 // port 1.
   const adverb::context context = adverb::open_device();
   CHECK_FALSE(adverb::choose_gid(context, port_number{1}));
   CHECK(adverb::choose_gid(context, port_number{255})->port() == port_number{255});

@@ -32,7 +32,7 @@ struct fixture {
 
   void complete(std::uint64_t id) { machine.complete(queue.native_handle(), completed(id)); }
 
-  /// What poll, arm, and wait were called in, as letters.
+  /// The order of the calls of poll, arm, and wait, as letters.
   [[nodiscard]] std::string order() const {
     std::string letters;
     for (const fake::call& call : machine.log()) {

@@ -26,7 +26,7 @@ auto waiting_with_attributes(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("connect passes what the specification asks for, with the defaults of the builders",
+TEST_CASE("connect passes all required attributes, with the defaults of the builders",
           "[ibv_modify_qp]") {
   test_bench bench;
   auto rc = bench.waiting<transport::rc>();
@@ -113,7 +113,7 @@ TEST_CASE("A connect that fails at RTS returns the pair to INIT with all that it
   CHECK(field(bench.modification(), "sq_psn") == "0x10203");
 }
 
-TEST_CASE("A connect that asks the device in vain leaves the pair in INIT") {
+TEST_CASE("A connect whose query fails leaves the pair in INIT") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   failure why;
@@ -137,7 +137,7 @@ TEST_CASE("A failed return to INIT is reported to the failure hook") {
   const told_failures told;
   auto waiting = bench.waiting<transport::rc>();
   std::error_code code;
-  SECTION("because the pair cannot be asked for its attributes") {
+  SECTION("because the query of the pair fails") {
     bench.machine.fail<modify_qp>(EINVAL, 2);
     bench.machine.fail<fake::called::query_qp>(EIO);
     CHECK(!waiting.connect(test_bench::peer, {}, code));

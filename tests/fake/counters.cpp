@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counters: what they are told to count, and how they are read.
+// Counters: the attached events, and their readings.
 #include <array>
 #include <cerrno>
 #include <cstdint>

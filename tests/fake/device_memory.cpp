@@ -35,7 +35,7 @@ TEST_CASE_METHOD(fixture, "device memory is allocated and freed", "[ibv_alloc_dm
     CHECK(memory.size() == 4096);
     CHECK(memory.context().native_handle() == context.native_handle());
     CHECK(memory.handle() == adverb::device_memory_handle{memory.native_handle()->handle});
-    // Without an alignment, none is asked for.
+    // The program requests no alignment here.
     const device_memory plain{context, 16};
   }
   CHECK_THAT((machine.lines<called::alloc_dm, called::free_dm>()), is_log(R"(

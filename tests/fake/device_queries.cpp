@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What else a device and the library are asked: indices, keys, clocks, import, neighbours, fork.
+// Further queries of a device and the library: indices, keys, clocks, import, neighbours, fork.
 #include <cerrno>
 #include <cstdint>
 #include <optional>
@@ -45,7 +45,7 @@ ino_t file_of(int descriptor) {
   return status.st_ino;
 }
 
-/// What `ibv_query_port_speed` of later versions is called like, found by its argument.
+/// A function with the name of later versions' `ibv_query_port_speed`, found by its argument.
 namespace later {
 struct context {
   int answer;

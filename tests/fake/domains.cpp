@@ -26,7 +26,7 @@ struct fixture {
   adverb::protection_domain domain{context};
 };
 
-/// Answers what it is told to, and remembers what it was asked.
+/// Returns the prepared answer, and records the request.
 struct allocator {
   provider_allocation answer = provider_allocation::use_default();
   std::size_t size = 0;

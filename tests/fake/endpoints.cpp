@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair announces of itself.
+// The endpoint that a queue pair announces.
 #include <cerrno>
 #include <string>
 

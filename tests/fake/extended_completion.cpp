@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every field of an extended completion, read when it is asked for and not before.
+// Every field of an extended completion is read on demand and not before.
 #include <string>
 #include <system_error>
 #include <vector>
@@ -77,7 +77,7 @@ struct fixture {
           look(message);
         },
         fields);
-    // Whether it is a receive.
+    // The opcode is read to recognise a receive.
     REQUIRE_FALSE(fields_read.empty());
     CHECK(fields_read.front() == "opcode");
     fields_read.erase(fields_read.begin());
@@ -155,7 +155,7 @@ TEST_CASE_METHOD(fixture, "each field of a message is read by its function",
         }) == names{"sl"});
   CHECK(read_of_message(native, [](const auto& message) { CHECK(message.path_bits() == 6); }) ==
         names{"dlid_path_bits"});
-  // The opcode was read when the message was asked for.
+  // The opcode was read with the message.
   CHECK(read_of_message(native, [](const auto& message) {
           CHECK_FALSE(message.announces_write());
         }) == names{});

@@ -166,7 +166,7 @@ TEST_CASE_METHOD(fixture, "a round takes all there is, one by one, and ends once
     CHECK(completion.status() == adverb::completion_status::success);
   }
   CHECK(seen == ids{1, 2, 3});
-  // Nothing is read that was not asked for.
+  // Only requested fields are read.
   CHECK_THAT(machine.lines(), is_log(R"(
     ibv_start_poll cq0
     ibv_next_poll cq0

@@ -195,7 +195,7 @@ TEST_CASE("A batch is aborted once, however it is dropped", "[ibv_wr_abort]") {
                CHECK(taken.add(send().id(5)).commit().accepted() == 2);
              }),
              is_log("ibv_wr_complete qp0: SEND wr_id=4 sge [mr0+0 8]; SEND wr_id=5 sge_list"));
-  // One that was refused is over: there is nothing left to abort.
+  // A refused batch has ended: there is nothing left to abort.
   bench.machine.fail<wr_complete>(ENOMEM);
   CHECK_THAT(ends([&] { CHECK(!one(6).commit()); }),
              is_log("ibv_wr_complete qp0: SEND wr_id=6 sge [mr0+0 8]"));

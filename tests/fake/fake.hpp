@@ -42,13 +42,13 @@ struct device {
   ibv_device_attr attributes;
   std::vector<port> ports;
   int completion_vectors = 4;
-  /// What an extended query has beyond `attributes`.
+  /// The fields of an extended query beyond `attributes`.
   ibv_device_attr_ex extended = {};
   /// In the kernel; -1 when it has none.
   int index = 0;
   /// The reading of the clock, when there is one.
   std::optional<std::uint64_t> clock = std::nullopt;
-  /// Off: a provider from before the extended verbs, which is asked through the old functions.
+  /// False imitates a provider from before the extended verbs, whose old functions are called.
   bool extended_queries = true;
   /// Off: a provider without extended completion queues.
   bool extended_completion_queues = true;
@@ -61,7 +61,7 @@ device roce_device(std::string name);
 /// The address ::ffff:10.0.0.1 and the like.
 ibv_gid ipv4_gid(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d);
 
-/// What an extended queue tells of a completion that the C struct of the classic one lacks.
+/// The fields of an extended completion that the classic C struct lacks.
 struct extended_fields {
   std::uint64_t timestamp = 0;
   std::uint64_t wall_clock = 0;
@@ -70,10 +70,10 @@ struct extended_fields {
   ibv_wc_tm_info tag{};
 };
 
-/// How a post is answered that is not simply accepted.
+/// The answer to a post that is not simply accepted.
 struct post_answer {
   int result = 0;
-  /// Which request `bad_wr` is set to.
+  /// The request to which `bad_wr` is set.
   std::optional<std::size_t> bad_request = std::nullopt;
   /// It is left as the caller had it, as cxgb4 leaves it where a shared receive queue is full. Else
   /// it is null if there is no bad request.
@@ -90,22 +90,22 @@ struct log_lines {
 /// The state of the fake. There is one at a time, for as long as a test lives.
 class machine {
  public:
-  /// With one device, "fake0".
+  /// By default there is one device, "fake0".
   machine();
   /// Frees what was leaked, so that a leak shows once, in `live_objects`.
   ~machine();
   machine(const machine&) = delete;
   machine& operator=(const machine&) = delete;
 
-  /// What the next device list holds, and what queries are answered from.
+  /// The contents of the next device list, and the answers to queries.
   std::vector<device> devices;
 
-  /// Whether the process can fork, and where packets are found to go.
+  /// The result of the fork check, and of address resolution.
   ibv_fork_status fork_support = IBV_FORK_DISABLED;
   std::array<std::uint8_t, 6> resolved_mac = {};
   std::uint16_t resolved_vlan = 0xffff;
 
-  // What was called.
+  // The recorded calls.
 
   template <class Call>
   [[nodiscard]] std::vector<Call> calls() const {
@@ -153,10 +153,11 @@ class machine {
       name_memory(std::move(text), &object, sizeof object);
   }
 
-  /// How many things were made and not destroyed: contexts, domains and so on, and device lists.
+  /// The number of objects that were made and not destroyed: contexts, domains and so on, and
+  /// device lists.
   [[nodiscard]] std::size_t live_objects() const;
 
-  // What will be answered.
+  // The prepared answers.
 
   /// Makes the `nth` call of this kind from now on fail, in the way in which that function fails.
   template <class Call>
@@ -165,12 +166,12 @@ class machine {
   }
   /// Makes the `nth` call of any kind from now on fail. Calls that cannot fail do not count.
   void fail_any(int error, std::size_t nth);
-  /// Takes back the failures that were asked for and have not happened yet.
+  /// Removes the prepared failures that have not happened yet.
   void fail_nothing();
 
   /// Answers the next post so.
   void answer_post(post_answer answer);
-  /// What an ibv_rereg_mr that is made to fail returns (besides setting errno).
+  /// The return value of an ibv_rereg_mr that is made to fail (besides errno).
   int reregistration_failure = IBV_REREG_MR_ERR_CMD;
 
   /// Runs `action` at the start of each call of this kind, until it is replaced.
@@ -179,20 +180,20 @@ class machine {
     set_before(typeid(Call), std::move(action));
   }
 
-  // What happens on its own.
+  // Events that occur by themselves.
 
   /// Queues a completion, and announces it when the queue is armed for it.
   void complete(ibv_cq* queue, const ibv_wc& completion, bool solicited = false);
-  /// The same with what only an extended queue tells.
+  /// The same with the fields of extended queues.
   void complete(ibv_cq_ex* queue, const ibv_wc& completion, const extended_fields& fields = {});
-  /// How many completions are in the queue.
+  /// The number of completions in the queue.
   [[nodiscard]] std::size_t entries(const ibv_cq* queue) const;
   /// Puts an event on the queue's channel, whether it was armed or not.
   void announce(ibv_cq* queue);
-  /// How many events of this queue were taken and not acknowledged.
+  /// The number of events of this queue that were taken and not acknowledged.
   [[nodiscard]] std::size_t unacknowledged(ibv_cq* queue) const;
 
-  /// What the counters stand at from now on; a reading has to have room for all of them.
+  /// Sets the values of the counters; a reading must have room for all of them.
   void count(ibv_counters* counters, std::vector<std::uint64_t> values);
   /// Puts an asynchronous event on a device that is open.
   void raise(ibv_context* context, const ibv_async_event& event);

@@ -47,7 +47,7 @@ struct flow_bench : test_bench {
     return line.substr(start.size());
   }
 
-  /// What a refused rule is explained with.
+  /// The explanation of a refused rule.
   template <class... Specifications>
   [[nodiscard]] failure refused(int error, const flow_rule<Specifications...>& rule) {
     return reported([&] { machine.fail<called::create_flow>(error); },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ends a program that is wrong, with a sentence, instead of reading what is not there.
+// Misuse that ends the program with a sentence, instead of an invalid read.
 #include <array>
 #include <string>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What another process made: imported, used, forgotten.
+// Objects of another process: imported, used, and released.
 #include <array>
 #include <cerrno>
 #include <string>
@@ -22,14 +22,14 @@ using adverb::imported_protection_domain;
 
 struct fixture {
   fake::machine machine;
-  /// Of the process that exports.
+  /// Belongs to the process that exports.
   adverb::context their_context = adverb::open_device();
   adverb::protection_domain their_domain{their_context};
   std::array<std::byte, 64> memory{};
   adverb::memory_region their_region{their_domain, memory,
                                      access_right::local_write | access_right::remote_read};
   adverb::device_memory their_memory{their_context, 64};
-  /// Of the process that imports.
+  /// Belongs to the process that imports.
   adverb::context context = adverb::open_device();
 };
 

@@ -14,7 +14,7 @@ using namespace adverb;
 
 namespace {
 
-/// What a user's program puts before its messages.
+/// A header that a user's program puts before its messages.
 struct message_header {
   std::array<char, 5> kind;
   std::array<char, 4> size;
@@ -33,7 +33,7 @@ struct inline_bench : test_bench {
   [[nodiscard]] std::array<inline_data, 3> pieces() const {
     return {inline_data{header}, inline_data{text}, inline_data{numbers}};
   }
-  /// What is sent of these requests, through both engines.
+  /// The data that these requests send, through both engines.
   template <class... Requests>
   [[nodiscard]] fake::log_lines sent(const Requests&... requests) {
     return machine.lines_of<fake::called::post_send, fake::called::wr_complete>([&] {
@@ -93,10 +93,10 @@ TEST_CASE("Inline data that no device takes keeps its size, and is not cut to on
       CHECK(element.lkey == 0);
     } else {
       CHECK(element.length >= beyond_every_device);
-      // As many as a request may have add up to a positive number of 32 bits.
+      // The largest number of elements adds up to a positive number of 32 bits.
       CHECK(element.length < (1U << 31) / 63);
     }
-    // As a list element of the extended calls.
+    // The same holds for a list element of the extended calls.
     ibv_data_buf buffer{};
     std::memcpy(&buffer, &element, sizeof buffer);
     CHECK(buffer.addr == &start);
@@ -151,7 +151,7 @@ TEST_CASE("A list of inline data may have any length", "[ibv_post_send]") {
   for (const inline_data& each : list) bytes += each.bytes().empty() ? "" : "aabb";
   CHECK(bench.machine.line() ==
         "ibv_wr_complete qp0: SEND flags=INLINE inline_list \"" + bytes + "\"");
-  // The fake takes four elements; a real device, as many as it said.
+  // The fake takes four elements; a real device takes its reported maximum.
   bench.pair.post(send(std::span{list}.first(4))).check();
   CHECK(bench.machine.line() ==
         "ibv_post_send qp0: SEND flags=INLINE \"aabb\" \"aabb\" \"aabb\" \"aabb\"");

@@ -50,7 +50,7 @@ using log_matcher = Catch::Matchers::MatcherBase<log_lines>;
 using log_matcher = Catch::MatcherBase<log_lines>;
 #endif
 
-/// What two lines hold after the words that they begin with both.
+/// The different ends of two lines that begin with the same words.
 inline std::string difference(const std::string& wanted, const std::string& found) {
   const auto split = std::mismatch(wanted.begin(), wanted.end(), found.begin(), found.end());
   auto start = static_cast<std::size_t>(split.first - wanted.begin());

@@ -26,7 +26,7 @@ struct window_bench : test_bench {
   memory_region region{domain, memory, bindable};
   window_2 window{domain};
 
-  /// What `prepare` has against these bytes of a region.
+  /// The failure of `prepare` for these bytes of a region.
   template <access_rights Rights = access_right::remote_read | access_right::remote_write>
   [[nodiscard]] failure refused(memory_region_ref from, std::size_t offset,
                                 std::size_t length) const {

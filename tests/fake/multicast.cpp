@@ -143,7 +143,7 @@ TEST_CASE("A failed detach is reported by close() and the destructor") {
     const multicast_attachment last{std::move(attachment)};
   }
   CHECK(told.messages().size() == 1);
-  // It is still attached, as far as anybody knows, and so cannot be destroyed.
+  // It still counts as attached, and so cannot be destroyed.
   pair.close(code);
   CHECK(code == std::errc::device_or_resource_busy);
   (void)pair.release();

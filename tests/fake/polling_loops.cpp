@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Loops over completions that stop when they are told to: the same for both engines.
+// Loops over completions that stop on request: the same for both engines.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -120,7 +120,8 @@ TEMPLATE_TEST_CASE("An exception ends a loop", "", adverb::completion_queue, ext
   CHECK_THROWS_AS(bench.queue.poll_until(up_to<3>, refuse_second, [] { return false; }),
                   std::runtime_error);
   CHECK(bench.seen == ids{1});
-  // Of the classic engine a span was taken off, of the extended one what was looked at.
+  // The classic engine has taken a batch off the queue, the extended one only the completions that
+  // were read.
   CHECK(bench.left() == (std::same_as<TestType, extended> ? 3 : 2));
   CHECK_THROWS_AS(bench.queue.poll_until(up_to<3>, bench.collect(),
                                          []() -> bool { throw std::runtime_error{"stop"}; }),
@@ -180,10 +181,10 @@ TEMPLATE_TEST_CASE("A loop over an empty queue, or asleep without a channel, is 
         }).explanation() == "the queue has no completion channel");
 }
 
-TEMPLATE_TEST_CASE("A loop asleep is woken by a completion, and asks whether to stop", "",
+TEMPLATE_TEST_CASE("A sleeping loop wakes on a completion, and calls its stop condition", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
-  // What comes between arming and sleeping: the sleep ends at once.
+  // The completion comes between arming and sleeping: the sleep ends at once.
   bench.machine.template before<called::req_notify_cq>([&] {
     if (bench.seen.size() < 3) bench.complete({bench.seen.size() + 1});
   });
@@ -192,7 +193,7 @@ TEMPLATE_TEST_CASE("A loop asleep is woken by a completion, and asks whether to 
   CHECK(bench.seen == ids{1, 2, 3});
 }
 
-TEMPLATE_TEST_CASE("A loop asleep asks whether to stop each time that its interval is over", "",
+TEMPLATE_TEST_CASE("A sleeping loop calls its stop condition after each interval", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   int asked = 0;

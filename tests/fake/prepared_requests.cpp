@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prepared requests, batches and lists as they reach the C API: changed where they were told to be,
-// and nowhere else.
+// Prepared requests, batches and lists as they reach the C API: only the changed fields differ.
 #include <array>
 #include <cerrno>
 #include <string>

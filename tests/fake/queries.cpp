@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an open device can be asked.
+// The queries of an open device.
 #include <array>
 #include <cerrno>
 #include <span>
@@ -23,15 +23,14 @@ using adverb::port_number;
 
 }  // namespace
 
-TEST_CASE("the limits of a device are asked for through the extended call",
-          "[ibv_query_device_ex]") {
+TEST_CASE("limits of a device come from the extended query", "[ibv_query_device_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
   CHECK_THAT(machine.lines<called::query_device>(), is_log("ibv_query_device_ex"));
 }
 
-TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][ibv_query_port]") {
+TEST_CASE("an old provider gets the old query calls", "[ibv_query_device][ibv_query_port]") {
   fake::machine machine;
   machine.devices[0].extended_queries = false;
   const adverb::context context = adverb::open_device();
@@ -42,8 +41,7 @@ TEST_CASE("an old provider is asked through the old calls", "[ibv_query_device][
   CHECK(machine.line() == "ibv_query_port (the old function) port_num=1");
 }
 
-TEST_CASE("a provider without the extended call of a device is asked through the old one",
-          "[ibv_query_device]") {
+TEST_CASE("a provider without the extended device query gets the old one", "[ibv_query_device]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_device>(EOPNOTSUPP);
@@ -61,7 +59,7 @@ TEST_CASE("a query of a device that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_query_device_ex on fake0: ENODEV (No such device)");
 }
 
-TEST_CASE("a port is asked by its number", "[ibv_query_port]") {
+TEST_CASE("a port is queried by its number", "[ibv_query_port]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::port_attributes port = context.query_port(port_number{1});
@@ -193,7 +191,7 @@ TEST_CASE("a partition key comes in host byte order", "[ibv_query_pkey]") {
   CHECK(std::string{why.what()} == "ibv_query_pkey on fake0:1: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("a reference can be asked what its owner can") {
+TEST_CASE("a reference has the queries of its owner") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::context_ref reference = context;

@@ -112,7 +112,7 @@ TEST_CASE("A change while the send queue is drained that fails is explained") {
   CHECK(why.explanation().starts_with("P_Key index 999 is not in the table of "));
 }
 
-TEST_CASE("A plain drain asks for no event") {
+TEST_CASE("A plain drain requests no event") {
   test_bench bench;
   auto pair = bench.ready<transport::uc>();
   const auto drained = pair.drain().apply();

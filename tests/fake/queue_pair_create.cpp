@@ -256,7 +256,7 @@ TEST_CASE("query gives back what the pair was set to", "[ibv_query_qp]") {
   CHECK(!found.signals_all_sends());
 }
 
-TEST_CASE("A pair that cannot be asked is reported by every policy") {
+TEST_CASE("Every policy reports a pair whose query fails") {
   test_bench bench;
   const auto pair = bench.ready<transport::rc>();
   const failure why = reported([&] { bench.machine.fail<fake::called::query_qp>(EIO); },

@@ -17,7 +17,7 @@ gid_index chosen(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("INIT passes what the specification asks for, with rights to nobody", "[ibv_modify_qp]") {
+TEST_CASE("INIT passes all required attributes, and grants no rights", "[ibv_modify_qp]") {
   test_bench bench;
   auto rc = bench.fresh<transport::rc>();
   const auto of_rc = rc.init().port(port_number{1}).apply();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair is made with: which call makes it, and what that is given.
+// The attributes of new queue pairs: the call that makes them, and its arguments.
 #include <cerrno>
 #include <string>
 #include <type_traits>
@@ -27,7 +27,7 @@ TEST_CASE("A plain pair is made by the plain call, which every provider has", "[
       max_send_sge=1 max_recv_sge=1 max_inline_data=3})"));
 }
 
-TEST_CASE("Options beyond the plain call are asked for, and no others", "[ibv_create_qp_ex]") {
+TEST_CASE("Options beyond the plain call are passed, and no others", "[ibv_create_qp_ex]") {
   const auto made = [&](auto service, const auto& change) {
     test_bench bench;
     queue_pair_options options = plain(bench);
@@ -99,7 +99,7 @@ TEST_CASE("Extended calls fail with a reason on a device without them") {
     CHECK(why.explanation() == lacking);
   }
 
-  // Which may be too much, but is not what was refused.
+  // The size may be too large, but it is not the refused option.
   options.max_inline_data = 64;
   bench.machine.fail<fake::called::create_qp_ex>(EOPNOTSUPP);
   CHECK(!queue_pair<transport::rc>::create(bench.domain, options, why));

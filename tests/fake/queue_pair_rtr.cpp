@@ -29,7 +29,7 @@ std::string call_for(const test_bench& bench, const endpoint& peer, const path_o
 
 }  // namespace
 
-TEST_CASE("RTR passes what the specification asks for, and each optional attribute as well",
+TEST_CASE("RTR passes all required attributes, and each optional attribute as well",
           "[ibv_modify_qp]") {
   constexpr auto rc = transport::rc;
   constexpr auto uc = transport::uc;
@@ -66,7 +66,7 @@ TEST_CASE("RTR passes what the specification asks for, and each optional attribu
 }
 
 TEST_CASE("The peer can be given in its parts") {
-  // Nothing is known of the peer's limits, so the own ones are used.
+  // The peer's limits are unknown, so the local ones are used.
   CHECK(rtr_of<transport::rc>([](auto step) {
           return step.remote_psn(psn{5})
               .remote_queue_pair(qp_number{0x99})
@@ -117,7 +117,7 @@ TEST_CASE("The reads that are taken are what the device can and the peer may use
   CHECK(field(call_for(bench, peer), "max_dest_rd_atomic") == "255");
 }
 
-TEST_CASE("The way has the quality that was asked for") {
+TEST_CASE("The path has the given quality of service") {
   const test_bench bench;
   CHECK(field(call_for(bench, test_bench::peer,
                        {.service_level = service_level{3},
@@ -153,7 +153,7 @@ TEST_CASE("On InfiniBand a peer in another subnet needs a global route") {
         "{port_num=1 dlid=0x1234 grh={dgid=2001:db8:0:9::2 sgid_index=0 hop_limit=64}}");
 }
 
-TEST_CASE("The device is asked nothing about what was given") {
+TEST_CASE("Given values are not queried from the device") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   bench.machine.forget_calls();

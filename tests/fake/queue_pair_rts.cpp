@@ -35,14 +35,14 @@ TEST_CASE("A retry count that does not fit its three bits is refused, never cut"
   CHECK(bench.machine.count<fake::called::modify_qp>() == before);
 }
 
-TEST_CASE("RTS passes what the specification asks for, and each optional attribute as well",
+TEST_CASE("RTS passes all required attributes, and each optional attribute as well",
           "[ibv_modify_qp]") {
   constexpr auto rc = transport::rc;
   constexpr auto uc = transport::uc;
   constexpr auto ud = transport::ud;
   const std::string rts = "ibv_modify_qp qp0 qp_state=RTS";
   const std::string of_rc = " timeout=14 retry_cnt=6 rnr_retry=7 max_rd_atomic=4";
-  // What was announced.
+  // The announced sequence number.
   const std::string psn = " sq_psn=0xabcdef";
   const auto plain = [](auto step) { return step; };
   CHECK(rts_of<rc>(plain) == rts + of_rc + psn);
@@ -77,7 +77,7 @@ TEST_CASE("A random sequence number is announced and used") {
         announced.value());
 }
 
-TEST_CASE("The own reads are what the device may use and the peer can take") {
+TEST_CASE("The reads in flight are limited by the device and by the peer") {
   test_bench bench;
   const auto used = [&](std::uint8_t peer_takes) {
     endpoint peer = test_bench::peer;

@@ -173,9 +173,9 @@ TEST_CASE("The bytes of a message are those of its block, up to its length") {
   CHECK(bytes.data() == &bench.memory[3 * 64]);
   CHECK(bytes.size() == 5);
   native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-  native.byte_len = 4096;  // of the memory that the peer wrote
+  native.byte_len = 4096;  // the length of the memory that the peer wrote
   CHECK(receives.bytes(completion{native}).empty());
-  native.opcode = IBV_WC_TM_NO_TAG;  // of a tag matching queue
+  native.opcode = IBV_WC_TM_NO_TAG;  // an opcode of a tag matching queue
   native.byte_len = 7;
   CHECK(receives.bytes(completion{native}).size() == 7);
 }

@@ -27,7 +27,7 @@ struct either_bench : test_bench {
   queue_pair<Transport> pair = ready<Transport>({.send_operations = operations});
   extended_sender<Transport, operations> sender = pair.template extended<operations>();
 
-  /// What these requests make the pair call, and what they make the extended sender call.
+  /// The calls of the pair for these requests, and the calls of the extended sender.
   template <class... Requests>
   [[nodiscard]] fake::log_lines posted(const Requests&... requests) {
     return machine.lines_of(

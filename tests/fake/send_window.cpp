@@ -27,7 +27,7 @@ struct window_bench : test_bench {
   queue_pair<transport::rc> pair = ready<transport::rc>({.max_send_wr = 16});
   std::array<completion, 16> batch;
 
-  /// Which of the requests that reached the provider were signaled.
+  /// For each request that reached the provider, true if it was signaled.
   [[nodiscard]] std::vector<bool> signaled() const {
     std::vector<bool> found;
     for (const auto& call : machine.calls<post_send>())
@@ -163,7 +163,7 @@ TEST_CASE("The other modifiers of a request stay when the window signals it") {
   CHECK(bench.machine.line() == "ibv_post_send qp0: SEND wr_id=7 flags=SIGNALED|SOLICITED");
 }
 
-TEST_CASE("Of a pair that signals all sends, each completion counts one") {
+TEST_CASE("On a pair that signals every send, a completion returns one credit") {
   window_bench bench;
   bench.pair = bench.ready<transport::rc>({.max_send_wr = 8, .signal_all_sends = true});
   send_window window{bench.pair, {.signal_every = 4}};
@@ -218,14 +218,15 @@ TEST_CASE("A failed request breaks the window, and every completion behind it co
   for (int index = 0; index < 8; ++index) CHECK(window.post(send()));
   window.completed(bench.done(4));
   CHECK(!window.broken());
-  // The second of the second four: the window cannot know that the first of them succeeded.
+  // This is the second of the second four: the window has no proof that the first of them
+  // succeeded.
   window.completed(bench.done(6, IBV_WC_REM_ACCESS_ERR));
   CHECK(window.broken());
   CHECK(window.outstanding() == 3);
   window.completed(bench.done(7, IBV_WC_WR_FLUSH_ERR));
   window.completed(bench.done(8, IBV_WC_WR_FLUSH_ERR));
   CHECK(window.outstanding() == 1);
-  // A last request tells that everything has come back.
+  // The completion of a last request proves that all others have ended.
   CHECK(window.post(send().signaled().id(99)));
   window.completed(bench.done(99, IBV_WC_WR_FLUSH_ERR));
   CHECK(window.outstanding() == 1);

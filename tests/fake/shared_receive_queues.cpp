@@ -21,7 +21,7 @@ struct queue_bench : test_bench {
   adverb::shared_receive_queue shared{domain, {.max_wr = 16, .max_sge = 2}};
 };
 
-/// What the failure of making one says.
+/// The text of the failure of making one.
 std::string refusal(test_bench& bench, const shared_receive_queue_options& options) {
   failure why;
   const adverb::shared_receive_queue queue{bench.domain, options, why};

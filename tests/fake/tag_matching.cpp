@@ -132,7 +132,7 @@ TEST_CASE("Limits of tag matching that are exceeded are named") {
         "max_operations is 65, the device allows 64");
 }
 
-TEST_CASE("A tag matching queue is posted to, asked and used as a shared receive queue") {
+TEST_CASE("A tag matching queue is posted to, queried and used as a shared receive queue") {
   tag_bench bench;
   bench.machine.forget_calls();
   bench.tags.post(receive(bench.region.slice(0, 8)).id(3)).check();

@@ -35,7 +35,7 @@ class test_bench {
                                             .max_destination_read_atomic = 4,
                                             .max_initiator_read_atomic = 8};
 
-  /// The options say what else it is made with: its completion queues are the one of the bench.
+  /// Makes a queue pair with these options and the completion queue of the bench.
   template <adverb::transport Transport>
   [[nodiscard]] auto fresh(adverb::queue_pair_options options = {}) const {
     options.send_cq = queue;

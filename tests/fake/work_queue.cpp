@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work queues and indirection tables: what the provider is given, and what is said when it refuses.
+// Work queues and indirection tables: the arguments of the provider, and the failure if it refuses.
 #include <array>
 #include <cerrno>
 #include <string>
@@ -26,7 +26,7 @@ struct work_queue_bench : test_bench {
     auto fresh = fresh_queue();
     return fresh.ready();
   }
-  /// What the device says of itself beyond the plain limits.
+  /// The device's attributes beyond the plain limits.
   [[nodiscard]] ibv_device_attr_ex& extended() { return machine.devices[0].extended; }
 };
 
@@ -50,7 +50,7 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue is made with what was asked for
     CHECK(fresh.completion_queue().native_handle() == queue.native_handle());
     CHECK(fresh.user_context() == &user);
   }
-  // Without flags the provider is not told of any.
+  // The provider gets no flags here.
   const auto plain = fresh_queue();
   CHECK_THAT(machine.lines(), is_log(R"(
     ibv_create_wq ctx0 wq_context=user wq_type=RQ max_wr=100 max_sge=3 pd=pd0 cq=cq0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a lookup of librdmacm found: every member is that of the C struct.
+// The results of a lookup of librdmacm: every member is that of the C struct.
 #include <array>
 #include <cstddef>
 #include <string>

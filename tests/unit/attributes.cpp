@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What devices and ports say of themselves, read from C structs in which each field differs.
+// Attributes of devices and ports, read from C structs in which each field differs.
 #include <cstring>
 
 #include <endian.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is called where the headers declare it, and explained where they do not.
+// A function is called if the headers declare it, and explained if they do not.
 #include <cerrno>
 #include <string>
 #include <system_error>
@@ -9,7 +9,7 @@
 #include <support/catch.hpp>
 #include <support/reported.hpp>
 
-/// Stands for an object of the C API, of which some headers know one function more than others.
+/// Stands for an object of the C API for which some headers have one function more than others.
 struct test_double {
   int calls = 0;
 };

@@ -36,7 +36,7 @@ ibv_wc failed(ibv_wc_status status) {
   native.wr_id = 42;
   native.status = status;
   native.qp_num = 0x11;
-  // What providers leave here is not to be looked at.
+  // Providers leave arbitrary values here, which must not be read.
   native.opcode = IBV_WC_RECV;
   native.byte_len = 0xdead;
   native.wc_flags = IBV_WC_WITH_IMM;
@@ -139,7 +139,7 @@ TEST_CASE("each kind of message has its view, and what only looks like one has n
                        completion_opcode::tag_synchronization, completion_opcode::driver_1,
                        completion_opcode::driver_2, completion_opcode::driver_3}) ==
         "<><><><><><>");
-  // What no version knows yet; beyond 255 it would be no value of the C enumeration.
+  // No version defines these; beyond 255 they would be no values of the C enumeration.
   for (const std::uint32_t opcode : {10U, 127U, 138U, 159U, 160U, 255U})
     CHECK(views_of(opcode).empty());
 }

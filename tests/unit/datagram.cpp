@@ -27,7 +27,7 @@ const header_bytes over_ipv6 = bytes_of(
     {0x61, 0x23, 0x45, 0x67, 0x01, 0x20, 17, 64, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
      0,    0,    0,    1,    0xff, 0x0e, 0,  0,  0,    0,    0, 0, 0, 0, 0, 0, 0, 0, 0, 2});
 
-// Type of service 0x1c, 84 bytes in all, time to live 63, 10.0.0.1 to 239.1.2.3. With its
+// Type of service 0x1c, 84 bytes in all, time to live 63, 10.0.0.1 to 239.1.2.3. The header has its
 // checksum.
 const header_bytes over_ipv4 =
     bytes_of({0,    0,    0, 0,  0, 0, 0,    0, 0,  0,  0,    0,    0,  0, 0, 0, 0,   0, 0, 0,
@@ -91,7 +91,7 @@ TEST_CASE("The payload of a datagram lies behind the header area") {
   CHECK(payload.size() == 3);
   message.bytes = 40;
   CHECK(datagram_payload(buffer, message).empty());
-  // Not more than there is, whatever the completion says.
+  // The payload ends with the buffer, whatever the completion contains.
   message.bytes = 1000;
   CHECK(datagram_payload(buffer, message).size() == 24);
   CHECK(datagram_payload(std::span{buffer}.first(20), message).empty());

@@ -83,7 +83,7 @@ TEST_CASE("a timeout of centuries is waited for like any other, until a signal c
   struct sigaction before{};
   struct sigaction handling{};
   handling.sa_handler = [](int) {};
-  handling.sa_flags = SA_RESTART;  // as std::signal has it
+  handling.sa_flags = SA_RESTART;  // the flag that std::signal sets
   REQUIRE(::sigaction(SIGALRM, &handling, &before) == 0);
   const itimerval soon{{0, 20'000}, {0, 20'000}};
   REQUIRE(::setitimer(ITIMER_REAL, &soon, nullptr) == 0);

@@ -81,7 +81,7 @@ TEST_CASE("a failure without a caller is reported to the failure hook") {
         std::vector<std::string>{"verb: EBUSY (Device or resource busy); because"});
 }
 
-TEST_CASE("a step can ask whether the one before it failed") {
+TEST_CASE("a step can check whether the one before it failed") {
   std::error_code code;
   const adverb::on_failure to_code = code;
   CHECK_FALSE(to_code.failed());

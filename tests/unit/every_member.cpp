@@ -289,7 +289,7 @@ void call_any_queue(const Queue& queue, Policy&... policy) {
   queue.moderate(16, std::chrono::microseconds{10}, policy...);
 }
 
-/// What code that takes either engine calls.
+/// The calls of code that takes either engine.
 template <completion_source Queue, class... Policy>
 void call_either_queue(const Queue& queue, Policy&... policy) {
   const auto consume = [](const auto& done) { use(done.id()); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a device says of itself in the extended query, read from a C struct in which each field
+// The attributes of a device in the extended query, read from a C struct in which each field
 // differs; and the names of every capability.
 #include <chrono>
 #include <cstdint>

@@ -18,7 +18,7 @@ int told = 0;
 void count(const adverb::failure&) noexcept { ++told; }
 void ignore(const adverb::failure&) noexcept {}
 
-/// What `action` writes to standard error.
+/// Returns the text that `action` writes to standard error.
 template <class Action>
 std::string standard_error_of(const Action& action) {
   std::FILE* const file = std::tmpfile();

@@ -20,7 +20,7 @@ using adverb::text_writer;
 
 std::vector<std::string> destroyed;
 int destroy_result = 0;
-// What another thread does as soon as the object is gone.
+// Called as soon as the object is destroyed, like code of another thread.
 void (*after_destroying)(const void* object) = nullptr;
 
 // A domain, and regions that are its children.
@@ -48,14 +48,14 @@ struct region_traits {
   }
   static void list_parents(const ibv_mr* region, adverb::detail::parent_visitor& parents) noexcept {
     parents.add(region->pd);
-    errno = ENOMEM;  // As allocating may leave it.
+    errno = ENOMEM;  // The value that an allocation may leave in errno.
   }
   static void describe(const ibv_mr* region, text_writer& out) noexcept {
     out.put("region ").decimal(region->handle);
   }
 };
 
-// A domain that also has a parent which its C struct does not tell.
+// A domain with another parent, which is not in its C struct.
 struct extending_traits : domain_traits {
   static void list_parents(const ibv_pd* domain, adverb::detail::parent_visitor& parents) noexcept {
     parents.add(domain->context);

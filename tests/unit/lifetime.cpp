@@ -141,7 +141,7 @@ TEST_CASE("a child of fork can use the table, whatever other threads did when it
   for (int round = 0; round < 300; ++round) {
     const pid_t child = fork();
     if (child == 0) {
-      alarm(10);  // what hangs is ended by a signal
+      alarm(10);  // a signal ends a process that hangs
       const int mine = 0;
       registry.add_child(&mine, object_kind::queue_pair);
       _exit(registry.children_of(&mine).none() ? 1 : 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The life of a link: stories, and every order of events of the device, the peer, the program and
-// the clock, with an owner that does as the machine says.
+// The states of a link: scenarios, and every order of events of the device, the peer, the program
+// and the clock, with an owner that follows the machine.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +58,7 @@ struct owner {
   bool end_is_timed = false;
   bool is_destroyed = false;
 
-  // What the machine cannot see.
+  // Facts that are hidden from the machine.
   bool pair_broke_while_open = false;
   bool was_destroyed_too_early = false;
 
@@ -284,7 +284,7 @@ void check_state(const owner& o) {
   REQUIRE((o.life.phase() != link_phase::released || !o.pair_exists));
   // Nothing is timed once all is released.
   REQUIRE((o.life.phase() != link_phase::released || !o.end_is_timed));
-  // An end is told as orderly only if the peer has confirmed it.
+  // An end is reported as orderly only if the peer has confirmed it.
   REQUIRE((!o.stream_looked_whole || (o.life.end() == link_end::confirmed && !o.has_cause)));
   REQUIRE((!o.was_told_the_end || o.has_cause || o.life.end() != link_end::pending));
   // A stream looks whole only if every message has been passed on.
@@ -442,7 +442,7 @@ TEST_CASE("Every order of events keeps the promises of a link, and none leaves a
     CHECK(all.seen.size() > 100);
     for (const auto& [key, state] : all.seen) {
       for (const bool peer_answers : {false, true}) {
-        // Of an open link the program may wait as long as it likes.
+        // The program may wait as long as it likes on an open link.
         owner from = state.first;
         if (from.is_destroyed) continue;
         if (from.life.has_deadline()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What getaddrinfo says, as an error category of its own, and how rdma_getaddrinfo hands it on.
+// The errors of getaddrinfo, as an error category of their own, and as rdma_getaddrinfo returns
+// them.
 #include <cerrno>
 #include <string>
 
@@ -12,7 +13,7 @@ using cm::lookup_error;
 
 namespace {
 
-/// What is reported of a call that sets errno and returns.
+/// The error of a call that sets errno and returns.
 std::error_code checked(int result, int number) {
   std::error_code code = std::make_error_code(std::errc::io_error);
   const bool done = detail::check_looked_up(

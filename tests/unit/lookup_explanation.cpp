@@ -58,6 +58,6 @@ TEST_CASE("An explanation distinguishes problems of the service from those of th
   CHECK(why(lookup_error::try_again, wanted) == "no name server answered");
   CHECK(why(std::make_error_code(std::errc::no_such_device), wanted) ==
         "this machine has no RDMA device");
-  // Of another errno there is no more to say.
+  // Another errno has no explanation.
   CHECK(why(std::make_error_code(std::errc::io_error), wanted).empty());
 }

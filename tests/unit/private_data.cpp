@@ -102,7 +102,7 @@ TEST_CASE("Bytes that hold no words give none") {
   CHECK_FALSE(cut.text());
   const private_data one{data.bytes().first(1)};
   CHECK_FALSE(one.text());
-  // What a rejection without words looks like over InfiniBand and RoCE.
+  // The private data of a rejection without words over InfiniBand and RoCE.
   const private_data padding{padded({}, cm::max_reject_data)};
   CHECK_FALSE(padding.text());
   const auto nothing = private_data::of("");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much private data each message carries, on each kind of link.
+// The size of the private data in each message, on each kind of link.
 #include <cstddef>
 
 #include <adverb/cm/detail/explain_call.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How transports, states and attributes are called in messages.
+// The names of transports, states and attributes in messages.
 #include <string>
 
 #include <adverb/queue/attribute.hpp>

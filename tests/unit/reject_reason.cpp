@@ -12,7 +12,7 @@ using cm::reject_reason;
 
 namespace {
 
-/// What the words for a number have to speak of ("REJ reason codes").
+/// The subject of the words for a number ("REJ reason codes").
 struct meaning {
   std::uint16_t number;
   std::string_view subject;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a remote buffer refuses. What it accepts, and its bytes on the wire, are in static/.
+// Arguments that a remote buffer refuses. The accepted ones, and the bytes on the wire, are in
+// static/.
 #include <array>
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How late, and after how many readings of the clock, a loop that spins ends: by a clock that only
-// the test moves.
+// The delay of a loop that spins, and its number of readings of the clock: by a clock that only the
+// test moves.
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -17,12 +17,11 @@ namespace {
 using adverb::detail::spin_deadline;
 using namespace std::chrono_literals;
 
-/// What the clock shows, in nanoseconds, while a test moves it.
+/// The time of the clock, in nanoseconds, while a test moves it.
 std::optional<std::int64_t> shown;
 int readings = 0;
 
-/// Turns until the deadline has passed, each of which takes as long as `turn` says; returns how
-/// many.
+/// Turns until the deadline has passed, with `turn` as the time of each; returns their number.
 template <class Turn>
 std::int64_t spin(std::chrono::nanoseconds timeout, const Turn& turn) {
   shown = 1'000'000'000;

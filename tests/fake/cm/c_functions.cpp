@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fake answers as librdmacm does, also where it is asked through C: endpoints, which wait by
-// themselves, groups, addresses, settings.
+// The fake answers as librdmacm does, also through C: endpoints, which wait by themselves, groups,
+// addresses, settings.
 #include <cerrno>
 #include <string>
 

@@ -54,14 +54,14 @@ class cm_bench_of {
     std::erase_if(all.lines, [](const std::string& each) { return !each.starts_with("rdma_"); });
     return all;
   }
-  /// Those that this makes. Forgets those before.
+  /// The lines of the calls that this makes. Forgets those before.
   template <class Action>
   [[nodiscard]] fake::log_lines log_of(const Action& action) {
     machine.forget_calls();
     action();
     return log();
   }
-  /// What is reported of an operation whose next call of this kind fails, with this errno.
+  /// The failure of an operation whose next call of this kind fails with this errno.
   template <class Call, class Operation>
   [[nodiscard]] adverb::failure failing(int error, const Operation& operation) {
     adverb::failure why = reported([&] { machine.template fail<Call>(error); }, operation);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One line that connects: which of a host's addresses are tried, and what is told when none is any
-// good.
+// One line that connects: the addresses of a host that are tried, and the failure if none works.
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -253,7 +252,7 @@ TEST_CASE_METHOD(hosts, "each policy reports a host that is not found") {
   CHECK_FALSE(cm::connect(std::string_view{"127.0.0.1\0", 10}, 7471, {}, because));
   CHECK(because.explanation() == R"(no host is named 127.0.0.1\0)");
 
-  // What the system lacks is told as what it is.
+  // A lack of system resources is reported as such.
   const named_host unknown{EMFILE};
   std::error_code code;
   CHECK_FALSE(cm::connect(named_host::name, 7471, {}, code));

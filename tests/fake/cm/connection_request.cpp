@@ -72,7 +72,7 @@ TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken")
 
   CHECK(machine.count<called::rdma_bind_addr>() == 6);
 
-  // Where the kernel chooses, it is asked again.
+  // If the kernel chooses the port, another attempt is made.
   for (const int taken : {EADDRNOTAVAIL, EADDRINUSE}) {
     machine.fail<called::rdma_bind_addr>(taken, 2);
     std::error_code code = std::make_error_code(std::errc::io_error);
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   CHECK(answered(RDMA_CM_EVENT_REJECTED, 4).explanation() ==
         "the peer abandoned the connection: the peer timed out");
   CHECK(answered(RDMA_CM_EVENT_DEVICE_REMOVAL, 0).code() == std::errc::no_such_device);
-  // What would be good news is none with a status.
+  // An event of success with a status is a failure.
   CHECK(answered(RDMA_CM_EVENT_ESTABLISHED, -EPROTO).code() == std::errc::protocol_error);
   CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT).code() == std::errc::host_unreachable);
 }
@@ -384,7 +384,7 @@ TEST_CASE_METHOD(steps, "a listener accepts with its options once the program ha
     rdma_accept id1 private_data="\x02\x00ok" responder_resources=255 initiator_depth=255
       flow_control=1 retry_count=6 rnr_retry_count=7)"));
 
-  // What cannot be prepared is turned down.
+  // A request whose preparation fails is rejected.
   manager.request(at.identifier().native_handle());
   std::error_code code;
   CHECK_FALSE(at.accept(options, [](auto&) { return false; }, code));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Datagram endpoints: what they are made of, whom they ask, and what is left when that fails.
+// Datagram endpoints: their parts, the peers that they query, and the objects that remain after a
+// failure.
 #include <cerrno>
 #include <chrono>
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Datagram peers that say no: with each status of the protocol, which no soft device gives.
+// Datagram peers that refuse, with each status of the protocol; no software device returns these.
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(fixture, "a datagram peer that refuses yields a rejection with 
   CHECK(asked(3, no_queue_pair) == words(no_queue_pair));
   CHECK(asked(4, port_and_manager_redirection) == words(port_and_manager_redirection));
   CHECK(asked(5, invalid_class_version) == words(invalid_class_version));
-  // One that no specification has.
+  // This status is in no specification.
   CHECK(asked(6, unspecified).starts_with("the peer returned no queue pair"));
 
   // A negative one is none of the peer's.

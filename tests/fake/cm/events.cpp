@@ -237,7 +237,7 @@ TEST_CASE_METHOD(listening, "the failure hook reports a request that cannot be d
   }
   REQUIRE(told.messages().size() == 1);
   CHECK(told.messages()[0].find("rdma_destroy_id on fake0 ") == 0);
-  // What was leaked still counts as a child of its channel.
+  // A leaked identifier still counts as a child of its channel.
   cm::identifier{adverb::adopt, request}.close();
   adverb::detail::lifetime_registry::instance().remove_child(channel.native_handle(),
                                                              adverb::detail::kind_of<rdma_cm_id>);

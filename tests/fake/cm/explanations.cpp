@@ -86,7 +86,7 @@ TEST_CASE_METHOD(fixture, "an address is found by its interface") {
   CHECK(interface_of(at("fe80::3")) == "rxe0");
   CHECK(interface_of(at("fe80::3%9900009")).empty());
   CHECK(interface_of(at("fe80::9%9900009", 1)) == "eth0");
-  // What has neither an IPv4 nor an IPv6 address is none of a machine's.
+  // An address that is neither IPv4 nor IPv6 belongs to no interface.
   CHECK(interface_of({adverb::gid{}, cm::service_id{1}}).empty());
   CHECK(interface_of({}).empty());
 }

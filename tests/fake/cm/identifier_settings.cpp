@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is set of an identifier, and what it is told of: each value reaches the C API as it is.
+// The settings of an identifier: each value reaches the C API as it is.
 #include <array>
 #include <cerrno>
 #include <chrono>

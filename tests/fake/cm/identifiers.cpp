@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Identifiers: what each call hands to the C API, and what it says when that fails.
+// Identifiers: the arguments of each C call, and the failure if it fails.
 #include <cerrno>
 #include <chrono>
 #include <string>
@@ -45,7 +45,7 @@ struct fixture : identifier_bench {
     manager.request(waiting.native_handle());
     return channel.next_event()->take_request();
   }
-  /// Checks what is said of an operation during which this call fails.
+  /// Checks the text of the failure of an operation during which this call fails.
   template <class Call, class Operation>
   void names(const std::string& text, const Operation& operation) {
     CHECK(message_of<Call>(EIO, operation) == text);

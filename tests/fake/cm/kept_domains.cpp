@@ -19,7 +19,8 @@ struct fixture : identifier_bench {
     machine.forget_calls();
   }
 
-  /// How many identifiers were made to keep a domain: they have no channel of the program.
+  /// The number of identifiers that were made to keep a domain: they have no channel of the
+  /// program.
   [[nodiscard]] std::size_t keepers_made() const {
     std::size_t count = 0;
     for (const auto& call : machine.calls<called::rdma_create_id>())

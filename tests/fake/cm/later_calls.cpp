@@ -16,7 +16,7 @@ namespace {
 
 namespace cm = adverb::cm;
 
-/// What the functions of later headers are called like, found by their argument.
+/// Functions with the names of those of later headers, found by their argument.
 namespace later {
 struct id {
   int answer = 0;
@@ -124,6 +124,6 @@ TEST_CASE("the later calls of librdmacm get their arguments and are checked") {
   CHECK(code == std::errc::invalid_argument);
 }
 
-TEST_CASE("the subnet administrator is asked by the flag of later headers") {
+TEST_CASE("the lookup for the subnet administrator sets the flag of later headers") {
   CHECK(adverb::detail::lookup_hints({.subnet_administrator = true}).ai_flags == 0x10);
 }

@@ -14,7 +14,7 @@
 
 #include <adverb/cm/socket_address.hpp>
 
-/// As long as it lives, these are all the addresses there are, in their order. One at a time.
+/// During its lifetime these are all local addresses, in their order. One at a time.
 class local_addresses {
  public:
   struct entry {
@@ -41,7 +41,7 @@ class local_addresses {
   local_addresses(const local_addresses&) = delete;
   local_addresses& operator=(const local_addresses&) = delete;
 
-  /// How many lists were given and not freed.
+  /// The number of lists that were returned and not freed.
   [[nodiscard]] int not_freed() const noexcept { return not_freed_; }
 
   [[nodiscard]] static local_addresses*& running() noexcept {

@@ -103,7 +103,7 @@ TEST_CASE_METHOD(by_hand, "a failed join explains what is wrong with the group",
   CHECK(why(id, "fe80::1", EINVAL) == no_group);
   CHECK(why(id, "ff0e::1", EINVAL).empty());
   CHECK(why(id, "ff0e::1", not_supported) == no_ipv6);
-  // Of what is no IP address nothing is known.
+  // There is no explanation for a destination without an IP address.
   CHECK(why_not(id, {adverb::gid{}, cm::service_id{1}}, EINVAL).empty());
   CHECK(why_not(id, {}, EINVAL).empty());
   const cm::identifier nowhere = cm::identifier::create(channel, cm::port_space::udp);

@@ -23,10 +23,10 @@ constexpr auto rc = adverb::transport::rc;
 
 using fresh_pair = adverb::queue_pair<rc, adverb::qp_state::reset>;
 
-/// How often a pair is changed until it is in RTR.
+/// The number of changes of a pair until it is in RTR.
 constexpr std::size_t rtr_changes = 2;
 
-/// What the program makes by itself, on a context that it opened.
+/// The objects that the program makes by itself, on a context that it opened.
 struct own_side {
   adverb::context device = adverb::open_device();
   adverb::protection_domain domain{device};

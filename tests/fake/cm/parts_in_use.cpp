@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What librdmacm made for an identifier is not destroyed while others stand on it: librdmacm would
-// not tell that it could not.
+// librdmacm's objects of an identifier are not destroyed while other objects depend on them:
+// librdmacm would not report that failure.
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(fixture,
     CHECK(told.messages()[0].find("rdma_destroy_id") == 0);
     CHECK(machine.log().empty());
   }
-  // Nobody counts it but this test, which destroys it after all.
+  // Only this test counts it as a child, and destroys it in the end.
   adverb::detail::unregister_from_parents(
       native, adverb::detail::operations_for<adverb::detail::identifier_traits>);
   id = cm::identifier{adverb::adopt, native};

@@ -19,7 +19,7 @@ TEST_CASE("A shared receive queue of XRC is made with the objects that are given
     rdma_create_srq_ex id0 attr={max_wr=4 max_sge=1} srq_type=XRC pd=pd1 xrcd=xrcd0 cq=cq0)"));
     CHECK(far.identifier().srq());
 
-    // What the queue stands on, the identifier stands on.
+    // The identifier depends on the parents of the queue.
     const auto is_in_use = [](auto& parent) {
       std::error_code code;
       parent.close(code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Device lists, contexts, and what they are asked.
+// Device lists, contexts, and their queries.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -44,7 +44,7 @@ ibv_context* open_context_on(std::size_t device) {
   context.cmd_fd = -1;
   open_async_events(*opened);
   context.num_comp_vectors = current().devices.at(device).completion_vectors;
-  // What __VERBS_ABI_IS_EXTENDED stands for, in a form that -Wold-style-cast likes too.
+  // The value of __VERBS_ABI_IS_EXTENDED, in a form that -Wold-style-cast accepts too.
   if (current().devices.at(device).extended_queries)
     context.abi_compat = reinterpret_cast<void*>(UINTPTR_MAX);
   for (const auto install : operations) install(opened->native);
@@ -114,7 +114,7 @@ int ibv_query_port(ibv_context* context, std::uint8_t number, _compat_ibv_port_a
     return error;
   const fake::port* const port = fake::port_of(context, number);
   if (port == nullptr) return EINVAL;
-  // What the old layout ends before.
+  // The old layout ends before `flags`.
   std::memcpy(attributes, &port->attributes, offsetof(ibv_port_attr, flags));
   return 0;
 }

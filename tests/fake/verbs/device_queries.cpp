@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What else devices and the library are asked: import, indices, keys, clocks, neighbours, fork.
+// Further queries of devices and the library: import, indices, keys, clocks, neighbours, fork.
 #include <algorithm>
 
 #include <endian.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Extended completion queues. What the manual page forbids ends the program: a round in a round, a
-// round that ends before it starts, a field that is not there.
+// Extended completion queues. Misuse that the manual page forbids ends the program: a round in a
+// round, a round that ends before it starts, a field that is not there.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the fake takes a chain of requests.
+// Accepts a chain of requests in the fake.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ std::vector<posted<Native>> copy_of(const Native* first) {
   return requests;
 }
 
-/// Records a post, and answers it as the test wants it. `type` is that of the pair that sends.
+/// Records a post, and answers it as the test has prepared. `type` is that of the pair that sends.
 template <class Call, class Object, class Native, class... Type>
 int answer(Object* object, std::vector<posted<Native>> requests, Native* first, Native** bad,
            Type... type) {

@@ -89,7 +89,7 @@ constexpr rule rules[]{
 };
 
 bool is_allowed(ibv_qp_type type, ibv_qp_state from, ibv_qp_state to, int given) {
-  // What drivers make of their own pairs is theirs.
+  // Driver-specific queue pairs are not checked.
   if (type == IBV_QPT_DRIVER) return true;
   if (to == IBV_QPS_RESET) return given == 0;
   if (to == IBV_QPS_ERR) return given == 0;

@@ -80,7 +80,7 @@ int ibv_rereg_mr(ibv_mr* region, int flags, ibv_pd* domain, void* memory, std::s
   if ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0) {
     region->addr = memory;
     region->length = length;
-    region->lkey += 0x10000;  // As mlx5, whose memory key is another one then.
+    region->lkey += 0x10000;  // The key changes, as with mlx5.
     region->rkey += 0x10000;
     fake::name_region(*region, reinterpret_cast<std::uintptr_t>(memory));
   }

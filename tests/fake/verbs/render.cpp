@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How values, objects and places in memory are shown in a line.
+// The text of values, objects and places in memory in a line.
 #include "../render.hpp"
 
 #include <array>
@@ -291,7 +291,7 @@ shown show(const ibv_qp_attr& attributes, int mask) {
 
 namespace {
 
-/// What the two structs that a pair is made with have in common.
+/// The common members of the two structs with which a pair is made.
 template <class Attributes>
 fields start_of(const Attributes& attributes) {
   return fields{}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a provider refuses by itself: sizes, ports, rights, and what is in use.
+// The arguments that a provider refuses by itself: sizes, ports, rights, and objects in use.
 #include "rules.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ int refusal_of(const ibv_context* context, const ibv_ah_attr& way) {
   if (found == nullptr) return EINVAL;
   if (way.is_global == 0)
     return found->attributes.link_layer == IBV_LINK_LAYER_ETHERNET ? EINVAL : 0;
-  // Linux says "no data" for the empty one.
+  // Linux returns ENODATA for the empty GID.
   return has_gid(*found, way.grh.sgid_index) ? 0 : ENODATA;
 }
 

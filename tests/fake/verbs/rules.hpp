@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a provider refuses by itself, and what a queue pair does with what is posted to it.
-// tests/conformance holds these against a real device.
+// The rules of a provider, and of a queue pair about its requests. tests/conformance holds these
+// against a real device.
 #pragma once
 
 #include "state.hpp"
@@ -16,7 +16,7 @@ namespace fake {
 /// The errno with which this memory cannot be registered, or 0.
 [[nodiscard]] int refusal_of_memory(const void* memory, std::size_t length, unsigned access);
 
-/// Whether something that stands on it is alive.
+/// Returns whether an object that depends on it is alive.
 [[nodiscard]] bool is_in_use(const ibv_pd* domain);
 [[nodiscard]] bool is_in_use(const ibv_cq* queue);
 [[nodiscard]] bool is_in_use(const ibv_comp_channel* channel);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the fake keeps, for the files that answer the calls.
+// The state of the fake, for the files that answer the calls.
 #pragma once
 
 #include <cerrno>
@@ -37,7 +37,7 @@ struct completion_entry {
 struct completion_queue {
   /// A classic queue is the start of an extended one.
   ibv_cq_ex native;
-  /// What an extended queue was made to tell.
+  /// The fields that an extended queue was made with.
   std::uint64_t fields;
   std::deque<completion_entry> entries;
   /// Between the start and the end of a round of polling; the entry at the front is then the
@@ -54,9 +54,9 @@ struct queue_pair {
   ibv_qp_attr attributes;
   ibv_qp_init_attr init_attributes;
   ibv_ece enhancements;
-  /// Whether it was made for extended sending.
+  /// True if it was made for extended sending.
   bool extended;
-  /// What was built since ibv_wr_start.
+  /// The requests since ibv_wr_start.
   std::vector<extended_request> building;
   /// The ids of what was posted and has not completed.
   std::deque<std::uint64_t> posted_sends;
@@ -83,7 +83,7 @@ struct device_memory {
   std::vector<std::byte> bytes;
 };
 
-/// The objects of one kind, by the pointer that the C API knows them by.
+/// The objects of one kind, by their pointers in the C API.
 template <class Native, class Fake = Native>
 class objects {
  public:
@@ -213,7 +213,7 @@ ibv_context* open_context_on(std::size_t device);
 void open_async_events(open_context& context);
 void close_async_events(open_context& context);
 
-// What each part of the fake answers of the operations of a context.
+// The operations of a context that each part of the fake installs.
 void install_device_operations(verbs_context& context);
 void install_domain_operations(verbs_context& context);
 void install_registration_operations(verbs_context& context);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the plugin offers, and how its functions are called.
+// The functions of the plugin, and their types.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What addresses and devices there are.
+// The addresses and devices of the fake.
 #include <charconv>
 #include <cstring>
 #include <utility>
@@ -11,7 +11,7 @@
 
 using namespace fake;
 
-// Of later headers.
+// Functions of later headers.
 extern "C" {
 int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
                           const rdma_addrinfo* hints);
@@ -91,7 +91,7 @@ int rdma_resolve_addrinfo(rdma_cm_id* id, const char* node, const char* service,
   using called::rdma_resolve_addrinfo;
   if (answer_of<called::rdma_resolve_addrinfo>(with_lookup(about(id), node, service, hints)) != 0)
     return -1;
-  // As librdmacm does: what getaddrinfo returned is in errno.
+  // The result of getaddrinfo is in errno, as with librdmacm.
   if (const int error = find(node, service, hints, &fake::known(id).found); error != 0)
     return fake::failed_with(error);
   return fake::lead_to<rdma_resolve_addrinfo>(id, {event_of(16)});

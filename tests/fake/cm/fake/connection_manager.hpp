@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A fake under the C ABI of librdmacm, beside that of libibverbs. Every call is recorded by the
-// machine, which also makes it fail on demand; otherwise it succeeds, and the event that tells so
-// comes at once, unless a test wants others or none:
+// machine, which also makes it fail on demand. Otherwise it succeeds, and its event comes at once,
+// unless a test wants others or none:
 //
 //     fake::machine machine;
 //     fake::connection_manager manager{machine};
@@ -31,8 +31,8 @@
 
 namespace fake {
 
-/// What an event says. Whose pointers are in `connection` and `datagram` does not matter: the
-/// private data is given apart.
+/// The fields of an event. The pointers in `connection` and `datagram` are ignored: the private
+/// data is given apart.
 struct cm_event {
   rdma_cm_event_type type;
   int status = 0;
@@ -51,14 +51,14 @@ class connection_manager {
   connection_manager(const connection_manager&) = delete;
   connection_manager& operator=(const connection_manager&) = delete;
 
-  /// What the next call of this kind leads to, instead of what it leads to when it succeeds.
+  /// Sets the events of the next call of this kind, instead of that of its success.
   template <class Call>
   void answer(std::vector<cm_event> events) {
     answer_kind(typeid(Call), std::move(events));
   }
   /// Something happens to an identifier on its own.
   void raise(rdma_cm_id* id, cm_event event);
-  /// A peer, at 10.0.0.2:4711, asks a listener for a connection, or for a datagram service.
+  /// A peer, at 10.0.0.2:4711, requests a connection from a listener, or a datagram service.
   void request(rdma_cm_id* listener, std::string private_data = {},
                const rdma_conn_param& parameters = {});
 
@@ -67,8 +67,8 @@ class connection_manager {
   /// The events that are there to be taken.
   [[nodiscard]] std::size_t waiting(const rdma_event_channel* channel) const;
 
-  /// How many things were made and not destroyed, also of libibverbs; events that were not
-  /// acknowledged count too. What the manager itself has made does not.
+  /// The number of objects that were made and not destroyed, also of libibverbs; events that were
+  /// not acknowledged count too. The manager's own objects do not count.
   [[nodiscard]] std::size_t live_objects() const;
 
   /// The device and the domain that identifiers are bound to.

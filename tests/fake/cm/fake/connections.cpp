@@ -94,7 +94,7 @@ int rdma_accept(rdma_cm_id* id, rdma_conn_param* parameters) {
     return -1;
   if (known(id).progress != cm_progress::requested) return failed_with(EINVAL);
   known(id).progress = cm_progress::connecting;
-  if (is_datagram(id)) return 0;  // Whoever answers a datagram hears no more of it.
+  if (is_datagram(id)) return 0;  // The answer to a datagram raises no event.
   if (fake::move_pair(id, IBV_QPS_RTR) != 0 || fake::move_pair(id, IBV_QPS_RTS) != 0) return -1;
   return lead_to<called::rdma_accept>(id, {RDMA_CM_EVENT_ESTABLISHED});
 }
@@ -115,7 +115,7 @@ int rdma_disconnect(rdma_cm_id* id) {
       progress != cm_progress::disconnected)
     return failed_with(EINVAL);
   if (fake::move_pair(id, IBV_QPS_ERR) != 0) return -1;
-  // Who answers the peer's disconnect hears no more of it.
+  // The answer to the peer's disconnect raises no event.
   if (progress == cm_progress::disconnected) return 0;
   return lead_to<called::rdma_disconnect>(id, {RDMA_CM_EVENT_DISCONNECTED});
 }

@@ -34,8 +34,8 @@ std::unique_ptr<cm_event_in_flight> event_about(rdma_cm_id* id, const cm_event& 
     made->native.param.ud = what.datagram;
   else
     made->native.param.conn = what.connection;
-  // A multicast event has the pointer of its join there, that of the last one unless it is said,
-  // and no length.
+  // A multicast event has the pointer of its join there (by default that of the last one), and no
+  // length.
   if (static_cast<int>(what.type) == 18) return made;  // RDMA_CM_EVENT_USER has no private data
   if (what.type == RDMA_CM_EVENT_MULTICAST_JOIN || what.type == RDMA_CM_EVENT_MULTICAST_ERROR) {
     auto& context = made->native.param.ud.private_data;
@@ -55,7 +55,7 @@ std::unique_ptr<cm_event_in_flight> event_about(rdma_cm_id* id, const cm_event& 
   return made;
 }
 
-/// What has happened to an identifier whose event this is.
+/// Advances the state of an identifier after its event.
 void follow(cm_progress& progress, rdma_cm_event_type type) {
   switch (type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED: progress = cm_progress::address_resolved; return;
@@ -86,7 +86,7 @@ connection_manager::connection_manager(machine& machine)
   state_->objects_at_start = live_objects();
 }
 
-/// As a program does that has used it before.
+/// Imitates a program that has used the domain before.
 void connection_manager::keep_domain() {
   // Not with the ports that tests find.
   const std::uint16_t last_port = std::exchange(state_->last_port, std::uint16_t{50000});

@@ -9,7 +9,7 @@ using namespace fake;
 
 namespace {
 
-/// The pointer of a join by name; "unnamed" for one that only the library knows.
+/// The pointer of a join by name; "unnamed" for a join inside the library.
 shown context_of_join(const void* context) {
   const shown found = name_of(context);
   return found.text.starts_with("0x") ? shown{"unnamed", false} : found;

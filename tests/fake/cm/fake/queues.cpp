@@ -9,7 +9,8 @@ using namespace fake;
 
 namespace {
 
-/// What older kernels name on InfiniBand too, where they refuse it: IB_QP_SMAC to IB_QP_VID.
+/// Attributes that older kernels name on InfiniBand too, which refuses them: IB_QP_SMAC to
+/// IB_QP_VID.
 constexpr int attributes_of_roce = 0xe00000;
 
 bool is_infiniband(const rdma_cm_id* id) {
@@ -31,7 +32,7 @@ bool sends_reads(const rdma_cm_id* id) {
   return id->qp_type == IBV_QPT_RC || id->qp_type == IBV_QPT_XRC_SEND;
 }
 
-/// What a pair of this identifier is changed with to get there, as the kernel computes it.
+/// The attributes that move a pair of this identifier to the state, as the kernel computes them.
 int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attributes) {
   const bool is_datagram = id->qp_type == IBV_QPT_UD;
   attributes.qp_state = state;
@@ -39,7 +40,7 @@ int attributes_for(const rdma_cm_id* id, ibv_qp_state state, ibv_qp_attr& attrib
     case IBV_QPS_INIT:
       attributes.port_num = id->port_num;
       attributes.qkey = RDMA_UDP_QKEY;
-      // Nothing before the peer was asked, or has asked.
+      // There are no rights before the exchange with the peer begins.
       attributes.qp_access_flags = knows_peer(id) ? remote_rights : 0;
       return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
              (is_datagram ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
@@ -76,7 +77,7 @@ void destroy_completion_queues(rdma_cm_id* id) {
     ::ibv_destroy_comp_channel(std::exchange(id->send_cq_channel, nullptr));
 }
 
-/// With a channel of its own.
+/// Makes a completion queue with a channel of its own.
 bool create_completion_queue(rdma_cm_id* id, std::uint32_t size, ibv_comp_channel*& channel,
                              ibv_cq*& queue) {
   if (size == 0) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How values of librdmacm are shown in a line: ../../render.hpp describes the form.
+// Values of librdmacm in a line, in the form that ../../render.hpp describes.
 #include <array>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the fake of librdmacm keeps, for the files that answer the calls.
+// The state of the fake of librdmacm, for the files that answer the calls.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace fake {
 
-/// How far an identifier has come, as the kernel sees it.
+/// The progress of an identifier, as the kernel sees it.
 enum class cm_progress {
   idle,
   bound,
@@ -40,7 +40,7 @@ struct multicast_membership {
 struct cm_event_in_flight {
   rdma_cm_event native;
   std::string private_data;
-  /// Of a request: whom the new identifier is for.
+  /// In a connection request: the peer of the new identifier.
   sockaddr_in peer;
 };
 
@@ -55,9 +55,9 @@ struct cm_identifier {
   std::vector<multicast_membership> groups;
   ibv_ece local_ece{};
   ibv_ece remote_ece{0x1234, 0x5, 0};
-  /// What the pairs of the requests to a listening endpoint are made with.
+  /// The attributes of the pairs for requests to a listening endpoint.
   std::optional<ibv_qp_init_attr> pair_of_requests;
-  /// What it has looked up.
+  /// The result of its lookup.
   rdma_addrinfo* found = nullptr;
 };
 
@@ -79,7 +79,7 @@ struct connection_manager::state {
   machine& owner;
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
-  /// What was alive when the manager had been made.
+  /// The number of live objects when the manager was made.
   std::size_t objects_at_start = 0;
 
   objects<rdma_event_channel, cm_channel> channels{"event_channel"};
@@ -110,8 +110,8 @@ template <class Call>
   return -1;
 }
 
-/// Queues what the call leads to: what the test wants of it, or `usual`. For an identifier without
-/// a channel it waits for it, and gives -1 and errno when it is a failure.
+/// Queues the events of the call: those that the test has set, or `usual`. For an identifier
+/// without a channel it waits for it, and gives -1 and errno when it is a failure.
 [[nodiscard]] int lead_to(std::type_index kind, rdma_cm_id* id, const cm_event& usual);
 template <class Call>
 [[nodiscard]] int lead_to(rdma_cm_id* id, const cm_event& usual) {
@@ -128,10 +128,10 @@ void bind_to_device(rdma_cm_id* id);
 void remove_identifier(rdma_cm_id* id);
 
 [[nodiscard]] sockaddr_storage copy_of(const sockaddr* address);
-/// 0 for a family that librdmacm does not know.
+/// Returns 0 for an unknown family.
 [[nodiscard]] socklen_t length_of(const sockaddr* address);
 
-// How values are shown. An address is "10.0.0.1:7471", "[fe80::1%2]:7471" or "none".
+// The text of values. An address is "10.0.0.1:7471", "[fe80::1%2]:7471" or "none".
 
 [[nodiscard]] shown port_space(int space);
 [[nodiscard]] shown show(const sockaddr_storage& address);
