@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What may be written stays apart from what may only be read.
+// Writable memory stays apart from read-only memory.
 #include <adverb/memory/memory_region.hpp>
 
 using adverb::const_buffer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One line that connects is for transports with connections, from the side that asks for one.
+// One line that connects is for transports with connections, on the active side.
 #include <adverb/cm.hpp>
 
 using namespace adverb;

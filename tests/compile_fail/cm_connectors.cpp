@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The set-up of a connection from the side that asks for it: what may be done next is in the type.
+// The set-up of a connection on the active side: its type has the next steps.
 #include <adverb/cm.hpp>
 
 using namespace adverb;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be sent as private data.
+// Values that cannot be sent as private data.
 #include <array>
 #include <cstddef>
 #include <span>

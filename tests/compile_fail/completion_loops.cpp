@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The loops over completions, of either engine, say what they have to be given.
+// The loops over completions, of either engine, name their required arguments in errors.
 #include <array>
 #include <chrono>
 #include <span>

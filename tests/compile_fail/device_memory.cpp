@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be copied to and from device memory, and registered of it.
+// Copies to and from device memory, and its registration.
 #include <array>
 #include <string>
 #include <vector>

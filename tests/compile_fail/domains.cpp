@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a parent domain is made of, and what outlives it.
+// The parts of a parent domain, and their lifetimes.
 #include <cstddef>
 #include <cstdint>
 

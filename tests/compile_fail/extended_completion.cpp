@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An extended completion queue is asked only what it was made to tell, and polled only its own way.
+// An extended completion queue returns only the fields that it was made with, and is polled only in
+// its own way.
 #include <array>
 
 #include <adverb/completion/extended_completion_queue.hpp>
@@ -8,7 +9,7 @@ using adverb::completion_field;
 using adverb::extended_completion_queue;
 using adverb::extended_completion_queue_ref;
 
-// Tells nothing but what every completion has.
+// Has only the fields of every completion.
 using bare_queue = extended_completion_queue<adverb::completion_fields{}>;
 using bare_completion = adverb::extended_completion<adverb::completion_fields{}>;
 using bare_message = adverb::extended_received_message<adverb::completion_fields{}>;

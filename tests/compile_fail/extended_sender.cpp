@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What cannot be sent through the extended calls, and what cannot be posted without them.
+// Requests that cannot be sent through the extended calls, and requests that cannot be posted
+// without them.
 #include <cstdint>
 #include <span>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is bound by a call, and what by a work request.
+// Windows that are bound by a call, and windows that are bound by a work request.
 #include <adverb/adverb.hpp>
 
 using namespace adverb;

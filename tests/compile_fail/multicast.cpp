@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be attached to a multicast group, and bytes that are too few for a header.
+// Queue pairs that cannot be attached to a multicast group, and too few bytes for a header.
 #include <array>
 #include <cstddef>
 #include <span>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What raw packet, XRC and driver queue pairs cannot do, and what no transport can.
+// Operations that raw packet, XRC and driver queue pairs lack, and operations that every transport
+// lacks.
 #include <cstddef>
 #include <cstdint>
 #include <span>

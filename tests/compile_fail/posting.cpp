@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be posted to a queue pair, by its state and transport.
+// Requests that cannot be posted to a queue pair, by its state and transport.
 #include <adverb/adverb.hpp>
 
 using namespace adverb;

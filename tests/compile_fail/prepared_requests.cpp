@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What cannot be prepared, what a prepared request cannot be told, and where it cannot be posted.
+// Requests that cannot be prepared, settings that a prepared request lacks, and queue pairs that do
+// not take it.
 #include <array>
 #include <cstdint>
 #include <span>

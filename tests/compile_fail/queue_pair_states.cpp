@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair cannot do in the state that it is in.
+// Operations that a queue pair lacks in its state.
 #include <utility>
 
 #include <adverb/adverb.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be registered: memory that stays, of types that are copied byte by byte.
+// Memory that can be registered: it stays, and its types are copied byte by byte.
 #include <array>
 #include <cstddef>
 #include <span>

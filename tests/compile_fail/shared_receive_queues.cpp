@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be done with shared receive queues, tag matching and XRC.
+// Operations that shared receive queues, tag matching and XRC lack.
 #include <cstddef>
 
 #include <adverb/adverb.hpp>

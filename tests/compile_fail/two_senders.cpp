@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is written once for both ways to send has to do with both.
+// Code for both ways to send must fit both.
 #include <cstdint>
 
 #include <adverb/adverb.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cannot be done with a work queue in a state.
+// Operations that a work queue lacks in a state.
 #include <adverb/adverb.hpp>
 
 using namespace adverb;

@@ -26,7 +26,7 @@ struct waiting_bench : bench {
     for (std::uint64_t id = first; id <= last; ++id) waiting.post(receive().id(id)).check();
     failed.push_back(waiting.error());
   }
-  /// Whether there is an event within this time.
+  /// Returns whether there is an event within this time.
   [[nodiscard]] bool has_event(int milliseconds = 10000) const {
     pollfd waiting{.fd = channel.file_descriptor(), .events = POLLIN, .revents = 0};
     return ::poll(&waiting, 1, milliseconds) == 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What cannot be made, and what cannot be destroyed, through the C functions as they are.
+// Objects that cannot be made, and objects that cannot be destroyed, through the C functions as
+// they are.
 #include <array>
 #include <cerrno>
 #include <string>

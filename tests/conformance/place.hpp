@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a body runs: on the fake or on a real device, whichever it is linked with.
+// The place of a body: the fake or a real device, whichever it is linked with.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 #include <adverb/adverb.hpp>
 
-/// What has to live for as long as a test uses the device: the fake machine, or nothing.
+/// An object that lives as long as a test uses the device: the fake machine, or nothing.
 class place {
  public:
   place();

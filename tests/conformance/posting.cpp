@@ -13,7 +13,7 @@ namespace {
 template <transport Transport>
 using any_pair = queue_pair<Transport, qp_state::any>;
 
-/// The types forbid what is tried here, so the pair is said to be ready, which it is not.
+/// The types forbid these posts, so the pair is assumed to be ready, which it is not.
 template <transport Transport, class Request>
 void check_refused(const any_pair<Transport>& pair, const Request& request) {
   const post_result result = pair.template as<qp_state::rts>().post(request);

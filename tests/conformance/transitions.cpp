@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every transition of every transport that both have, asked of the C function: the ones that there
-// are with what they need, without each part of that, and with each thing that they do not take.
-// The fake and the device have tables of their own, and the library's is held against both.
+// Every transition of every transport that both have, through the C function: the existing ones
+// with all required attributes, without each of these, and with each attribute that they do not
+// take. The fake and the device have tables of their own, and the library's is held against both.
 #include <array>
 #include <chrono>
 #include <optional>
@@ -53,7 +53,7 @@ class raw_pair {
   raw_pair& operator=(const raw_pair&) = delete;
 
   [[nodiscard]] transport service() const { return static_cast<transport>(native_->qp_type); }
-  /// The result of the C function when the pair is asked to go there, from where it is.
+  /// Returns the result of the C function for a change to this state, from the current one.
   [[nodiscard]] int modify(qp_state to, qp_attributes given) const {
     ibv_qp_attr values{};
     values.qp_state = static_cast<ibv_qp_state>(to);
@@ -112,14 +112,15 @@ class raw_pair {
   ibv_ah_attr way_{};
 };
 
-/// What is given is refused, and the pair stays where it was.
+/// Checks that these attributes are refused, and the pair keeps its state.
 void check_refused(const raw_pair& pair, qp_state to, qp_attributes given) {
   const qp_state from = pair.state();
   CHECK(pair.modify(to, given) == EINVAL);
   CHECK(pair.state() == from);
 }
 
-/// What is given is accepted, and the pair is there; then it is brought back.
+/// Checks that these attributes are accepted, and the pair has the new state; then returns it to
+/// the old one.
 void check_accepted(const raw_pair& pair, qp_state to, qp_attributes given) {
   const qp_state from = pair.state();
   CHECK(pair.modify(to, given) == 0);

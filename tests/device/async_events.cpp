@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the real device tells without being asked. Soft-RoCE tells of its ports, of errors of queue
-// pairs and completion queues, and of shared receive queues.
+// Events that the real device raises by itself. Soft-RoCE raises those of its ports, of errors of
+// queue pairs and completion queues, and of shared receive queues.
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -82,7 +82,7 @@ TEST_CASE("The peer refuses an atomic write beyond its region", "[optional][ibv_
 TEST_CASE("The peer refuses an atomic write without the right to write",
           "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an atomic write without the right")) return;
-  SECTION("of the region") {
+  SECTION("the right of the region") {
     atomic_write_link link;
     const memory_region region{link.domain, link.there,
                                access_right::local_write | access_right::remote_read};
@@ -90,7 +90,7 @@ TEST_CASE("The peer refuses an atomic write without the right to write",
           completion_status::remote_access_error);
     CHECK(link.there == before);
   }
-  SECTION("of the queue pair") {
+  SECTION("the right of the queue pair") {
     const atomic_write_link link{access_right::remote_read};
     CHECK(link.status_of(atomic_write(link.claimed(link.region), 1)) ==
           completion_status::remote_invalid_request_error);

@@ -3,5 +3,5 @@
 
 #include <infiniband/verbs.h>
 
-// Loads the drivers. Where processors are emulated, this takes as long as most cases.
+// Loads the drivers. This takes as long as most cases if processors are emulated.
 void before_all_cases() { ibv_free_device_list(ibv_get_device_list(nullptr)); }

@@ -13,7 +13,7 @@ using namespace adverb;
 
 namespace {
 
-/// Whether an event comes within this time.
+/// Returns whether an event comes within this time.
 bool readable(const completion_channel& channel, int milliseconds) {
   pollfd waiting{.fd = channel.file_descriptor(), .events = POLLIN, .revents = 0};
   return ::poll(&waiting, 1, milliseconds) == 1;
@@ -27,7 +27,7 @@ loopback_options<transport::rc> with_channels() {
 
 }  // namespace
 
-TEST_CASE("A completion queue holds at least what was asked for, and is empty at first",
+TEST_CASE("A completion queue holds at least the requested number, and is empty at first",
           "[ibv_create_cq]") {
   const context device = open_device();
   int user = 0;

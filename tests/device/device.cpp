@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the real device says of itself.
+// Attributes of the real device.
 #include <algorithm>
 #include <string>
 
@@ -70,7 +70,7 @@ TEST_CASE("A port that does not exist is refused with those that do") {
   }
 }
 
-TEST_CASE("The GID table agrees with its entries, asked for one by one",
+TEST_CASE("The GID table agrees with single queries of its entries",
           "[ibv_query_gid_table][ibv_query_gid_ex][ibv_query_gid]") {
   const context device = open_device();
   const std::vector<gid_entry> table = device.gid_table();
@@ -208,7 +208,7 @@ TEST_CASE("port_megabits returns the speed or fails with EOPNOTSUPP",
   CHECK(speed > 0);
 }
 
-TEST_CASE("An address on the own Ethernet is resolved to a MAC address",
+TEST_CASE("An address on the local Ethernet resolves to a MAC address",
           "[ibv_resolve_eth_l2_from_gid]") {
   const context device = open_device();
   const auto own = choose_gid(device, first_port);

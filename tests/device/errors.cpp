@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a reliable connection reports when it is used wrongly or loses its peer.
+// Errors of a reliable connection that is used wrongly or loses its peer.
 #include "support.hpp"
 
 using namespace adverb;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is special to extended completion queues, on the real device.
+// Properties of extended completion queues alone, on the real device.
 #include <cstdint>
 #include <string>
 #include <system_error>
@@ -26,7 +26,7 @@ void send_messages(const extended_link& link, std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("An extended queue holds at least what was asked for, and is empty at first",
+TEST_CASE("An extended queue holds at least the requested number, and is empty at first",
           "[ibv_create_cq_ex][ibv_start_poll]") {
   const context device = open_device();
   int user = 0;

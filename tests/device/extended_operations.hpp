@@ -67,7 +67,7 @@ template <class Link, class Request>
   return {};
 }
 
-/// Whether this machine has the operation of a link; reports a skip if not.
+/// Returns whether this machine has the operation of a link; reports a skip if not.
 template <class Link, class Request>
 [[nodiscard]] bool has_operation(adverb::device_capability capability, std::string_view test) {
   const std::string_view reason = lack_of_operation<Link, Request>(capability);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Sending through the extended calls of the provider: batches, what alternates with classic posts,
-// and what is refused. What is the same through both: two_engines.cpp.
+// and what is refused. two_engines.cpp has the common part of both.
 #include <array>
 #include <stdexcept>
 #include <string>
@@ -182,7 +182,7 @@ TEST_CASE("A list that is too long makes the whole batch fail") {
                                                             send(std::span{list}).signaled());
   CHECK(!result);
   CHECK(result.accepted() == 0);
-  // Which error it is, is the provider's choice; librxe says so.
+  // The provider chooses the error; this is librxe's.
   if (is_soft_roce(pair.context)) CHECK(result.code() == std::errc::no_space_on_device);
   failure why;
   result.check(why);

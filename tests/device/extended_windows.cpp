@@ -71,7 +71,7 @@ TEST_CASE("A window is invalidated by the peer through the extended calls", "[ib
   next_success(link.near_end.queue);
   const completion received = next_success(link.far_end.queue);
   CHECK(received.success().receive().length() == 16);
-  // Soft-RoCE gives the key without the flag that says so.
+  // Soft-RoCE gives the key without the flag for it.
   CHECK(received.native().invalidated_rkey == static_cast<std::uint32_t>(grant.key()));
   CHECK(link.far_end.holds(0, 16, 7));
   CHECK(link.write_to(grant.remote()) == completion_status::remote_access_error);

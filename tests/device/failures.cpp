@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every way in which a request of a reliable connection fails: what its completion says, what
-// becomes of both pairs and of what was queued, and that the pairs work again afterwards.
+// Every failure of a request of a reliable connection: the status of its completion, the states of
+// both pairs, the queued requests, and that the pairs work again afterwards.
 #include <array>
 #include <string>
 
@@ -302,7 +302,7 @@ TEST_CASE("A peer that was reset is given up, and what is queued is flushed with
 TEST_CASE("A queue pair that enters ERR flushes both queues with their ids") {
   rc_loopback link;
   link.near_pair.post(receive().id(1), receive().id(2)).check();
-  // Nobody receives these.
+  // There is no receive for these.
   link.near_pair.post(send().id(11), send().id(12), send().id(13).signaled()).check();
   const auto failed = link.near_pair.error();
   std::uint64_t next_receive = 1;

@@ -50,7 +50,7 @@ TEST_CASE("The peer refuses a flush beyond its region", "[optional][ibv_wr_flush
   if (!is_there("a flush beyond a region")) return;
   flush_link link;
   const remote_bytes longer = link.claimed(link.region, link.region.size() + 1);
-  SECTION("of a range") {
+  SECTION("a range") {
     CHECK(link.status_of(flush(longer, placement::global)) ==
           completion_status::remote_access_error);
   }
@@ -62,12 +62,12 @@ TEST_CASE("The peer refuses a flush beyond its region", "[optional][ibv_wr_flush
 
 TEST_CASE("The peer refuses a flush without the right to flush", "[optional][ibv_wr_flush]") {
   if (!is_there("a flush without the right")) return;
-  SECTION("of the region") {
+  SECTION("the region") {
     const flush_link link;
     CHECK(link.status_of(flush(link.claimed(link.far_end.region, 8), placement::global)) ==
           completion_status::remote_access_error);
   }
-  SECTION("of the queue pair") {
+  SECTION("the right of the queue pair") {
     const flush_link link{every_right};
     CHECK(link.status_of(flush(link.remote, placement::global)) ==
           completion_status::remote_invalid_request_error);

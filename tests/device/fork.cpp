@@ -13,7 +13,7 @@ using namespace adverb;
 
 TEST_CASE("A process reports its fork support and can enable it",
           "[ibv_fork_init][ibv_is_fork_initialized]") {
-  // Told by the kernel, or off until it is asked for.
+  // The kernel reports it, or it is off until it is enabled.
   const fork_support_status before = fork_support();
   INFO(to_string(before));
   CHECK(before != fork_support_status::enabled);
@@ -22,7 +22,7 @@ TEST_CASE("A process reports its fork support and can enable it",
                                                                    : fork_support_status::enabled));
 }
 
-TEST_CASE("Fork support that comes too late is refused where libibverbs asks for memory first") {
+TEST_CASE("Late fork support is refused if libibverbs has registered memory") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(4096);
@@ -38,7 +38,7 @@ TEST_CASE("Fork support that comes too late is refused where libibverbs asks for
   CHECK(why.explanation() == "the process already registered memory");
 }
 
-TEST_CASE("Fork support that was asked for in time can be asked for again") {
+TEST_CASE("Fork support that was enabled in time can be enabled again") {
   initialize_fork_support();
   const context device = open_device();
   const protection_domain domain{device};

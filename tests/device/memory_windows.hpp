@@ -30,7 +30,7 @@ struct window_link : loopback<Transport> {
     CHECK(done.success().opcode() == adverb::completion_opcode::bind_window);
   }
 
-  /// How a write of so many bytes of a pattern that starts with `seed` ends.
+  /// The status of a write of so many bytes of a pattern that starts with `seed`.
   template <class Remote>
   [[nodiscard]] adverb::completion_status write_to(const Remote& remote, std::size_t length,
                                                    unsigned seed = 5) {
@@ -39,13 +39,13 @@ struct window_link : loopback<Transport> {
         .check();
     return next_completion(near_end.queue).status();
   }
-  /// As if it were so long: the device refuses what is beyond.
+  /// The buffer with at least this length: the device refuses accesses beyond the window.
   template <class Remote>
   [[nodiscard]] static Remote at_least(std::size_t length, const Remote& remote) {
     return {adverb::adopt, remote.address(), std::max(length, remote.size()), remote.key()};
   }
 
-  /// How a read of so many bytes ends, into offset 4096 of the near side.
+  /// The status of a read of so many bytes, into offset 4096 of the near side.
   template <class Remote>
   [[nodiscard]] adverb::completion_status read_from(const Remote& remote, std::size_t length) {
     near_pair.post(read(at_least(length, remote), near_end.region.slice(4096, length)).signaled())

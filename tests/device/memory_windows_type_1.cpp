@@ -106,7 +106,7 @@ TEST_CASE("A window of type 1 that was deallocated is closed") {
 TEST_CASE("A bind of type 1 that failed gives the key back") {
   window_link link;
   const window granting{link.domain};
-  // The library is told of a right that the region does not have: only the device finds out.
+  // The buffer claims a right that the region does not have: only the device detects that.
   std::vector<std::byte> bytes(64);
   const memory_region unwilling{link.domain, bytes, every_right};
   const memory_region_ref claimed{adopt, unwilling.native_handle(), window_rights,

@@ -24,7 +24,7 @@ struct ud_link : loopback<transport::ud> {
   datagram_destination far{
       .address = way, .queue_pair = far_endpoint.number, .queue_key = far_endpoint.queue_key};
 
-  /// What the far end got, the header area first.
+  /// The bytes that the far end received, the header area first.
   [[nodiscard]] std::span<const std::byte> received(std::size_t size) const {
     return std::span{far_end.bytes}.first(size);
   }

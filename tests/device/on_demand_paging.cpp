@@ -56,7 +56,8 @@ class lazy_pages {
   std::span<std::byte> bytes_;
 };
 
-/// Whether the device pages in memory on demand for these operations; reports a skip if not.
+/// Returns whether the device pages in memory on demand for these operations; reports a skip if
+/// not.
 [[nodiscard]] bool is_there(paged_operations operations, std::string_view test,
                             transport service = transport::rc) {
   const context device = open_device();
@@ -68,7 +69,8 @@ class lazy_pages {
   return false;
 }
 
-/// Whether the provider passes advice on (librxe: from rdma-core 59 on); reports a skip if not.
+/// Returns whether the provider passes advice on (librxe: from rdma-core 59 on); reports a skip if
+/// not.
 [[nodiscard]] bool takes_advice(std::string_view test) {
   if (!is_there(paged_operation::write, test)) return false;
   const context device = open_device();
@@ -326,7 +328,7 @@ TEST_CASE("Advice about memory that is not there fails with an explanation",
     CHECK(why.code() == std::errc::bad_address);
     CHECK(why.explanation() == words);
   }
-  SECTION("of another domain") {
+  SECTION("a region of another domain") {
     const protection_domain other{device};
     prefetch(other, std::array{region.buffer()}, {.flush = true}, why);
     CHECK(why.verb() == "ibv_advise_mr");
@@ -400,7 +402,7 @@ TEST_CASE("A device without implicit paging refuses the whole address space with
   const protection_domain domain{device};
   failure why;
   CHECK(!memory_region::of_whole_address_space(domain, every_right, why));
-  // Which error it is, differs between kernels and providers.
+  // The error differs between kernels and providers.
   CHECK((why.code() == std::errc::operation_not_supported ||
          why.code() == std::errc::invalid_argument));
   CHECK(why.explanation() == std::string{device.device().name()} +

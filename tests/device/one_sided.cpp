@@ -103,7 +103,7 @@ TEST_CASE("A chain of mixed requests is done in its order, a fenced one after ea
   link.near_pair
       .post(write(remote.slice(1024, 64), link.near_end.region.slice(0, 64)).id(1).signaled(),
             read(remote.slice(512, 64), link.near_end.region.slice(128, 64)).id(2).signaled(),
-            // What the read brought goes out again.
+            // The bytes that were read go out again.
             write(remote.slice(1536, 64), link.near_end.region.slice(128, 64))
                 .fenced()
                 .id(3)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a queue pair does not take, and how much of a chain it took before.
+// Requests that a queue pair refuses, and the number of requests of a chain that it accepted
+// before.
 #include <string>
 
 #include "support.hpp"
@@ -22,13 +23,13 @@ struct lone_bench {
   }
 };
 
-/// The types forbid what is tried here. A program that lost track of the state, and says a wrong
-/// one, gets the refusal of the device.
+/// The types forbid what is tried here. A program with a wrong state in the type gets the refusal
+/// of the device.
 template <transport Transport, class Request>
 void check_refused(const queue_pair<Transport, qp_state::any>& pair, const Request& request) {
   const post_result result = pair.template as<qp_state::rts>().post(request);
   CHECK(!result);
-  // Soft-RoCE refuses with the doorbell, and so does not say how many requests it has taken.
+  // Soft-RoCE refuses with the doorbell, and so does not report the number of accepted requests.
   CHECK(result.accepted().value_or(0) == 0);
   failure why;
   result.check(why);

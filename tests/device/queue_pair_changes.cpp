@@ -13,7 +13,7 @@ TEST_CASE("Rights are changed while the pair is ready", "[ibv_modify_qp][ibv_que
   pair.far_pair.change().allow(access_right::remote_read).apply();
   CHECK(pair.far_pair.query().allowed().contains(access_right::remote_read));
   CHECK(!pair.far_pair.query().allowed().contains(access_right::remote_write));
-  // What was taken away is refused now.
+  // The withdrawn right is refused now.
   pair.near_pair
       .post(write(pair.far_end.remote().slice(0, 8), pair.near_end.region.slice(0, 8)).signaled())
       .check();
@@ -40,7 +40,7 @@ TEST_CASE("The queue key of a ready datagram pair is changed") {
   CHECK(pair.far_pair.query().queue_key() == queue_key{0x2222});
   const address_handle way{pair.domain, pair.to_far};
   pair.far_pair.post(receive(pair.far_end.region.slice(0, 64))).check();
-  // The old key is no longer heard, the new one is.
+  // The old key no longer receives, the new one does.
   pair.near_pair
       .post(send(pair.near_end.region.slice(0, 4))
                 .to({way, pair.far_endpoint.number, pair.far_endpoint.queue_key}),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queue pairs of each transport as they are made, and what they say of themselves in each state.
+// New queue pairs of each transport, and their attributes in each state.
 #include "support.hpp"
 
 using namespace adverb;
@@ -20,7 +20,7 @@ struct creation_bench {
   }
 };
 
-/// What is true of every new pair.
+/// Properties of every new pair.
 template <transport Transport>
 void check_new(const creation_bench& bench, const queue_pair<Transport, qp_state::reset>& pair) {
   REQUIRE(pair);

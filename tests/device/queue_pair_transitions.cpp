@@ -27,7 +27,7 @@ struct transition_bench {
   }
 };
 
-/// Where the pair is: by its type, by the C library, and by the kernel.
+/// The state of the pair: by its type, by the C library, and by the kernel.
 template <transport Transport, qp_state State>
 void check_state(const queue_pair<Transport, State>& pair) {
   REQUIRE(pair);
@@ -145,7 +145,7 @@ TEST_CASE("Every attribute that is set can be queried", "[ibv_modify_qp][ibv_que
   CHECK(found.max_initiator_read_atomic() == 2);
 }
 
-TEST_CASE("A pair is as large as was asked for, at least", "[ibv_create_qp][ibv_query_qp]") {
+TEST_CASE("A pair is at least as large as requested", "[ibv_create_qp][ibv_query_qp]") {
   const transition_bench bench;
   const auto pair = queue_pair<transport::rc>::create(bench.domain, {.send_cq = bench.queue,
                                                                      .recv_cq = bench.queue,

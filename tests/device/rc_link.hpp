@@ -13,7 +13,7 @@
 #include "cm/support.hpp"
 #include "support.hpp"
 
-/// What connects two pairs.
+/// The objects that connect two pairs.
 enum class connected_by { hand, librdmacm };
 
 /// Each of what connects pairs on this device; to be called by a test case.

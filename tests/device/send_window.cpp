@@ -223,7 +223,8 @@ TEST_CASE("A window detects a broken connection and restarts after a reset") {
   // The fourth was signaled; the sixth failed; those behind it were flushed, signaled or not.
   CHECK(ids == std::vector<std::uint64_t>{4, 6, 7, 8});
   CHECK(window.broken());
-  CHECK(window.outstanding() == 1);  // An upper bound: the fifth is done, which nothing tells.
+  CHECK(window.outstanding() == 1);  // An upper bound: the fifth is done, but no completion proves
+                                     // that.
 
   auto near_fresh = link.near_pair.reset();
   auto far_fresh = link.far_pair.reset();
@@ -245,7 +246,7 @@ TEST_CASE("A window detects a broken connection and restarts after a reset") {
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("Of a pair that signals all sends, the window counts each completion on the device") {
+TEST_CASE("On a pair that signals every send, the window counts each completion on the device") {
   loopback_options<transport::rc> options;
   options.pair.signal_all_sends = true;
   loopback<transport::rc> link{options};

@@ -27,7 +27,7 @@ class shared_loopback {
   adverb::shared_receive_queue shared;
   std::vector<adverb::queue_pair<Transport>> near_pairs{};
   std::vector<adverb::queue_pair<Transport>> far_pairs{};
-  /// Of the far pairs.
+  /// The queue of the far pairs.
   std::vector<adverb::endpoint> endpoints{};
 
   /// The address of each far pair, for datagrams.

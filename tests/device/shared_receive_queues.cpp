@@ -11,7 +11,7 @@ using namespace adverb;
 namespace {
 
 constexpr std::size_t block = 256;
-/// Where the payload of a datagram begins.
+/// The start of the payload of a datagram.
 constexpr std::size_t route = 40;
 
 }  // namespace
@@ -91,7 +91,7 @@ TEST_CASE("A full shared receive queue refuses the next receive") {
   const std::uint32_t size = link.shared.query().max_wr();
   CHECK(size >= 4);
   const auto request = receive(link.far_end.region.slice(0, 8));
-  // Providers may hold more than they say.
+  // Providers may hold more than they report.
   std::uint32_t accepted = 0;
   while (accepted < 4 * size) {
     if (!link.shared.post(request)) break;
@@ -240,7 +240,7 @@ TEST_CASE("A shared receive queue that pairs use is not destroyed", "[ibv_destro
   link.shared.close(why);
   CHECK(why.code() == std::errc::device_or_resource_busy);
   CHECK(why.explanation() == "still in use by 2 queue pairs; destroy these first");
-  // The kernel says so, too.
+  // The kernel reports it, too.
   CHECK(ibv_destroy_srq(link.shared.native_handle()) == EBUSY);
   link.far_pairs.clear();
   link.shared.close();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Work queues, flows, flow actions and counters on a device that has none of them: what it says.
-// A device that has them is said so, and not tested here.
+// Work queues, flows, flow actions and counters on a device that has none of them: their failures.
+// A device that has them is reported, and not tested here.
 #include <array>
 #include <cstddef>
 #include <string>
@@ -12,7 +12,7 @@ using namespace adverb;
 
 namespace {
 
-/// Expects the failure that a device without the feature gives, or tells that it has it.
+/// Expects the failure of a device without the feature, or reports that it has it.
 template <class Make>
 void check_missing(context_ref device, const char* test, const char* verb, const char* feature,
                    const Make& make) {

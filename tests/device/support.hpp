@@ -99,7 +99,7 @@ struct end_with {
 
 using loopback_end = end_with<adverb::completion_queue>;
 
-/// What the pairs of a loopback are made with, and their completion queues.
+/// The options of the pairs of a loopback, and of their completion queues.
 template <adverb::transport Transport>
 struct loopback_options {
   adverb::queue_pair_options pair{.max_send_wr = 32,

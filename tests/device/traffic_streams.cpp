@@ -73,8 +73,8 @@ void check_both_ways(std::uint64_t count) {
          back.done() < count) {
     there.send_some(count);
     back.send_some(count);
-    // A completion queue has the receives of one stream and the sends of the other, and nothing is
-    // said of the order between two queues: to wait for one alone may be to wait for ever.
+    // A completion queue has the receives of one stream and the sends of the other, and the order
+    // between two queues is not defined: a wait for one alone may never end.
     const auto take = [](const loopback_end& end, stream<Transport>& sends,
                          stream<Transport>& receives) {
       std::array<completion, 1> found;

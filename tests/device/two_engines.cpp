@@ -34,7 +34,7 @@ template <transport Transport, class Engines>
   return options;
 }
 
-/// What a pair sends through.
+/// The sender of a pair.
 template <class Engines, transport Transport>
 [[nodiscard]] auto sender_of(queue_pair_ref<Transport> pair) {
   if constexpr (Engines::extended_sending)
@@ -47,7 +47,7 @@ template <class Engines>
 struct engine_link : rc_link<typename Engines::queue> {
   engine_link() : rc_link<typename Engines::queue>{options_for<transport::rc, Engines>()} {}
 
-  /// What the near side sends through.
+  /// The sender of the near side.
   [[nodiscard]] auto sender() const { return sender_of<Engines>(this->near_pair); }
 
   /// Lets a request of the near side succeed, as this operation.
@@ -62,7 +62,8 @@ struct engine_link : rc_link<typename Engines::queue> {
   }
 };
 
-/// Whether the device lacks an engine, which is then refused: soft-iWARP has no extended one.
+/// Returns whether the device lacks an engine, which is then refused: soft-iWARP has no extended
+/// one.
 template <class Engines>
 [[nodiscard]] bool lacks() {
   if (!cm_test::on_iwarp()) return false;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t most_elements = 32;
 
-/// What the pairs of a test are made with: for both engines, with long lists.
+/// The options of the pairs of a test: for both engines, with long lists.
 loopback_options<transport::rc> long_lists() {
   loopback_options<transport::rc> options;
   options.pair.max_send_sge = most_elements;

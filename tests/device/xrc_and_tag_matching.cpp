@@ -9,7 +9,7 @@ using namespace adverb;
 
 namespace {
 
-/// True when the device has what this stands for; else the failure has to say that it does not.
+/// True when the device has this feature; otherwise the failure must report that it does not.
 bool is_there(const failure& why, std::string_view test, std::string_view explanation) {
   if (!why) return true;
   CHECK(why.code() == std::errc::operation_not_supported);

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# A peer that is not there, goes away, stays silent or talks nonsense ends the program with one
-# sentence that says so.
+# A peer that is absent, disconnects, stays silent or sends nonsense ends the program with one sentence
+# about that.
 source "$(dirname "$0")/../support/harness.bash"
 
-# What a ping-pong program on this device could say; queue pair 0xabcdef is nobody's. (The scripts
+# The addresses of a ping-pong program on this device; queue pair 0xabcdef does not exist. (The scripts
 # that are handed to speaks_to use it.)
 IFS=. read -ra octets <<<"${SOFTRDMA_ADDRESS:?}"
 # shellcheck disable=SC2034

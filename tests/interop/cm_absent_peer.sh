@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A connection that librdmacm cannot make, and a peer that is another program, end the program with
-# one sentence that says so.
+# A connection that librdmacm cannot make, and a peer that is another program, end the program with one
+# sentence about that.
 source "$(dirname "$0")/support/cm.bash"
 
 # These wait a while for a server to come, so they run beside the others.

@@ -42,7 +42,7 @@ status=0
 fails_with line 1 "$status" cm_echo 'a line has 4097 bytes, but the server takes at most 4096'
 verdict "a line that is too long" "$problem"
 rm "$scratch/line.out"
-# What is no cm_echo sends other messages, and gets them back.
+# A client that is no cm_echo sends other messages, and receives them back.
 refuses "another kind of client" 1 'text number 0 came back changed' \
   rping -c -V -C 1 -p 7471 -a "$host"
 echoes "after clients that failed" "still there"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# cm_hello talks to itself, and says what is wrong.
+# cm_hello connects to itself, and reports failures.
 source "$(dirname "$0")/support/cm.bash"
 
 works "hello" "$programs/cm_hello" -- "$programs/cm_hello"

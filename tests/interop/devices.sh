@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# devices says the same as ibv_devinfo.
+# devices prints the same as ibv_devinfo.
 source "$(dirname "$0")/../support/harness.bash"
 
 "$programs/devices" -v >"$scratch/ours.out" || exit
@@ -80,7 +80,7 @@ agrees "code of the subnet timeout" subnet_timeout
 agrees "initialization type reply" init_type_reply
 agrees "service level of the subnet manager" sm_sl
 
-# As many of ours as theirs has bits; it does not name those above the 32nd.
+# Our list has as many names as theirs has bits; it lacks names for those above the 32nd.
 bits=$(sed -n 's/^[[:space:]]*device_cap_flags_ex:[[:space:]]*//p' "$scratch/theirs.out")
 their_flags=0
 for ((rest = ${bits:?}; rest != 0; rest &= rest - 1)); do ((++their_flags)); done

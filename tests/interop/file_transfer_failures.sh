@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whoever dies and whatever fails, both ends of file_transfer say so in a sentence, and nothing is left
-# behind.
+# Both ends of file_transfer report every failure in a sentence, also if the other end dies, and no file
+# is left behind.
 source "$(dirname "$0")/support/file_transfer.bash"
 
 truncate -s "$large" large

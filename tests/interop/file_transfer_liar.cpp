@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Usage: file_transfer_liar LIE ADDRESS
 //
-// A sender that lies to the receiver of examples/file_transfer.cpp, and prints what it gets to
-// hear.
+// A sender that sends wrong messages to the receiver of examples/file_transfer.cpp, and prints its
+// answers.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,7 +50,7 @@ class liar {
     link_.fill(block, value);
     link_.post(block, kind, sizeof value);
   }
-  /// Throws what the receiver says, which ought to be a failure in the end.
+  /// Throws the receiver's answer, which must be a failure in the end.
   [[noreturn]] void listen() {
     while (true) link_.give_back(link_.wait_for_message());
   }

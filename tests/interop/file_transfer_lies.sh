@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What a sender says that does not keep to the rules gets an answer, and no file.
+# A sender's message that breaks the protocol gets an answer, and no file.
 source "$(dirname "$0")/support/file_transfer.bash"
 
-# lied_to LIE PATTERN: the receiver notices, tells the liar, and keeps nothing.
+# lied_to LIE PATTERN: the receiver notices, answers with a failure, and keeps nothing.
 lied_to() {
   start_receiver --once
   sender_status=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# latency prints a row for each size, whichever side knows the sizes.
+# latency prints a row for each size, whichever side has the sizes as arguments.
 source "$(dirname "$0")/../support/harness.bash"
 
 # has_rows SIZE…: the client's table has a row of two times for each size, in order.

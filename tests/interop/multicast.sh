@@ -24,7 +24,7 @@ by_one_command "$programs/multicast"
 refuses_groups multicast
 refuses "too long" 2 '--size: must be a number from 1 to 4096, not 5000' multicast -s --size 5000
 
-# Longer than our programs' patience with a peer that they know to be there.
+# This is longer than our programs wait for a connected peer.
 until ((SECONDS > 12)); do pause 0.2; done
 "${ours[@]}" -s -m 239.9.9.9 -n 1 >/dev/null
 problem=''

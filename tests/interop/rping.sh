@@ -22,7 +22,7 @@ works "ours serves theirs, with texts" "${ours[@]}" -s -v -a "$host" -p 7500 -- 
 prints client "^ping data: $last"
 prints server "^server ping data: $last"
 
-# A server for one client after another, of which one dies and one asks for too much.
+# A server for one client after another, of which one dies and one requests too much.
 : >"$scratch/server.out" >"$scratch/endless"
 "${ours[@]}" -s -P >"$scratch/server.out" 2>&1 &
 server=$!

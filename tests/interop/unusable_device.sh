@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A device, port, GID or limit that cannot be used is named in one sentence that says what to do.
+# A device, port, GID or limit that cannot be used is named in one sentence with the remedy.
 source "$(dirname "$0")/../support/harness.bash"
 device=${SOFTRDMA_DEVICE:?}
 
@@ -31,7 +31,7 @@ else
   skip_case "memlock limit" "this takes root, setpriv, and programs that another user can read"
 fi
 
-# What follows takes the device away, which only a guest's may be.
+# The next cases remove the device, which is allowed in a guest only.
 if [[ ! -d /run/softrdma ]]; then
   skip_case "port down, no device" "this device is not ours to take down"
   finish

@@ -23,7 +23,7 @@ refuses_argument '--gid-idx: must be a number from 0 to 255, not 256' ud_pingpon
 refuses_argument '--mtu: must be 256, 512, 1024, 2048 or 4096, not 1000' rc_pingpong -m 1000
 refuses_argument '--sl: must be a number from 0 to 15, not 16' rc_pingpong -l 16
 
-# Which of two mistakes is named, differs between versions of CLI11: each has one.
+# Versions of CLI11 differ in the mistake that they name first: each command line has one.
 for program in cm_echo cm_server 'cm_client localhost' 'rping -s'; do
   read -ra command <<<"$program"
   refuses_argument '--port: must be a number from 1 to 65535, not 65536' "${command[@]}" -p 65536

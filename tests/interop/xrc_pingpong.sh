@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# xrc_pingpong talks to ibv_xsrq_pingpong, and to itself, where the device has XRC. Where it has
-# none, it says so.
+# xrc_pingpong talks to ibv_xsrq_pingpong, and to itself, where the device has XRC. It reports a device
+# without XRC.
 source "$(dirname "$0")/../support/harness.bash"
 device=${SOFTRDMA_DEVICE:?}
 

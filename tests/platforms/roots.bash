@@ -7,8 +7,8 @@ if [[ $(id -u) -ne 0 ]]; then
   as_root=(sudo)
 fi
 
-# make_root SUITE [NAME]: makes the root NAME of a release, unless it exists, and sets $root. With $fresh,
-# the first call makes it anew. The name is that of the release if none is given.
+# make_root SUITE [NAME]: makes the root NAME of a release, unless it exists, and sets $root. The first
+# call makes it anew if $fresh is set. The name is that of the release if none is given.
 made=()
 make_root() {
   local name=${2:-$1}

@@ -73,7 +73,7 @@ static_assert(acknowledge_timeout{nanoseconds::min()}.code() == 1);
 static_assert(rnr_timer{0s}.code() == 1);
 static_assert(rnr_timer{-1s}.code() == 1);
 
-// What is longer than the longest becomes the longest.
+// A longer time becomes the longest.
 static_assert(acknowledge_timeout{std::chrono::hours{3}}.code() == 31);
 static_assert(acknowledge_timeout{days::max()}.code() == 31);
 static_assert(acknowledge_timeout{std::chrono::hours::max()}.code() == 31);

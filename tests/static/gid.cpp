@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// GIDs written as RFC 5952 has IPv6 addresses written, and what they say of themselves.
+// GIDs in the notation of RFC 5952 for IPv6 addresses, and their properties.
 #include <array>
 #include <cstdint>
 #include <string_view>

@@ -65,7 +65,7 @@ static_assert(sizeof(adverb::xrc_shared_receive_queue) == sizeof(void*));
 static_assert(sizeof(adverb::tag_matching_queue) == sizeof(void*));
 static_assert(sizeof(adverb::thread_domain) == sizeof(void*));
 static_assert(sizeof(adverb::parent_domain) == sizeof(void*));
-// With its size, which the C struct does not tell.
+// The handle also has the size, which the C struct lacks.
 static_assert(sizeof(adverb::device_memory) == 2 * sizeof(void*));
 // The C struct keeps neither the rights nor the device address.
 static_assert(sizeof(adverb::memory_region) <= 6 * sizeof(void*));
@@ -83,7 +83,7 @@ constexpr bool refers_to =
     std::is_nothrow_convertible_v<const Owner&, Reference> &&
     std::is_nothrow_convertible_v<Owner&, Reference> &&
     std::is_nothrow_convertible_v<typename Owner::native_type*, Reference> &&
-    // What is about to die cannot be referred to.
+    // A reference to a temporary does not compile.
     !std::is_convertible_v<Owner, Reference> && !std::is_convertible_v<const Owner, Reference>;
 
 static_assert(refers_to<adverb::context_ref, adverb::context>);

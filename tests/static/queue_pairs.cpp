@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queue pairs: their sizes and how they move. What can be posted to them: work_requests.cpp.
+// Queue pairs: their sizes and how they move. work_requests.cpp has the requests that they take.
 #include <type_traits>
 #include <utility>
 

@@ -24,7 +24,7 @@ static_assert(sizeof(read_write) <= 24);
 // Rights are given up by themselves.
 static_assert(std::is_nothrow_convertible_v<read_write, read_only>);
 static_assert(std::is_nothrow_convertible_v<read_write, write_only>);
-// The type of the elements changes only when asked for.
+// The type of the elements changes on request only.
 static_assert(!std::is_constructible_v<numbers, read_only>);
 static_assert(!std::is_constructible_v<read_write, std::uint64_t, std::size_t, rkey>);
 

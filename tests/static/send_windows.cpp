@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What send windows and reservations are, by their types.
+// The types of send windows and reservations.
 #include <type_traits>
 #include <utility>
 
@@ -20,7 +20,7 @@ static_assert(!std::is_copy_constructible_v<completion_reservation>);
 static_assert(std::is_nothrow_move_constructible_v<completion_reservation>);
 // Returned in registers.
 static_assert(sizeof(send_window_result) == 16 && std::is_trivially_copyable_v<send_window_result>);
-// Only a window says that it is full.
+// Only a window reports that it is full.
 template <class Result>
 concept can_be_made_full = requires(const ibv_qp* pair) { Result::of_full(pair, 1U, 2U); } ||
                            requires(const ibv_qp* pair) { Result::full(pair, 1U, 2U); };

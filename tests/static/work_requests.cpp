@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Which request can be posted to which queue pair, over the whole of request x transport x state,
-// in both engines. The table is the one of transport functions of the InfiniBand specification
-// (volume 1, chapter 9, annexes 14 on XRC and 19 on flushes and atomic writes) and of
-// ibv_post_send(3) and ibv_wr_post(3), written down by hand: what it shared with the library's
-// could not show a mistake in that.
+// The requests that each queue pair takes, over the whole of request x transport x state, in both
+// engines. The table is the one of transport functions of the InfiniBand specification (volume 1,
+// chapter 9, annexes 14 on XRC and 19 on flushes and atomic writes) and of ibv_post_send(3) and
+// ibv_wr_post(3), written down by hand: what it shared with the library's could not show a mistake
+// in that.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ constexpr std::array states{
     state_row{qp_state::sqd, true, true},
     // The specification lets sends be posted in SQE, of which none would be carried out.
     state_row{qp_state::sqe, false, true}, state_row{qp_state::error, true, true},
-    // A type that does not say the state takes nothing.
+    // A type without a known state takes nothing.
     state_row{qp_state::any, false, false}};
 
 // The engines that have a request.
@@ -43,7 +43,7 @@ using remote_words =
     remote_buffer<std::uint64_t, access_right::remote_read | access_right::remote_write |
                                      access_right::remote_atomic | access_right::flush_global>;
 
-// What may say of its destination.
+// The requests that may have a destination.
 template <class Request>
 using datagram = decltype(std::declval<Request>().to(std::declval<datagram_destination>()));
 template <class Request>
@@ -81,8 +81,7 @@ consteval bool row_is(const char* row, bool in_classic, bool in_extended, bool i
           ...);
 }
 
-// Whether a request is taken by the transports with an x, and in the right states, and by no
-// others.
+// True if the transports with an x take a request, in the right states, and no others do.
 template <class Request>
 consteval bool sent_by(const char (&row)[8], engines which = engines::both) {
   return row_is<Request>(row, which != engines::extended, which != engines::classic, false,
@@ -101,7 +100,7 @@ consteval bool sent_by(const char (&plain)[8], const char (&to_datagram)[8],
          sent_by<to_shared_queue<Request>>(to_queue, which);
 }
 
-// With the payloads that a request can have.
+// The requests with each kind of payload.
 template <class Payload>
 using send_of = decltype(send(std::declval<Payload>()));
 template <class Payload>
@@ -190,7 +189,7 @@ static_assert(sent_by<fenced<local_invalidate_type>>("x..x..x", "......x", "....
 // An XRC initiator receives nothing, and a target what arrives for a shared receive queue.
 static_assert(received_by<receive_type>("xxx..xx"));
 
-// What is no request is taken by nothing, and nothing that is no sender takes one.
+// No sender takes a value that is no request, and an object that is no sender takes no request.
 static_assert(sent_by<int>("......."));
 static_assert(sent_by<mutable_buffer>("......."));
 static_assert(!can_post<int, send_of<mutable_buffer>>);
@@ -205,7 +204,7 @@ static_assert(!can_post<writer, send_of<mutable_buffer>>);
 static_assert(can_post<extended_sender<transport::rc>, read_type>);
 static_assert(!can_post<extended_sender<transport::rc>, bind_type>);
 
-// What a queue pair can be made for is what its transport carries.
+// A queue pair can be made for the operations that its transport carries.
 static_assert(detail::operations_carried_by(transport::xrc_recv).empty());
 static_assert(detail::operations_carried_by(transport::driver).bits() == (1U << 13) - 1);
 static_assert(detail::operations_carried_by(transport::raw_packet) ==

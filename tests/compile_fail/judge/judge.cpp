@@ -186,7 +186,7 @@ class source_reader {
   std::vector<test_case> cases_;
   std::size_t number_ = 0;
   std::size_t section_ = 0;   // 0 outside of all.
-  std::size_t sections_ = 0;  // How many there are so far.
+  std::size_t sections_ = 0;  // The number of them so far.
   bool explained_ = false;
   bool in_case_ = false;
   bool in_head_ = false;
@@ -255,7 +255,8 @@ output_line parse(std::string_view whole) {
   return {{}, 0, trimmed(whole)};
 }
 
-// Whether a line is of a kind: "error: TEXT" at a position, or "cc1plus: error: TEXT" without one.
+// Returns whether a line is of a kind: "error: TEXT" at a position, or "cc1plus: error: TEXT"
+// without one.
 bool is(const output_line& line, const std::string& kind) {
   return line.text.starts_with(kind + ": ") ||
          (line.line == 0 && line.text.find(": " + kind + ": ") != line.text.npos);
@@ -371,8 +372,8 @@ class output_reader {
   std::vector<std::string> leading_;
   bool has_steps_ = false;
   std::size_t step_ = 0;
-  // Whether the next error may be in the instantiation of the last one, or explain why GCC deleted
-  // a function; and whether the last one was taken for such an error.
+  // True if the next error may be in the instantiation of the last one, or explain why GCC deleted
+  // a function; and if the last one was taken for such an error.
   bool instantiating_ = false;
   bool explained_ = false;
   bool inherited_ = false;
@@ -427,7 +428,7 @@ class judgement {
     for (const auto& each : cases_)
       if (each.section == section) cases.push_back(&each);
     auto found = output_reader{compiler_, source_}.read(failing.lines);
-    // What comes from no line of the source comes from the only case.
+    // An error without a line of the source belongs to the only case.
     if (cases.size() == 1)
       for (auto& each : found)
         if (!each.source_line && !each.is_crash) each.source_line = cases[0]->first_line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hosts, services and addresses are looked up, and what cannot be found says so.
+// Lookups of hosts, services and addresses, and the failures of unsuccessful ones.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -139,7 +139,8 @@ TEST_CASE("A failed lookup names the host or service", "[rdma_getaddrinfo]") {
         "no host is named " + std::string(125, 'x') + "...");
 }
 
-TEST_CASE("An address of another family than was asked for is not found", "[rdma_getaddrinfo]") {
+TEST_CASE("An address of another family than the requested one is not found",
+          "[rdma_getaddrinfo]") {
   failure why;
   const cm::address_list found{"10.1.2.3", 1, {.family = cm::address_family::ipv6}, why};
   CHECK(found.empty());

@@ -19,11 +19,11 @@
 
 namespace cm_test {
 
-/// Runs a hidden test case of this program, a role, in a process of its own, which says a word when
-/// it has come as far as it should. It is killed at the latest when this dies.
+/// Runs a hidden test case of this program, a role, in a process of its own, which sends a word
+/// when it has reached its goal. It is killed at the latest when this dies.
 class child_process {
  public:
-  /// The role is told the port.
+  /// The role gets the port.
   explicit child_process(const std::string& role, std::uint16_t port = 0) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error{"no pipe"};
@@ -73,15 +73,15 @@ class child_process {
 
   // For the roles.
 
-  /// The port that the role was told.
+  /// The port that the role got.
   [[nodiscard]] static std::uint16_t port() {
     return static_cast<std::uint16_t>(std::stoi(std::string{environment("ADVERB_TEST_PORT")}));
   }
-  /// Says the word.
+  /// Sends the word.
   static void say(std::uint16_t word = 0) {
     if (::write(word_end, &word, sizeof word) != sizeof word) std::_Exit(1);
   }
-  /// Says the word, and does nothing any more until it is killed.
+  /// Sends the word, and waits until it is killed.
   [[noreturn]] static void say_and_stay(std::uint16_t word = 0) {
     say(word);
     while (true) ::pause();

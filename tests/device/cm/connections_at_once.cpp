@@ -20,7 +20,7 @@ namespace {
 
 constexpr queue_pair_options small{.max_send_wr = 2, .max_recv_wr = 2};
 
-/// Has `count` connections open at once, which four threads ask for, and sends over each of them.
+/// Has `count` connections open at once, which four threads request, and sends over each of them.
 void make_at_once(const rc_listener& listener, std::size_t count) {
   constexpr std::size_t askers = 4;
   std::vector<rc_connection> accepted;
@@ -55,7 +55,7 @@ TEST_CASE("Two hundred connections at once leave nothing behind",
           "[rdma_connect][rdma_accept][rdma_destroy_id][rdma_destroy_qp]") {
   raise_file_limit();
   const auto listener = rc_listener::create(every_address());
-  // What the pools of the C library and of the checker grow to was not there before.
+  // The pools of the C library and of the checker have not grown before.
   make_at_once(listener, 200);
   const held before;
   make_at_once(listener, 200);

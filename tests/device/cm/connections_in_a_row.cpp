@@ -18,7 +18,7 @@ namespace {
 
 constexpr queue_pair_options small{.max_send_wr = 2, .max_recv_wr = 2};
 
-/// Makes a connection, sends a message over it, and ends it: the side that asks.
+/// Makes a connection, sends a message over it, and ends it: the active side.
 void connect_and_end(const cm::socket_address& address) {
   auto connection = ready_for(address, small).connect();
   connection.queue_pair().post(send().signaled()).check();
@@ -27,7 +27,7 @@ void connect_and_end(const cm::socket_address& address) {
   connection.drain([](const completion&) {});
 }
 
-/// The side that is asked.
+/// The passive side.
 void accept_and_end(const rc_listener& listener) {
   auto ready = next_ready(listener, small);
   ready.queue_pair().post(receive()).check();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of datagrams and of multicast groups share: an endpoint with memory for what it
-// receives.
+// Shared by the tests of datagrams and of multicast groups: an endpoint with memory for the
+// messages that it receives.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Datagrams whose peers librdmacm finds: who asks, who answers, and what goes wrong.
+// Datagrams whose peers librdmacm finds: requests, answers, and failures.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -27,7 +27,7 @@ namespace {
 using ud_listener = cm::listener<transport::ud>;
 using route = cm::connector<transport::ud, cm::step::route_resolved>;
 
-/// A request that is answered elsewhere, while the test asks.
+/// A request that is answered elsewhere, while the test sends it.
 template <class Serve>
 [[nodiscard]] std::future<void> serve(const Serve& function) {
   return std::async(std::launch::async, function);
@@ -44,7 +44,7 @@ template <class Serve>
   return std::string_view{why.what()}.find(words) != std::string_view::npos;
 }
 
-/// What one of many pairs answers with.
+/// The answer of one of many pairs.
 struct one_of_many {
   std::uint32_t question;
   qp_number queue_pair;
@@ -95,7 +95,7 @@ TEST_CASE("A pair of one's own serves many requests, and one pair sends to many 
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
         std::array<datagram_end, peers> servers;
-        // Who asks asks again when the answer is late.
+        // The active side repeats its request when the answer is late.
         std::set<std::uint32_t> asked;
         while (asked.size() < questions) {
           auto request = listener.next_request(std::chrono::seconds{10});
@@ -196,7 +196,7 @@ TEST_CASE("A connect that times out explains that the peer did not answer", "[rd
       });
 }
 
-TEST_CASE("As much private data as there is room for is carried both ways") {
+TEST_CASE("Private data of maximum size arrives on both sides") {
   need_datagrams();
   static constexpr std::byte last{0xab};
   const std::vector<std::byte> bytes(cm::max_datagram_request_data, last);
@@ -228,7 +228,7 @@ TEST_CASE("A byte of private data more is refused") {
   const std::vector<std::byte> bytes(cm::max_datagram_request_data + 1);
   const std::span<const std::byte> data{bytes};
   failure why;
-  SECTION("to who asks") {
+  SECTION("in a request") {
     CHECK(!here.endpoint.resolve_peer(to, {.private_data = data}, why));
     CHECK(why.code() == std::errc::message_size);
     CHECK(why.verb() == "rdma_connect");

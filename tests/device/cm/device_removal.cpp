@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The device goes away while it is used: each object says so, everything is closed, and once the
-// device is back everything works again.
+// The device is removed while it is used: each object reports that, everything is closed, and once
+// the device is back everything works again.
 //
-// Each program that uses the device is a process of its own. Soft-RoCE (Linux 6.1) tells at once
-// that it is to go, and then waits until nobody has it open; librdmacm (rdma-core 44) keeps a
+// Each program that uses the device is a process of its own. Soft-RoCE (Linux 6.1) reports its
+// removal at once, and then waits until it is closed everywhere; librdmacm (rdma-core 44) keeps a
 // device open until its process ends.
 #include <chrono>
 #include <cstdlib>
@@ -31,7 +31,7 @@ TEST_CASE("role: a listener on the address of the device", "[.]") {
   CHECK(why.explanation() == "the device was removed");
 }
 
-TEST_CASE("role: one that asks for a connection", "[.]") {
+TEST_CASE("role: a side that requests a connection", "[.]") {
   const auto listener = rc_listener::create(every_address());
   auto ready = ready_for(device_address(listener.port()));
   child_process::say();
@@ -61,8 +61,8 @@ TEST_CASE("role: both sides of a connection", "[.]") {
   child_process::say();
   for (rc_connection* const side : {&near, &far}) {
     auto told = next_event_type(*side);
-    // The kernel disconnects each end after telling it: the end that is told last may hear of that
-    // first.
+    // The kernel disconnects each end after its removal event, so the second end may get the
+    // disconnection first.
     if (told == cm::event_type::disconnected) told = next_event_type(*side);
     CHECK(told == cm::event_type::device_removal);
     CHECK(side->has_ended());
@@ -106,9 +106,8 @@ TEST_CASE("The device is removed from a listener", "[rdma_get_cm_event][optional
   remove_device_from("role: a listener on the address of the device");
 }
 
-TEST_CASE("The device is removed while a connection is asked for",
-          "[rdma_get_cm_event][optional]") {
-  remove_device_from("role: one that asks for a connection");
+TEST_CASE("The device is removed during a connection request", "[rdma_get_cm_event][optional]") {
+  remove_device_from("role: a side that requests a connection");
 }
 
 TEST_CASE("The device is removed from a connection", "[rdma_get_cm_event][optional]") {

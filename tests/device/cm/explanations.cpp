@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong with addresses and steps says why, in words that help.
+// Failures of addresses and steps have explanations that help.
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -30,7 +30,7 @@ namespace {
 
 using connector = cm::connector<transport::rc>;
 
-/// "10.1.0.1 (rxe0)": what the messages say of the devices there are.
+/// "10.1.0.1 (rxe0)": the list of devices in the messages.
 std::string device_with_address() {
   return to_string(device_address()) + " (" + cm_test::environment("SOFTRDMA_DEVICE") + ")";
 }
@@ -49,7 +49,7 @@ failure not_listening(const cm::socket_address& at) {
   });
 }
 
-/// A connector that is ready to ask for a connection.
+/// A connector that is ready to connect.
 cm::connector<transport::rc, cm::step::ready> ready_for(const cm::socket_address& to) {
   auto start = connector::create();
   auto near = start.resolve_address(to);
@@ -184,7 +184,7 @@ TEST_CASE("A port that is taken", "[rdma_bind_addr]") {
 TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
-  // Nobody takes the request.
+  // The request is not accepted.
   failure why;
   CHECK_FALSE(ready.connect({}, 300ms, why));
   CHECK(why.code() == std::errc::timed_out);
@@ -245,7 +245,7 @@ TEST_CASE("Private data that is too long for the link",
     auto connection = second.accept({.private_data = of_size(196)});
     connection.wait_disconnected(std::chrono::seconds{10});
   });
-  // What is as long as the limit is taken, by the same connector.
+  // Data of maximum size is accepted by the same connector.
   CHECK_FALSE(ready.connect({.private_data = of_size(56)}, std::chrono::seconds{10}, why));
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->private_data.size() == cm::max_reject_data);
@@ -275,7 +275,7 @@ TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_rout
 TEST_CASE("An option that is refused is not put down to the address", "[rdma_set_option]") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::udp);
-  // Of datagrams, which are not acknowledged.
+  // These are datagrams, which are not acknowledged.
   const failure why = reported(
       [&](auto&&... p) { id.set_acknowledge_timeout(acknowledge_timeout::from_code(14), p...); });
   CHECK(why.code() == std::errc::invalid_argument);
@@ -364,7 +364,7 @@ TEST_CASE("A channel for which there is no file descriptor", "[rdma_create_event
 
 namespace {
 
-/// Whether a channel cannot be made by another user, for this reason.
+/// Returns whether another user cannot make a channel, for this reason.
 bool another_user_is_told(const std::string& explanation) {
   const pid_t child = fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of addresses change on the machine, where it is a virtual one that is thrown away.
+// Changes of the machine by tests of addresses, if it is a virtual one that is discarded.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be set of an identifier, its paths, and which devices librdmacm has.
+// The settings of an identifier, its paths, and the devices of librdmacm.
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -55,7 +55,7 @@ TEST_CASE("Every event that librdmacm defines has a name", "[rdma_event_str]") {
     const bool named =
         to_text(static_cast<cm::event_type>(number)).view().find_first_of("0123456789") ==
         std::string_view::npos;
-    // An older librdmacm knows fewer.
+    // An older librdmacm has fewer.
     const std::string_view theirs = rdma_event_str(static_cast<rdma_cm_event_type>(number));
     CHECK((named || theirs == "UNKNOWN EVENT"));
   }

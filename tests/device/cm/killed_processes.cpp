@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A peer whose process is killed, in every phase of a connection: the other side is told, and can
-// go on.
+// A peer whose process is killed, in every phase of a connection: the other side gets an event or a
+// failure, and can continue.
 //
 // iWARP makes connections on TCP, so less of a connection needs the program: soft-iWARP (Linux 6.1)
 // is connected as soon as it is accepted, whether or not the other program takes the answer; and
-// that a peer is gone which asked, is known once the kernel has seen the end of the TCP connection.
+// the death of an active peer is visible once the kernel has seen the end of the TCP connection.
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -74,8 +74,8 @@ TEST_CASE("role: a server that accepts", "[.]") {
 
 namespace {
 
-/// What the kernel holds for this process when librdmacm has opened the device, and its domain is
-/// kept, which both stay.
+/// The objects that the kernel holds for this process when librdmacm has opened the device, and its
+/// domain is kept; both stay.
 [[nodiscard]] std::string held_with_open_device() {
   {
     auto start = cm::connector<transport::rc>::create();
@@ -107,19 +107,19 @@ void drain_all(rc_connection& connection) {
       [](const completion& each) { CHECK(each.status() == completion_status::flushed); });
 }
 
-/// The peer is gone: this side is told, and comes to its end.
+/// The peer is gone: this side gets a disconnection, and ends.
 void hear_the_end(rc_connection& connection) {
   connection.wait_disconnected(std::chrono::seconds{10});
   connection.disconnect();
   drain_all(connection);
 }
 
-/// What is reported of a request whose peer is gone.
+/// The failure of a request whose peer is gone.
 [[nodiscard]] std::errc gone() {
   return on_iwarp() ? std::errc::connection_reset : std::errc::invalid_argument;
 }
 
-/// A client that connected is killed when it has said so.
+/// A client that connected is killed after it has reported that.
 void kill_connected(const std::string& role) {
   const server serving;
   child_process client{role, serving.listener.port()};
@@ -139,7 +139,7 @@ void kill_connected(const std::string& role) {
 
 }  // namespace
 
-TEST_CASE("A client that is killed before it asks") {
+TEST_CASE("A client that is killed before it requests a connection") {
   const server serving;
   child_process client{"role: a client that resolved", serving.listener.port()};
   static_cast<void>(client.word());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What librdmacm has from rdma-core 60 on: events of programs, and lookups by an identifier, which
-// end with such an event.
+// Functions of librdmacm from rdma-core 60 on: events of programs, and lookups by an identifier,
+// which end with such an event.
 #include <chrono>
 #include <cstdint>
 #include <string_view>

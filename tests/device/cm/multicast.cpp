@@ -25,16 +25,16 @@ using ud_listener = cm::listener<transport::ud>;
   return *cm::socket_address::parse(text, 0);
 }
 
-/// Asks the receiver where to send to. It answers when it has come as far as `stage`, so that who
-/// has the answer knows which groups the receiver is in.
+/// Requests the receiver's address. It answers when it has reached `stage`, so that the answer
+/// proves that the receiver is in its groups.
 [[nodiscard]] cm::datagram_peer receiver_at(const datagram_end& here,
                                             const cm::socket_address& address,
                                             std::uint32_t stage) {
   return here.endpoint.resolve_peer(address, {.private_data = cm::private_data::of(stage)});
 }
 
-/// The other side of it. The kernel asks again when an answer is late: such questions are answered
-/// again, too.
+/// The other side of it. The kernel repeats a request when an answer is late: such requests are
+/// answered again, too.
 void reached(std::uint32_t stage, const ud_listener& listener, const datagram_end& here) {
   std::optional<std::uint32_t> asked;
   while (asked != stage) {
@@ -84,7 +84,7 @@ TEST_CASE("Members receive what is sent to a group until they leave",
         CHECK(group.address().route->destination ==
               gid{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 7, 7, 1}});
 
-        // Who sends is a member, too.
+        // The sender is a member, too.
         (void)receiver_at(here, address, 1);
         here.send_to(group, "to members");
         CHECK(here.received().text == "to members");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of asynchronous connections on Asio share: an io_context with a listener, and an
-// echo. With ADVERB_BOOST_ASIO, `asio` is that of Boost.
+// Shared by the tests of asynchronous connections on Asio: an io_context with a listener, and an
+// echo. `asio` is that of Boost with ADVERB_BOOST_ASIO.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ struct side {
   }
 };
 
-/// Serves one connection, and answers what it hears plus one. Gives the peer's private data.
+/// Serves one connection, and answers each number plus one. Gives the peer's private data.
 std::future<std::uint32_t> serve(const cm::listener<transport::rc>& listener) {
   return std::async(std::launch::async, [&listener] {
     side mine;
@@ -191,7 +191,7 @@ TEST_CASE("A failure to reach a host names the address that answered") {
   CHECK(why.explanation().ends_with("nothing listens on that port"));
 }
 
-TEST_CASE("A program that rejects is not asked again by another address of its host") {
+TEST_CASE("A rejected connect does not try another address of the host") {
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
   const named_host host{{numbers, numbers}};
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
@@ -291,8 +291,8 @@ TEST_CASE("Without receives and completion queues of its own a connection is the
   CHECK(connection.local_address().ipv4() == listener.local_address().ipv4());
   CHECK(connection.send_cq());
   CHECK(connection.recv_cq());
-  // On iWARP the side that asked has to send first, or the other is not established; a
-  // disconnect does as well.
+  // The active side has to send first on iWARP, or the other is not established; a disconnect does
+  // as well.
   connection.disconnect();
   served.get();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Queue pairs of librdmacm with the program's own domain, queues and operations, and what the
-// lifetime checker knows of them.
+// Queue pairs of librdmacm with the program's own domain, queues and operations, and their entries
+// in the lifetime checker.
 #include <array>
 #include <chrono>
 #include <future>

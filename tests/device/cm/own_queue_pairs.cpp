@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connections whose queue pairs the program makes itself: librdmacm only says how they are set.
+// Connections whose queue pairs the program makes itself: librdmacm only provides their attributes.
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -22,7 +22,7 @@ namespace {
 
 using fresh_pair = queue_pair<transport::rc, qp_state::reset>;
 
-/// What one side makes by itself: all of it on a context that the program has opened.
+/// The objects that one side makes by itself: all of them on a context that the program has opened.
 struct own_side {
   context device = open_device();
   protection_domain domain{device};

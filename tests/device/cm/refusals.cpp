@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connections that are refused, and what each side is told.
+// Connections that are refused, and the events on each side.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -24,7 +24,7 @@ TEST_CASE("A connect to a port without a listener fails", "[rdma_connect]") {
   INFO(why.what());
   CHECK(why.verb() == "rdma_connect");
   CHECK(why.code() == std::errc::connection_refused);
-  if (on_iwarp()) return;  // The call itself fails there: no event tells of a rejection.
+  if (on_iwarp()) return;  // The call itself fails there, without an event of a rejection.
   REQUIRE(ready.rejection());
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
@@ -34,7 +34,7 @@ TEST_CASE("A port that is listened on already", "[rdma_listen][rdma_bind_addr]")
   failure why;
   CHECK(!rc_listener::create(device_address(first.port()), {}, why));
   CHECK(why.verb() == "rdma_bind_addr");
-  // What the kernel says where one of the two listens on every address.
+  // The kernel's error if one of the two listens on every address.
   CHECK(why.code() == std::errc::address_not_available);
   const auto exact = rc_listener::create(device_address());
   CHECK(!rc_listener::create(device_address(exact.port()), {}, why));
@@ -88,8 +88,8 @@ TEST_CASE("Private data that is too long is refused, and the set-up goes on",
     return "private data of " + std::to_string(size) + " bytes is too long: " + message +
            " carries at most " + std::to_string(limit) + " over InfiniBand and RoCE";
   };
-  // What InfiniBand and RoCE carry. Soft-iWARP (Linux 6.1) carries as much, but not all of 255
-  // bytes.
+  // The sizes that InfiniBand and RoCE carry. Soft-iWARP (Linux 6.1) carries as much, but not all
+  // of 255 bytes.
   const std::size_t longest_request = 56;
   const std::size_t longest_acceptance = 196;
   failure why;

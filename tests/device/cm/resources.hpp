@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a program holds of the system, to see that nothing of it leaks.
+// The system's resources that a program holds, to detect leaks.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@
 
 namespace cm_test {
 
-/// How many files this process has open.
+/// The number of open files of this process.
 [[nodiscard]] inline std::size_t open_files() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator{"/proc/self/fd"})
@@ -26,10 +26,10 @@ namespace cm_test {
   return count;
 }
 
-/// How many bytes of malloc are in use.
+/// The number of bytes of malloc in use.
 [[nodiscard]] inline std::size_t allocated_bytes() { return ::mallinfo2().uordblks; }
 
-/// What a command prints.
+/// The output of a command.
 [[nodiscard]] inline std::string output_of(const std::string& command) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe{::popen(command.c_str(), "r"),
                                                              &::pclose};
@@ -43,8 +43,8 @@ namespace cm_test {
 /// The objects of all devices, as the kernel counts them: "0: rxe0: pd 1 cq 1 qp 1 cm_id 0 …".
 [[nodiscard]] inline std::string rdma_objects() { return output_of("rdma resource show"); }
 
-/// What the kernel still holds when `expected` was held before. The kernel frees some objects after
-/// the call that destroys them, so they have a few seconds.
+/// The objects that the kernel still holds in addition to `expected`. The kernel frees some objects
+/// after the call that destroys them, so they have a few seconds.
 [[nodiscard]] inline std::string rdma_objects_settled_to(const std::string& expected) {
   std::string now = rdma_objects();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{5};
@@ -55,7 +55,7 @@ namespace cm_test {
   return now;
 }
 
-/// Lets the process open as many files as it may ask for.
+/// Raises the limit of open files of the process to its maximum.
 inline void raise_file_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error{"no limit of files"};
@@ -63,7 +63,7 @@ inline void raise_file_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) throw std::runtime_error{"the limit of files"};
 }
 
-/// What is held between connections.
+/// The resources that are held between connections.
 struct held {
   std::size_t files = open_files();
   std::size_t bytes = allocated_bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of senders share: receivers that count, senders that repeat.
+// Shared by the tests of senders: receivers that count, senders that repeat.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace sender_test {
 
 using namespace async_test;
 
-/// How often a sender has completed, and with which error.
+/// The number of completions of a sender, and its error.
 struct completed {
   [[nodiscard]] int all() const { return values + errors + stops; }
   int values = 0;

@@ -87,7 +87,7 @@ TEST_CASE("A sender completes with the error code of its step", "[rdma_connect]"
   here.loop.run();
   CHECK(late.counts().code == std::errc::timed_out);
   CHECK(late.counts().all() == 1);
-  // What cannot start completes at once.
+  // An operation that cannot start completes at once.
   const started again{ends.passive[0].next()};
   CHECK(again.counts().code == std::errc::timed_out);
   CHECK(again.counts().all() == 1);

@@ -19,7 +19,7 @@ using namespace cm_test;
 
 namespace {
 
-/// What a drain handed out.
+/// The completions that a drain returned.
 struct drained {
   std::vector<std::uint64_t> succeeded;
   std::vector<std::uint64_t> flushed;
@@ -188,7 +188,7 @@ TEST_CASE("A wait for messages returns those that came and then ends with the co
         }
         expect(connection.has_ended(), "the peer has left");
         expect(seen.succeeded == ids{1, 2}, "both messages had arrived");
-        // Those of iWARP are flushed before the connection has ended.
+        // Requests on iWARP are flushed before the connection has ended.
         connection.disconnect();
         connection.drain(seen);
         expect(seen.flushed == ids{3}, "the receive that was left came back");

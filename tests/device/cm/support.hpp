@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of connections share: the address of the device, the two sides of a connection,
-// and waiting for a completion.
+// Shared by the tests of connections: the address of the device, the two sides of a connection, and
+// waiting for a completion.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@ using rc_connection = adverb::cm::connection<adverb::transport::rc>;
 [[nodiscard]] inline bool on_iwarp() { return environment("SOFTRDMA_KIND") == "iwarp"; }
 [[nodiscard]] inline bool on_two_hosts() { return environment("SOFTRDMA_HOSTS") == "2"; }
 
-/// What is reported where the program on the other side rejects. iWARP has no reasons, only an
+/// Returns the error of a rejection by the program on the other side. iWARP has no reasons, only an
 /// errno; that of soft-iWARP (Linux 6.1) is this one.
 [[nodiscard]] inline std::errc rejected_by_program() {
   return on_iwarp() ? std::errc::connection_reset : std::errc::connection_refused;
@@ -68,14 +68,14 @@ inline void meet(const std::string& name) {
   return address_in(on_two_hosts() ? "SOFTRDMA_PEER_ADDRESS" : "SOFTRDMA_ADDRESS", port);
 }
 
-/// How often the two hosts have met. Each time has a port of its own: late requests of one case are
-/// none of the next.
+/// Returns the number of meetings of the two hosts. Each time has a port of its own: late requests
+/// of one case are none of the next.
 [[nodiscard]] inline int next_round() {
   static int round = 0;
   return std::stoi("0" + std::string{environment("ADVERB_CASE_NUMBER")}) * 20 + ++round;
 }
 
-/// Has the kernel know the other host. Where it does not yet, resolving its address may take the
+/// Makes the kernel resolve the other host. If it has not yet, resolving its address may take the
 /// whole time that is given for it, while the other side waits (see "Who asks" in the guide).
 inline void find_neighbour() {
   auto start = adverb::cm::connector<adverb::transport::rc>::create();
@@ -90,7 +90,7 @@ inline void tell_failure(std::future<void>& served) {
   } catch (const std::exception& why) {
     std::cerr << "the side that serves failed: " << why.what() << std::endl;
   } catch (...) {
-    // Catch2 has told it.
+    // Catch2 has reported it.
   }
 }
 

@@ -36,7 +36,7 @@ struct both_sides {
   rc_connection far = accepting.get();
 };
 
-/// A side that asks for a connection and does not take the answer.
+/// An active side that does not take the answer.
 struct silent_client {
   explicit silent_client(std::uint16_t port) {
     id.resolve_address(device_address(port), {}, std::chrono::seconds{2});
@@ -84,7 +84,7 @@ void check_interrupted(const failure& why) {
 
 TEST_CASE("An address without a neighbour fails and leaves the connector usable",
           "[rdma_resolve_addr][optional]") {
-  // A device without neighbours finds everyone: nobody is asked.
+  // A device without neighbours resolves every address without a request.
   auto start = cm::connector<transport::rc>::create();
   failure why;
   const auto began = std::chrono::steady_clock::now();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What other threads may do to the loop of asynchronous connections. Compiled with the thread
-// sanitizer.
+// Calls that other threads may make on the loop of asynchronous connections. Compiled with the
+// thread sanitizer.
 #include <atomic>
 #include <chrono>
 #include <csignal>

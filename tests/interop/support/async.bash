@@ -4,7 +4,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/cm.bash"
 
 declare -A processes
 
-# start NAME PROGRAM ARGUMENT…: a server, until it listens. What it prints is NAME.
+# start NAME PROGRAM ARGUMENT…: a server, until it listens. Its output goes to NAME.
 start() {
   : >"$scratch/$1.out"
   "$programs/$2" "${@:3}" >>"$scratch/$1.out" 2>&1 &

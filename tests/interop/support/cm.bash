@@ -5,8 +5,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 # shellcheck disable=SC2034 # Of run_both.
 host=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
 
-# wait_until_listening PROCESS: until our server says that it listens. Others do not say, and their
-# clients, ours, try again.
+# wait_until_listening PROCESS: returns when our server has printed that it listens. Other servers print
+# nothing, and our clients try again.
 wait_until_listening() {
   until has_line server '^listening on '; do
     [[ ${silent_server:-} ]] && return 0

@@ -9,7 +9,7 @@ folder=$scratch/folder
 mkdir "$sources" "$folder"
 cd "$sources" || exit
 
-# What the programs say of failures is in *.out, their other output in *.txt. They are run without
+# The failures that the programs print are in *.out, their other output in *.txt. They are run without
 # `timeout`, because some signals would not reach them through it.
 
 # start_receiver OPTION…: with an empty folder. Sets `receiver`.
@@ -43,7 +43,7 @@ send() {
   end_sender
 }
 
-# What ls says of the folder of the receiver, hidden files, too.
+# The output of ls for the folder of the receiver, with hidden files.
 contents() {
   ls -A "$folder"
 }

@@ -4,8 +4,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../support/harness.bash"
 
 own_address=${SOFTRDMA_ADDRESS:?"tests/softrdma/run says what the device is like"}
 
-# group_case NAME READY RECEIVERS RECEIVER… -- SENDER…: as many receivers as said get what the sender
-# sends once all have printed a line that matches.
+# group_case NAME READY RECEIVERS RECEIVER… -- SENDER…: so many receivers get the messages of the sender
+# once all have printed a line that matches.
 group_case() {
   local name=$1 ready=$2 count=$3 receiver=() processes=() number problem='' status
   shift 3
@@ -30,8 +30,9 @@ group_case() {
   verdict "$name" "$problem"
 }
 
-# Sends by mckey until the receivers of the running case have heard it: mckey ends without waiting for
-# its messages to go out, and since Linux 6.4 Soft-RoCE sends them only later, if their pair still exists.
+# Sends by mckey until the receivers of the running case have received it: mckey ends without waiting for
+# its messages to go out, and since Linux 6.4 Soft-RoCE sends them only later, if their pair still
+# exists.
 mckey_is_heard() {
   local attempt number
   for ((attempt = 0; attempt < 50; ++attempt)); do
@@ -43,7 +44,7 @@ mckey_is_heard() {
   done
 }
 
-# with_mckey PROGRAM ARGUMENT…: ours sends to mckey, and hears it.
+# with_mckey PROGRAM ARGUMENT…: ours sends to mckey, and receives from it.
 with_mckey() {
   local theirs=(mckey -m 239.1.2.3 -b "$own_address")
   group_case "theirs sends to ours" '^listening' 2 "$@" -n 1 -- mckey_is_heard

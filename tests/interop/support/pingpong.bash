@@ -54,7 +54,7 @@ option_cases() {
 }
 
 # checking_case TRANSPORT: -c finds what is wrong, here the end of a message that did not come. For
-# transports that do not tell the sender when its answer does not fit at the other end.
+# transports whose sender gets no failure if its answer does not fit at the other end.
 checking_case() {
   local transport=$1 patient=yes problem
   run_both "$programs/${transport}_pingpong" -n 1 -c -s 1024 -- \

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 
 class Component:
-    """What a package, or a component of it, gives to its users."""
+    """The exports of a package, or of a component of it."""
 
     FIELDS = ("includedirs", "libdirs", "bindirs", "libs", "system_libs", "defines", "requires")
     PROPERTIES = ("cmake_file_name", "cmake_target_name", "pkg_config_name")
@@ -43,7 +43,7 @@ class CppInfo(Component):
 
 
 class Info:
-    """What the identifier of a binary is made from."""
+    """The inputs of the identifier of a binary."""
 
     def __init__(self):
         self.cleared = False

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 class _PackageManager:
-    """Records what the recipe wants to be installed."""
+    """Records the packages that the recipe installs."""
 
     def __init__(self, conanfile):
         self._conanfile = conanfile
