@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A step may be stored, so it refers to no list of buffers and to no temporary request.
+// A step may be stored, so it refers to no list of buffers and to no temporary request. A message
+// has a name. Requests are posted through their connection.
 #include <cstddef>
 #include <span>
+#include <string>
 
 #include <adverb/async.hpp>
 
@@ -18,6 +20,8 @@ using namespace adverb;
   (void)client.post(send(buffers), send(pieces), read(remote, buffers));
   async::connection_request request = listener.take_request();
   const auto accepting = request.accept();
+  const async::message named;
+  (void)named.bytes(), (void)named.text(), (void)named.buffer(), (void)named.as<int>();
   (void)sending, (void)reading, (void)accepting, (void)here, (void)there;
 #if ADVERB_MUST_FAIL == 1
   // case: list_of_buffers
@@ -44,5 +48,28 @@ using namespace adverb;
   // expect(gcc): as 'this' argument discards qualifiers
   // expect(clang): function has non-const lvalue ref-qualifier
   (void)listener.take_request().accept();
+
+  // case: bytes_of_a_temporary_message
+  // expect: the message would be destroyed at the end of the expression, with its bytes: give it a
+  // name first
+  (void)async::message{}.bytes();
+
+  // case: text_of_a_temporary_message
+  // expect: the message would be destroyed at the end of the expression, with its bytes: give it a
+  // name first
+  (void)async::message{}.text();
+
+  // case: buffer_of_a_temporary_message
+  // expect: the message would be destroyed at the end of the expression, with its bytes: give it a
+  // name first
+  (void)async::message{}.buffer();
+
+  // case: message_as_a_type_with_a_destructor
+  // expect: a message can only be copied into a trivially copyable type
+  (void)async::message{}.as<std::string>();
+
+  // case: post_beside_the_connection
+  // expect: the type of the queue pair has no state: call .as<qp_state::...>()
+  client.queue_pair().post(send(buffers[0])).check();
 #endif
 }

@@ -50,7 +50,9 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
   }
   template <bool Named = false>
   std::span<const std::byte> bytes() const&& {
-    check_named<Named>();
+    static_assert(Named,
+                  "the message would be destroyed at the end of the expression, with its bytes: "
+                  "give it a name first");
     return {};
   }
   /// Returns the bytes of the message as text.
@@ -60,7 +62,9 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
   }
   template <bool Named = false>
   std::string_view text() const&& {
-    check_named<Named>();
+    static_assert(Named,
+                  "the message would be destroyed at the end of the expression, with its bytes: "
+                  "give it a name first");
     return {};
   }
   /// Returns the first bytes of the message as a value. Fails with EMSGSIZE if the message is
@@ -86,19 +90,15 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
   }
   template <bool Named = false>
   const_buffer buffer() const&& {
-    check_named<Named>();
+    static_assert(Named,
+                  "the message would be destroyed at the end of the expression, with its bytes: "
+                  "give it a name first");
     return {};
   }
 
  private:
   friend class datagram;
 
-  template <bool Named>
-  static consteval void check_named() noexcept {
-    static_assert(Named,
-                  "the message would be destroyed at the end of the expression, with its bytes: "
-                  "give it a name first");
-  }
   inline static void give_back(detail::receive_block& block) noexcept;
   [[gnu::cold]] void report_short(std::size_t wanted, on_failure policy) const {
     policy.report(EMSGSIZE, "async::message::as", [&](failure_description& description) {
