@@ -293,7 +293,10 @@ TEST_CASE("A loop that cannot be created leaks no descriptor", "[rdma_create_eve
   CHECK(failures >= 3);
 }
 
-TEST_CASE("A flood of connection requests leaves other work its turns", "[rdma_get_cm_event]") {
+TEST_CASE("A flood of connection requests leaves other work its turns",
+          "[rdma_get_cm_event][optional]") {
+  if (on_iwarp())
+    skip("a flood of connection requests", "soft-iWARP makes no 150 queue pairs in one process");
   constexpr std::size_t requests = 150;
   side here;
   std::size_t taken = 0;
