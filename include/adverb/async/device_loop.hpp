@@ -189,6 +189,7 @@ class device_loop {
 
   // For links and their operations.
 
+  /// Returns the options of the loop.
   [[nodiscard]] const device_loop_options& options() const noexcept { return options_; }
   /// Returns the channel of the connection manager.
   [[nodiscard]] cm::event_channel_ref channel() const noexcept { return channel_; }

@@ -42,6 +42,7 @@ class event {
   }
   /// Takes the event back. What is being resumed goes on.
   void reset() noexcept { is_set_ = false; }
+  /// Returns true from `set` until `reset`.
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
 
   /// Waits until the event is set, or for a time. The result is true if the event was set.

@@ -33,6 +33,7 @@ struct request_slot : async::operation {
 /// An operation that waits for room.
 struct room_waiter : async::waiter {
   using waiter::waiter;
+  /// Whether `cancel_waits` has ended its wait.
   bool is_cancelled = false;
 };
 

@@ -29,6 +29,7 @@ class timer {
   timer& operator=(const timer&) = delete;
   ~timer() { stop(); }
 
+  /// Returns true while it is in a queue.
   [[nodiscard]] bool is_set() const noexcept { return queue_ != nullptr; }
   /// Returns the time at which it expires, in nanoseconds of CLOCK_MONOTONIC. It must be set.
   [[nodiscard]] std::int64_t time() const noexcept { return time_; }
