@@ -207,10 +207,19 @@ class message_operation : public async::waiter {
   }
   /// Returns the result, or reports the failure.
   [[nodiscard]] async::message take(on_failure policy) {
-    return link_->take_message("async::connection::next", policy);
+    return take_from(*link_, "async::connection::next", policy);
   }
 
  protected:
+  [[nodiscard, gnu::always_inline]] static async::message take_from(detail::link& link,
+                                                                    std::string_view verb,
+                                                                    on_failure policy) {
+    receive_block* const first = link.inbox().take();
+    if (first == nullptr) [[unlikely]]
+      return link.no_message(verb, policy);
+    policy.clear();
+    return async::message{first};
+  }
   [[nodiscard]] detail::link& link() const noexcept { return *link_; }
 
  private:

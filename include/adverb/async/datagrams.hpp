@@ -230,7 +230,7 @@ class datagram_step : public detail::async_step<datagram_step> {
         : detail::message_operation<Derived>{*step.link_} {}
     /// Returns the result, or reports the failure.
     [[nodiscard]] datagram take(on_failure policy) {
-      return datagram{this->link().take_message("async::datagram_endpoint::next", policy)};
+      return datagram{operation::take_from(this->link(), "async::datagram_endpoint::next", policy)};
     }
   };
 

@@ -100,8 +100,9 @@ class link : public async_event_target {
   [[nodiscard]] bool has_no_more_messages() const noexcept {
     return life_.has_no_more_messages(receives_.is_any_posted(), cause_.is_known());
   }
-  /// Returns the next message. Returns an empty one, or reports why, if none will come.
-  [[nodiscard]] async::message take_message(std::string_view verb, on_failure policy);
+  /// Returns no message, and reports why none will come unless the peer has ended the stream.
+  [[gnu::cold]] [[nodiscard]] async::message no_message(std::string_view verb,
+                                                        on_failure policy) const;
   /// Reports why the link has ended, or that a wait was cancelled.
   [[gnu::cold]] void report(std::string_view verb, on_failure policy) const;
   /// Reports how the wait for the end has ended.

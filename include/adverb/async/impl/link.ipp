@@ -98,10 +98,8 @@ ADVERB_FUNC std::string_view link::why_stalled() const noexcept {
   return {};
 }
 
-ADVERB_FUNC async::message link::take_message(std::string_view verb, on_failure policy) {
+ADVERB_FUNC async::message link::no_message(std::string_view verb, on_failure policy) const {
   policy.clear();
-  if (receive_block* const first = inbox_.take()) [[likely]]
-    return async::message{first};
   if (!life_.is_orderly(cause_.is_known())) report(verb, policy);
   return {};
 }
