@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <adverb/async/connection.hpp>
+#include <adverb/async/detail/loop_on_thread.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
@@ -38,6 +39,7 @@ class step_awaiter : public Step::template operation<step_awaiter<Step>> {
 
   [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard, gnu::always_inline]] bool await_suspend(std::coroutine_handle<> who) {
+    loop_on_thread::check_step_of(step_->loop());
     who_ = who;
     return this->start();
   }

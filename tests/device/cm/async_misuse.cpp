@@ -129,6 +129,32 @@ TEST_CASE("A connection, a message or memory that outlives its loop ends the pro
         "async::loop_memory after the loop");
 }
 
+#if ADVERB_HARDENING == ADVERB_HARDENING_DEBUG
+TEST_CASE("A task that awaits a step of another loop ends the program",
+          "[rdma_create_event_channel]") {
+  async::event_loop first;
+  async::event_loop second;
+  CHECK(words_at_the_end([&] {
+          first.spawn([&]() -> async::task<> { co_await async::sleep_for(second, 1s); });
+          first.run();
+        }) ==
+        "co_await: EINVAL (Invalid argument); a task of one loop awaits a step of another: spawn a "
+        "task on that loop instead");
+  // A task of one loop may spawn a task on another.
+  bool has_run = false;
+  first.spawn([&]() -> async::task<> {
+    second.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(second, 1ms);
+      has_run = true;
+    });
+    co_await async::sleep_for(first, 1ms);
+  });
+  first.run();
+  second.run();
+  CHECK(has_run);
+}
+#endif
+
 TEST_CASE("A loop that its own task destroys or runs ends the program",
           "[rdma_create_event_channel]") {
   CHECK(words_at_the_end([] {

@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <adverb/async/detail/loop_on_thread.hpp>
 #include <adverb/async/event_loop.hpp>
 #include <adverb/core/detail/hardening.hpp>
 
@@ -32,7 +33,7 @@ ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failur
 
 class event_loop::running {
  public:
-  explicit running(event_loop& of) noexcept : loop_{&of} {
+  explicit running(event_loop& of) noexcept : loop_{&of}, on_thread_{of} {
     detail::require(!loop_->is_running_, "event_loop::run", "a task of the loop called it");
     loop_->is_running_ = true;
   }
@@ -42,6 +43,7 @@ class event_loop::running {
 
  private:
   event_loop* loop_;
+  detail::loop_on_thread on_thread_;
 };
 
 ADVERB_FUNC event_loop::~event_loop() {

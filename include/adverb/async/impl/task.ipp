@@ -56,6 +56,7 @@ ADVERB_FUNC task<> device_loop::run_and_report(task<> started,
 
 ADVERB_FUNC void device_loop::spawn(task<> started) {
   started.require_frame("device_loop::spawn");
+  const detail::loop_on_thread now{*this};
   run_root(*this, std::move(started)).frame.resume();
   wake();
 }

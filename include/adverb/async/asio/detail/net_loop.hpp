@@ -12,6 +12,7 @@
 
 #include <adverb/async/asio/detail/asio_library.hpp>
 #include <adverb/async/asio/detail/block_cache.hpp>
+#include <adverb/async/detail/loop_on_thread.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/event_source.hpp>
 #include <adverb/async/waiter.hpp>
@@ -138,6 +139,7 @@ class net_loop final : public net::execution_context::service, public async::dev
   }
 
   void take_turn() {
+    const loop_on_thread here{*this};
     const turn now{*this};
     for (std::size_t each = 0; each < watched_.size(); ++each) {
       watched& which = *watched_[each];
