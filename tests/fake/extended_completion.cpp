@@ -243,7 +243,9 @@ TEST_CASE_METHOD(fixture, "an invalidated key is read only when there is one, as
         }) == names{"wc_flags", "imm_data"});
 }
 
-TEST_CASE_METHOD(fixture, "a peer's write with immediate is a receive that announces it") {
+TEST_CASE_METHOD(
+    fixture,
+    "the completion of a peer's write with immediate is a receive that announces a write") {
   ibv_wc native = received();
   native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
   read_of_message(native, [](const auto& message) { CHECK(message.announces_write()); });
@@ -260,9 +262,9 @@ TEST_CASE_METHOD(fixture, "completions of operations other than receives have no
   }
 }
 
-TEST_CASE_METHOD(fixture,
-                 "a failure has neither success nor message, and is reported with its pair",
-                 "[ibv_wc_read_vendor_err][ibv_wc_read_qp_num]") {
+TEST_CASE_METHOD(
+    fixture, "a failed completion has neither success nor message, and is reported with its pair",
+    "[ibv_wc_read_vendor_err][ibv_wc_read_qp_num]") {
   ibv_wc native = received();
   native.status = IBV_WC_RNR_RETRY_EXC_ERR;
   native.vendor_err = 0x81;

@@ -22,7 +22,7 @@ constexpr async_event_type type_of(std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE("every type of event has a name of its own and a hint") {
+TEST_CASE("every event type has a unique name and a hint") {
   std::set<std::string> names;
   for (std::uint32_t number = 0; number <= static_cast<std::uint32_t>(last); ++number) {
     CAPTURE(number);

@@ -63,18 +63,18 @@ void check_slices(const std::string& verb) {
 
 }  // namespace
 
-TEST_CASE("a list of buffers is a list of elements") {
+TEST_CASE("a list of buffers has the layout of a list of ibv_sge") {
   check_list<const_buffer>();
   check_list<mutable_buffer>();
 }
 
-TEST_CASE("an empty buffer has no bytes of no region") {
+TEST_CASE("an empty buffer has address 0, size 0 and lkey 0") {
   CHECK(const_buffer{}.address() == 0);
   CHECK(const_buffer{}.size() == 0);
   CHECK(mutable_buffer{}.key() == adverb::lkey{0});
 }
 
-TEST_CASE("a mutable buffer is given where a const one is taken") {
+TEST_CASE("a mutable buffer converts to a const buffer") {
   const mutable_buffer target{adopt, ibv_sge{0x1000, 64, 7}};
   const std::vector<const_buffer> list{target};
   CHECK(list[0].address() == 0x1000);
@@ -82,12 +82,12 @@ TEST_CASE("a mutable buffer is given where a const one is taken") {
   CHECK(list[0].key() == adverb::lkey{7});
 }
 
-TEST_CASE("a slice of a buffer is a part of the same memory") {
+TEST_CASE("a slice of a buffer keeps its key and fails with ERANGE beyond the end") {
   check_slices<const_buffer>("const_buffer::slice: ");
   check_slices<mutable_buffer>("mutable_buffer::slice: ");
 }
 
-TEST_CASE("A list of buffers holds those that were added, and copies only them") {
+TEST_CASE("A buffer_list holds the buffers that were added, and its copy is independent") {
   adverb::buffer_list<3, mutable_buffer> list;
   CHECK(list.empty());
   list.push_back({adopt, ibv_sge{0x1000, 64, 7}});

@@ -12,7 +12,7 @@
 
 using namespace adverb::detail;
 
-TEST_CASE("network order is what the system's own functions make") {
+TEST_CASE("swap_network_order matches htobe32") {
   CHECK(swap_network_order(0x0102'0304U) == htobe32(0x0102'0304));
   const std::uint32_t number = swap_network_order(0x0102'0304U);
   unsigned char bytes[4];
@@ -30,7 +30,7 @@ TEST_CASE("little-endian numbers start with their lowest byte") {
         0x0102'0304'0506'0708);
 }
 
-TEST_CASE("numbers of any width survive the trip") {
+TEST_CASE("numbers of 16 and 32 bits are stored and loaded unchanged") {
   std::array<std::byte, 2> two{};
   store_little_endian<0, std::uint16_t>(two, 0xfffe);
   CHECK(std::to_integer<int>(two[0]) == 0xfe);
@@ -41,7 +41,7 @@ TEST_CASE("numbers of any width survive the trip") {
   CHECK(load_little_endian<0, std::uint32_t>(std::span{std::as_const(four)}) == 0x8000'0001);
 }
 
-TEST_CASE("numbers are stored and loaded at their offset alone") {
+TEST_CASE("a number is stored and loaded at the given offset only") {
   std::array<std::byte, 8> bytes{};
   store_little_endian<2, std::uint32_t>(bytes, 0x0403'0201);
   CHECK(bytes == std::array<std::byte, 8>{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{2},

@@ -49,7 +49,7 @@ inline bool call_missing(test_double& object, on_failure policy = throwing{}) {
 
 }  // namespace
 
-TEST_CASE("A function that the headers declare is called, and its result is the result") {
+TEST_CASE("call_if_declared calls a declared function and returns its result") {
   test_double object;
   CHECK(call_declared(object, 0));
   std::error_code code;
@@ -58,7 +58,7 @@ TEST_CASE("A function that the headers declare is called, and its result is the 
   CHECK(object.calls == 2);
 }
 
-TEST_CASE("A function that the headers lack fails with a reason") {
+TEST_CASE("call_if_declared fails with EOPNOTSUPP if the headers lack the function") {
   test_double object;
   const failure why = reported([&](auto&... policy) {
     const bool done = call_missing(object, policy...);

@@ -26,7 +26,7 @@ int object = 0;
 
 }  // namespace
 
-TEST_CASE("an errno that is returned is reported, negated or not") {
+TEST_CASE("a returned errno is reported, whether positive or negative") {
   std::error_code code;
   CHECK(check_returned(code, "verb", 0, undescribed));
   CHECK_FALSE(code);
@@ -45,13 +45,13 @@ TEST_CASE("a null pointer is reported with the errno of the call") {
   CHECK(code == std::errc::not_enough_memory);
 }
 
-TEST_CASE("a pointer is a success with any errno") {
+TEST_CASE("a non-null pointer is a success whatever errno is") {
   std::error_code code;
   CHECK(check_pointer(code, "verb", returns(&object, EINTR), undescribed) == &object);
   CHECK_FALSE(code);
 }
 
-TEST_CASE("a failed call that leaves no errno is reported as EIO, not with a stale one") {
+TEST_CASE("a failed call that sets no errno is reported as EIO, not with a stale errno") {
   std::error_code code;
   errno = ENOENT;
   check_pointer(code, "verb", returns(static_cast<int*>(nullptr), 0), undescribed);
@@ -61,7 +61,7 @@ TEST_CASE("a failed call that leaves no errno is reported as EIO, not with a sta
   CHECK(code == std::errc::io_error);
 }
 
-TEST_CASE("minus one is reported with the errno of the call") {
+TEST_CASE("a result of -1 is reported with the errno of the call") {
   std::error_code code;
   CHECK_FALSE(check_minus_one(code, "verb", returns(-1, EAGAIN), undescribed));
   CHECK(code == std::errc::resource_unavailable_try_again);
@@ -70,7 +70,7 @@ TEST_CASE("minus one is reported with the errno of the call") {
   CHECK(check_minus_one(code, "verb", returns(7, 0), undescribed));
 }
 
-TEST_CASE("a negative count is reported as the errno that it is") {
+TEST_CASE("a negative count is reported as its negated errno") {
   std::error_code code;
   CHECK(check_count(code, "verb", 0, undescribed) == 0);
   CHECK_FALSE(code);
@@ -99,7 +99,7 @@ TEST_CASE("check_reregistered returns the result and reports errno") {
   CHECK_FALSE(why);
 }
 
-TEST_CASE("a poll that fails is EIO, whatever number of its own a provider returns") {
+TEST_CASE("a failed poll is reported as EIO, whatever negative number the provider returns") {
   std::error_code code;
   CHECK(check_polled(code, "verb", 3, undescribed) == 3);
   CHECK_FALSE(code);
@@ -109,7 +109,7 @@ TEST_CASE("a poll that fails is EIO, whatever number of its own a provider retur
   CHECK(code == std::errc::io_error);
 }
 
-TEST_CASE("entry by entry, ENOENT is the end, and a number of a provider's own is EIO") {
+TEST_CASE("check_entry takes ENOENT for the end and reports a negative number as EIO") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK(check_entry(code, "verb", 0, undescribed));
   CHECK_FALSE(code);

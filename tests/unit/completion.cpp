@@ -69,7 +69,7 @@ TEST_CASE("a received message has every field of the C struct") {
   CHECK_FALSE(message.announces_write());
 }
 
-TEST_CASE("immediate data comes in host byte order") {
+TEST_CASE("immediate returns the data in host byte order") {
   ibv_wc native = received();
   native.wc_flags = IBV_WC_WITH_IMM;
   native.imm_data = htobe32(0x0102'0304);
@@ -80,7 +80,7 @@ TEST_CASE("immediate data comes in host byte order") {
   CHECK_FALSE(message.invalidated_key());
 }
 
-TEST_CASE("an invalidated key comes as it is") {
+TEST_CASE("invalidated_key returns the key without a byte swap") {
   ibv_wc native = received();
   native.wc_flags = IBV_WC_WITH_INV | IBV_WC_GRH;
   native.invalidated_rkey = 0x0102'0304;
@@ -92,7 +92,7 @@ TEST_CASE("an invalidated key comes as it is") {
   CHECK(message.has_grh());
 }
 
-TEST_CASE("a peer's write with immediate is a receive that announces it") {
+TEST_CASE("the completion of a peer's write with immediate is a receive that announces a write") {
   ibv_wc native = received();
   native.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
   const completion done{native};
@@ -100,7 +100,7 @@ TEST_CASE("a peer's write with immediate is a receive that announces it") {
   CHECK(done.success().receive().announces_write());
 }
 
-TEST_CASE("completions of sends have no message") {
+TEST_CASE("a completion of a send has no message") {
   for (const ibv_wc_opcode opcode : {IBV_WC_SEND, IBV_WC_RDMA_WRITE, IBV_WC_RDMA_READ,
                                      IBV_WC_COMP_SWAP, IBV_WC_FETCH_ADD, IBV_WC_BIND_MW}) {
     ibv_wc native = received();
@@ -114,7 +114,7 @@ TEST_CASE("completions of sends have no message") {
   }
 }
 
-TEST_CASE("each kind of message has its view, and what only looks like one has none") {
+TEST_CASE("only receive opcodes have a message view, and tag matching opcodes have their own") {
   // 'm' for a message, 't' for one of a tag matching queue.
   const auto views_of = [](std::uint32_t opcode) {
     ibv_wc native = received();
@@ -169,7 +169,7 @@ TEST_CASE("each flag of a completion has its own function") {
   CHECK(flags_with(IBV_WC_TM_SYNC_REQ) == "....s");
 }
 
-TEST_CASE("a failure has neither success nor message") {
+TEST_CASE("a failed completion has neither success nor message") {
   const completion done{failed(IBV_WC_REM_ACCESS_ERR)};
   CHECK_FALSE(done.success());
   CHECK(done.id() == 42);
@@ -177,14 +177,14 @@ TEST_CASE("a failure has neither success nor message") {
   CHECK(done.queue_pair() == adverb::qp_number{0x11});
 }
 
-TEST_CASE("an id comes back as the pointer that it was") {
+TEST_CASE("pointer returns the pointer that was passed as the id") {
   int target = 0;
   ibv_wc native = received();
   native.wr_id = reinterpret_cast<std::uintptr_t>(&target);
   CHECK(completion{native}.pointer<int>() == &target);
 }
 
-TEST_CASE("checking a success reports nothing") {
+TEST_CASE("check reports nothing if the completion succeeded") {
   const completion done{received()};
   CHECK_NOTHROW(done.check());
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -192,7 +192,7 @@ TEST_CASE("checking a success reports nothing") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE("checking a failure reports its status, pair, id and hint") {
+TEST_CASE("check of a failed completion reports its status, queue pair, id and hint") {
   const completion done{failed(IBV_WC_RNR_RETRY_EXC_ERR)};
   const adverb::failure why = reported([&](auto&&... policy) { done.check(policy...); });
   CHECK(why.code() == completion_status::rnr_retries_exceeded);
@@ -201,7 +201,7 @@ TEST_CASE("checking a failure reports its status, pair, id and hint") {
         "the peer has no receive posted");
 }
 
-TEST_CASE("a flushed completion reports every possible cause, also one without a completion") {
+TEST_CASE("a flushed completion reports every possible cause, including one without a completion") {
   adverb::failure why;
   completion{failed(IBV_WC_WR_FLUSH_ERR)}.check(why);
   CHECK(why.explanation() ==

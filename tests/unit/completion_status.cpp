@@ -19,7 +19,7 @@ constexpr unsigned last = IBV_WC_TM_RNDV_INCOMPLETE;
 
 }  // namespace
 
-TEST_CASE("every status has a name of its own", "[ibv_wc_status_str]") {
+TEST_CASE("every status has a unique name", "[ibv_wc_status_str]") {
   std::set<std::string> names;
   for (unsigned number = 0; number <= last; ++number) {
     const std::string name{to_text(static_cast<completion_status>(number)).view()};
@@ -66,7 +66,7 @@ TEST_CASE("every status has a class") {
   CHECK(seen.size() == last + 1);
 }
 
-TEST_CASE("every status that can be met in practice has a hint") {
+TEST_CASE("every status that occurs in practice has a hint") {
   for (const completion_status status :
        {local_length_error, local_queue_pair_operation_error, local_protection_error, flushed,
         memory_window_bind_error, bad_response_error, local_access_error,
@@ -78,7 +78,7 @@ TEST_CASE("every status that can be met in practice has a hint") {
   CHECK(hint_for(success).empty());
 }
 
-TEST_CASE("a status is an error code, and only success is none") {
+TEST_CASE("a status converts to an error code, which is set except for success") {
   CHECK_FALSE(std::error_code{success});
   for (unsigned number = 1; number <= last; ++number)
     CHECK(std::error_code{static_cast<completion_status>(number)});
@@ -92,7 +92,7 @@ TEST_CASE("a status is an error code, and only success is none") {
   CHECK(std::error_code{remote_access_error}.message() == "remote access error");
 }
 
-TEST_CASE("a status compares with std::errc where one fits") {
+TEST_CASE("a status equals the std::errc condition of the same meaning") {
   CHECK(std::error_code{local_length_error} == std::errc::message_size);
   CHECK(std::error_code{local_protection_error} == std::errc::permission_denied);
   CHECK(std::error_code{local_access_error} == std::errc::permission_denied);

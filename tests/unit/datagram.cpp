@@ -35,7 +35,7 @@ const header_bytes over_ipv4 =
 
 }  // namespace
 
-TEST_CASE("A header of IPv6 is read field by field") {
+TEST_CASE("An IPv6 header returns each of its fields") {
   const global_route_header header{over_ipv6};
   CHECK(header.version() == 6);
   CHECK_FALSE(header.is_ipv4());
@@ -51,7 +51,7 @@ TEST_CASE("A header of IPv6 is read field by field") {
   CHECK(std::memcmp(&native, over_ipv6.data(), grh_size) == 0);
 }
 
-TEST_CASE("A header of IPv4 is found in the last 20 bytes") {
+TEST_CASE("An IPv4 header is read from the last 20 bytes of the GRH area") {
   const global_route_header header{over_ipv4};
   CHECK(header.version() == 4);
   CHECK(header.is_ipv4());
@@ -66,7 +66,7 @@ TEST_CASE("A header of IPv4 is found in the last 20 bytes") {
   CHECK_FALSE(header.source().is_multicast());
 }
 
-TEST_CASE("The checksum distinguishes a header of IPv4 behind bytes that look like IPv6") {
+TEST_CASE("The checksum identifies an IPv4 header behind bytes that look like IPv6") {
   header_bytes misleading = over_ipv4;
   misleading[0] = std::byte{0x60};
   CHECK(global_route_header{misleading}.version() == 4);
@@ -76,11 +76,11 @@ TEST_CASE("The checksum distinguishes a header of IPv4 behind bytes that look li
   CHECK(global_route_header{misleading}.version() == 4);
 }
 
-TEST_CASE("Bytes that are no header have no version") {
+TEST_CASE("Bytes without a header have version 0") {
   CHECK(global_route_header{header_bytes{}}.version() == 0);
 }
 
-TEST_CASE("The payload of a datagram lies behind the header area") {
+TEST_CASE("The payload of a datagram follows the GRH area") {
   struct {
     std::uint32_t bytes;
     std::uint32_t length() const noexcept { return bytes; }

@@ -30,7 +30,7 @@ struct pipe_ends {
 
 }  // namespace
 
-TEST_CASE("a deadline passes at its time, and one that is not there never does") {
+TEST_CASE("a deadline passes at its time, and a default-constructed deadline never passes") {
   CHECK(deadline{0ns}.passed());
   CHECK(deadline{-1h}.passed());
   CHECK_FALSE(deadline{1h}.passed());
@@ -43,7 +43,7 @@ TEST_CASE("a deadline passes at its time, and one that is not there never does")
   CHECK(std::chrono::steady_clock::now() - start >= 4ms);
 }
 
-TEST_CASE("a file that stays silent is waited for until the deadline") {
+TEST_CASE("wait_readable waits until the deadline if the file does not become readable") {
   const pipe_ends silent;
   const auto start = std::chrono::steady_clock::now();
   CHECK(deadline{15ms}.wait_readable(silent.ends[0]) == wait_end::late);
@@ -52,21 +52,21 @@ TEST_CASE("a file that stays silent is waited for until the deadline") {
   CHECK(deadline{-1ms}.wait_readable(silent.ends[0]) == wait_end::late);
 }
 
-TEST_CASE("a file that can be read is not waited for") {
+TEST_CASE("wait_readable returns at once if the file is readable") {
   const pipe_ends ready;
   REQUIRE(::write(ready.ends[1], "x", 1) == 1);
   CHECK(deadline{1h}.wait_readable(ready.ends[0]) == wait_end::readable);
   CHECK(deadline{0ms}.wait_readable(ready.ends[0]) == wait_end::readable);
 }
 
-TEST_CASE("without a deadline, and for a file that is none, reading itself decides") {
+TEST_CASE("wait_readable returns readable if there is no deadline or the descriptor is invalid") {
   const pipe_ends silent;
   CHECK(deadline{}.wait_readable(silent.ends[0]) == wait_end::readable);
   // poll(2) reports a file that is not open as one that can be read.
   CHECK(deadline{1h}.wait_readable(1'000'000) == wait_end::readable);
 }
 
-TEST_CASE("a descriptor that wakes ends the wait, unless the file is readable too") {
+TEST_CASE("a wake descriptor ends the wait unless the file is readable too") {
   const pipe_ends silent;
   const pipe_ends ready;
   REQUIRE(::write(ready.ends[1], "x", 1) == 1);
@@ -78,7 +78,7 @@ TEST_CASE("a descriptor that wakes ends the wait, unless the file is readable to
         wait_end::late);
 }
 
-TEST_CASE("a timeout of centuries is waited for like any other, until a signal comes") {
+TEST_CASE("a signal interrupts a wait with a timeout of two centuries") {
   const pipe_ends silent;
   struct sigaction before{};
   struct sigaction handling{};

@@ -51,7 +51,7 @@ TEST_CASE("An endpoint has a fixed layout in bytes") {
   CHECK(sample.encode() == as_bytes(sample_bytes));
 }
 
-TEST_CASE("An endpoint survives encoding and decoding") {
+TEST_CASE("decode returns the endpoint that was encoded") {
   CHECK(endpoint::decode(as_bytes(sample_bytes)) == sample);
   CHECK(endpoint::decode(endpoint{}.encode()) == endpoint{});
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -59,7 +59,7 @@ TEST_CASE("An endpoint survives encoding and decoding") {
   CHECK(!code);
 }
 
-TEST_CASE("The largest numbers of 24 bits fit, and larger ones are refused") {
+TEST_CASE("decode accepts numbers of 24 bits and refuses larger ones") {
   endpoint largest = sample;
   largest.number = qp_number{0xffffff};
   largest.psn = psn{0xffffff};
@@ -68,18 +68,18 @@ TEST_CASE("The largest numbers of 24 bits fit, and larger ones are refused") {
   CHECK(refusal(11, std::byte{1}) == "the packet sequence number has more than 24 bits");
 }
 
-TEST_CASE("Bytes of another version are refused") {
+TEST_CASE("decode refuses bytes of another version") {
   CHECK(refusal(0, std::byte{0}) == "not an endpoint, or one of a later version");
   CHECK(refusal(0, std::byte{2}) == "not an endpoint, or one of a later version");
 }
 
-TEST_CASE("An MTU that is none of the five is refused") {
+TEST_CASE("decode refuses an invalid MTU") {
   CHECK(refusal(1, std::byte{0}) == "the MTU is invalid");
   CHECK(refusal(1, std::byte{6}) == "the MTU is invalid");
   CHECK(refusal(1, std::byte{255}) == "the MTU is invalid");
 }
 
-TEST_CASE("The text of an endpoint has its LID and queue pair and PSN and GID") {
+TEST_CASE("to_text of an endpoint writes its LID, queue pair number, PSN and GID") {
   CHECK(std::string{to_text(sample).view()} ==
         "lid 0x1122 qp 0x123456 psn 0xabcdef gid 102:304:506:708:90a:b0c:d0e:f10");
 }

@@ -24,7 +24,7 @@ inline bool operate(int result, adverb::on_failure policy = adverb::throwing{}) 
 
 }  // namespace
 
-TEST_CASE("all three spellings report the same") {
+TEST_CASE("all three error policies report the same failure") {
   const adverb::failure why = reported([](auto&&... policy) { operate(EBUSY, policy...); });
   CHECK(std::string{why.what()} == "verb: EBUSY (Device or resource busy); because");
 }
@@ -34,7 +34,7 @@ TEST_CASE("the default throws a std::system_error") {
   CHECK_NOTHROW(operate(0));
 }
 
-TEST_CASE("a thrown error holds its failure") {
+TEST_CASE("a thrown error contains its failure") {
   try {
     operate(EINVAL);
     FAIL("nothing was thrown");
@@ -63,7 +63,7 @@ TEST_CASE("a failure is set on failure and cleared on success") {
   CHECK(std::string{why.what()}.empty());
 }
 
-TEST_CASE("explanations are made only for a failure object and not on success") {
+TEST_CASE("an explanation is written only into a failure object, and not on success") {
   descriptions = 0;
   std::error_code code;
   operate(EINVAL, code);
@@ -81,7 +81,7 @@ TEST_CASE("a failure without a caller is reported to the failure hook") {
         std::vector<std::string>{"verb: EBUSY (Device or resource busy); because"});
 }
 
-TEST_CASE("a step can check whether the one before it failed") {
+TEST_CASE("on_failure::failed returns true after a failed step") {
   std::error_code code;
   const adverb::on_failure to_code = code;
   CHECK_FALSE(to_code.failed());

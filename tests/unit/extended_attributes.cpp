@@ -34,7 +34,7 @@ std::size_t count_names() {
 
 }  // namespace
 
-TEST_CASE("each part of the extended attributes comes from its own field") {
+TEST_CASE("each extended attribute is read from its own field") {
   ibv_device_attr_ex native{};
   native.orig_attr.phys_port_cnt = 1;
   native.orig_attr.max_raw_ipv6_qp = 2;
@@ -122,7 +122,7 @@ TEST_CASE("a device without extended attributes returns empty values") {
   CHECK(device.pci_atomics() == pci_atomics{});
 }
 
-TEST_CASE("every capability has a name of its own") {
+TEST_CASE("every capability has a unique name") {
   CHECK(count_names<device_capability>() == 29);
   CHECK(count_names<port_capability>() == 32);
   CHECK(count_names<paging_feature>() == 2);
@@ -142,7 +142,7 @@ TEST_CASE("capabilities that the oldest headers lack have the kernel's numbers")
         IBV_PORT_LINK_SPEED_NDR_SUP);
 }
 
-TEST_CASE("ticks of a clock become time, rounded up") {
+TEST_CASE("elapsed converts clock ticks to time and rounds up") {
   using namespace std::chrono_literals;
   using std::chrono::microseconds;
   using std::chrono::nanoseconds;
@@ -158,7 +158,7 @@ TEST_CASE("ticks of a clock become time, rounded up") {
   CHECK(to_string(device_ticks{77}) == "77");
 }
 
-TEST_CASE("a clock that wrapped around once in between is still right") {
+TEST_CASE("elapsed is correct if the clock wrapped around once") {
   using namespace std::chrono_literals;
   constexpr device_clock narrow{1000, 0xffff};
   CHECK(narrow.elapsed<std::chrono::nanoseconds>(device_ticks{0xfff0}, device_ticks{0x10}) == 32us);

@@ -21,7 +21,7 @@ const auto nothing = [](failure_description&) {};
 
 }  // namespace
 
-TEST_CASE("a failure that has not happened is empty") {
+TEST_CASE("a default-constructed failure is empty") {
   const failure why;
   CHECK_FALSE(why);
   CHECK_FALSE(why.code());
@@ -31,7 +31,7 @@ TEST_CASE("a failure that has not happened is empty") {
   CHECK(why.explanation().empty());
 }
 
-TEST_CASE("a message has verb then detail then object then errno then explanation") {
+TEST_CASE("a message consists of verb, detail, object, errno and explanation in this order") {
   const failure why{code_of(EINVAL), "ibv_modify_qp", [](failure_description& description) {
                       description.detail("INIT->RTR")
                           .object([](text_writer& out) { out.put("rxe0:1 qp 0x11"); })
@@ -47,7 +47,7 @@ TEST_CASE("a message has verb then detail then object then errno then explanatio
   CHECK(why.explanation() == "sgid index 3 is empty");
 }
 
-TEST_CASE("each part but the verb and the errno may be missing") {
+TEST_CASE("a message omits missing parts other than the verb and the errno") {
   const failure bare{code_of(ENOMEM), "ibv_alloc_pd", nothing};
   CHECK(std::string{bare.what()} == "ibv_alloc_pd: ENOMEM (Cannot allocate memory)");
   CHECK(bare.object().empty());
@@ -66,7 +66,7 @@ TEST_CASE("each part but the verb and the errno may be missing") {
   CHECK(silent.explanation().empty());
 }
 
-TEST_CASE("every verb that a device may lack is explained by what the device has not") {
+TEST_CASE("a failed optional verb is explained by the feature that the device lacks") {
   const auto explanation = [](int number, std::string_view verb, std::string_view object) {
     return std::string{failure{
         code_of(number), verb, [&](failure_description& description) {
@@ -86,7 +86,7 @@ TEST_CASE("every verb that a device may lack is explained by what the device has
   CHECK(explanation(EOPNOTSUPP, "ibv_alloc_pd", "rxe0").empty());
 }
 
-TEST_CASE("the description has the code") {
+TEST_CASE("failure_description returns the error code") {
   const failure why{code_of(EPERM), "verb", [](failure_description& description) {
                       CHECK(description.code() == std::errc::operation_not_permitted);
                     }};
@@ -102,7 +102,7 @@ TEST_CASE("an errno without a name and another category are reported by their me
   CHECK(std::string{foreign.what()} == "verb: " + other.message());
 }
 
-TEST_CASE("every errno with a name has that of the C library") {
+TEST_CASE("errno names match those of the C library") {
   for (int number = 1; number < 134; ++number) {
     const std::string_view name = adverb::detail::errno_name(number);
     if (name.empty()) continue;
@@ -136,7 +136,7 @@ TEST_CASE("an explanation that is too long is cut off") {
   CHECK(why.explanation().substr(636) == "x...");
 }
 
-TEST_CASE("a copy of a failure stands on its own") {
+TEST_CASE("a copy of a failure is independent of the original") {
   failure copy;
   {
     const failure why{code_of(EINVAL), "verb",

@@ -41,12 +41,12 @@ std::string standard_error_of(const Action& action) {
 
 }  // namespace
 
-TEST_CASE("a program that sets no hook gets one line on standard error") {
+TEST_CASE("the default failure hook writes one line to standard error") {
   CHECK(standard_error_of([] { adverb::detail::tell_failure_hook(some_failure); }) ==
         "adverb: verb: EBUSY (Device or resource busy)\n");
 }
 
-TEST_CASE("a hook replaces the one before and gives it back") {
+TEST_CASE("set_failure_hook replaces the hook and returns the previous one") {
   const adverb::failure_hook first = adverb::set_failure_hook(&count);
   CHECK(first == &adverb::print_failure);
   told = 0;

@@ -13,7 +13,7 @@
 #include <adverb/fmt.hpp>
 #include <adverb/memory/registrable_memory.hpp>
 
-TEST_CASE("{fmt} formats every kind of type with a text") {
+TEST_CASE("{fmt} formats every kind of type that has a text") {
   CHECK(fmt::format("{}", adverb::rkey{0x1f}) == "0x1f");
   CHECK(fmt::format("{}", adverb::psn{5}) == "0x000005");
   CHECK(fmt::format("{}", adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
@@ -24,7 +24,7 @@ TEST_CASE("{fmt} formats every kind of type with a text") {
   CHECK(fmt::format("{}", adverb::completion_status::flushed) == "flushed");
 }
 
-TEST_CASE("{fmt} takes width, fill, alignment and precision as for a string") {
+TEST_CASE("{fmt} applies width, fill, alignment and precision as for a string") {
   CHECK(fmt::format("[{:8}]", adverb::rkey{0x1f}) == "[0x1f    ]");
   CHECK(fmt::format("[{:.>8}]", adverb::rkey{0x1f}) == "[....0x1f]");
   CHECK(fmt::format("[{:^8}]", adverb::rkey{0x1f}) == "[  0x1f  ]");
@@ -34,7 +34,7 @@ TEST_CASE("{fmt} takes width, fill, alignment and precision as for a string") {
 
 #else
 
-TEST_CASE("{fmt} formats every kind of type with a text") {
+TEST_CASE("{fmt} formats every kind of type that has a text") {
   tell_skip("unit.fmt", "{fmt} is not installed");
 }
 

@@ -12,7 +12,7 @@
 
 #if defined(__cpp_lib_format)
 
-TEST_CASE("std::format formats every kind of type with a text") {
+TEST_CASE("std::format formats every kind of type that has a text") {
   CHECK(std::format("{}", adverb::rkey{0x1f}) == "0x1f");
   CHECK(std::format("{}", adverb::psn{5}) == "0x000005");
   CHECK(std::format("{}", adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");
@@ -23,7 +23,7 @@ TEST_CASE("std::format formats every kind of type with a text") {
   CHECK(std::format("{}", adverb::completion_status::flushed) == "flushed");
 }
 
-TEST_CASE("std::format takes width, fill, alignment and precision as for a string") {
+TEST_CASE("std::format applies width, fill, alignment and precision as for a string") {
   CHECK(std::format("[{:8}]", adverb::rkey{0x1f}) == "[0x1f    ]");
   CHECK(std::format("[{:.>8}]", adverb::rkey{0x1f}) == "[....0x1f]");
   CHECK(std::format("[{:^8}]", adverb::rkey{0x1f}) == "[  0x1f  ]");
@@ -33,7 +33,7 @@ TEST_CASE("std::format takes width, fill, alignment and precision as for a strin
 
 #else
 
-TEST_CASE("std::format formats every kind of type with a text") {
+TEST_CASE("std::format formats every kind of type that has a text") {
   tell_skip("unit.format", "this standard library has no <format>");
 }
 

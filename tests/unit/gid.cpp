@@ -47,7 +47,7 @@ TEST_CASE("an entry is written as index, type and address") {
   CHECK(std::string_view{to_text(adverb::gid_entry{})} == "0 (InfiniBand, ::)");
 }
 
-TEST_CASE("the longest entry is written whole") {
+TEST_CASE("the longest entry is written completely") {
   ibv_gid_entry entry = some_entry();
   std::memset(entry.gid.raw, 0xff, 16);
   entry.gid_index = 255;

@@ -113,7 +113,7 @@ using names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("an owner destroys what it holds, once") {
+TEST_CASE("an owner destroys its object exactly once") {
   const world world;
   {
     ibv_pd native = world.first;
@@ -149,7 +149,7 @@ TEST_CASE("moving leaves the source empty and destroys nothing") {
   CHECK(destroyed == names{"domain 1"});
 }
 
-TEST_CASE("move assignment destroys what was held, at once") {
+TEST_CASE("move assignment destroys the previous object at once") {
   world world;
   domain target{adopt, &world.first};
   domain source{adopt, &world.second};
@@ -171,7 +171,7 @@ TEST_CASE("moving an owner to itself changes nothing") {
   CHECK(destroyed.empty());
 }
 
-TEST_CASE("an owner that was moved from can be used again") {
+TEST_CASE("a moved-from owner can be assigned to and used again") {
   world world;
   domain first{adopt, &world.first};
   domain other = std::move(first);
@@ -180,7 +180,7 @@ TEST_CASE("an owner that was moved from can be used again") {
   CHECK(other.native_handle() == &world.first);
 }
 
-TEST_CASE("release gives the object up without destroying it") {
+TEST_CASE("release returns the object without destroying it") {
   world world;
   {
     domain owner{adopt, &world.first};

@@ -44,14 +44,14 @@ TEST_CASE("children are counted by parent and kind") {
   CHECK(registry.children_of(&parent).none());
 }
 
-TEST_CASE("removing a child that was never added changes nothing") {
+TEST_CASE("remove_child changes nothing if the child was never added") {
   lifetime_registry& registry = lifetime_registry::instance();
   const int parent = 0;
   registry.remove_child(&parent, object_kind::queue_pair);
   CHECK(registry.children_of(&parent).none());
 }
 
-TEST_CASE("children are counted from several threads at once") {
+TEST_CASE("several threads can add and remove children at once") {
   lifetime_registry& registry = lifetime_registry::instance();
   const int parent = 0;
   std::vector<std::thread> threads;
@@ -101,7 +101,7 @@ TEST_CASE("the registry counts the children of many objects at once") {
   CHECK(registry.children_of(&parents[1]).none());
 }
 
-TEST_CASE("parents are noted apart from children, and taken once") {
+TEST_CASE("noted parents are separate from children and are taken once") {
   lifetime_registry& registry = lifetime_registry::instance();
   const int object = 0;
   const int first = 0;
@@ -127,7 +127,7 @@ TEST_CASE("parents are noted apart from children, and taken once") {
   CHECK(registry.children_of(&object).none());
 }
 
-TEST_CASE("a child of fork can use the table, whatever other threads did when it was made") {
+TEST_CASE("a forked child can use the registry while another thread of the parent uses it") {
   lifetime_registry& registry = lifetime_registry::instance();
   std::atomic<bool> stop{false};
   std::thread busy{[&] {

@@ -14,7 +14,7 @@ using adverb::link_speed;
 using adverb::link_width;
 using adverb::mtu;
 
-TEST_CASE("an MTU from bytes is the largest that is not above them") {
+TEST_CASE("mtu_of returns the largest MTU that does not exceed the bytes") {
   CHECK(adverb::mtu_of(0) == std::nullopt);
   CHECK(adverb::mtu_of(255) == std::nullopt);
   CHECK(adverb::mtu_of(256) == mtu::bytes_256);
@@ -27,7 +27,7 @@ TEST_CASE("an MTU from bytes is the largest that is not above them") {
     CHECK(adverb::mtu_of(bytes_of(size)) == size);
 }
 
-TEST_CASE("a width has its lanes") {
+TEST_CASE("lanes_of returns the lanes of each width") {
   CHECK(lanes_of(link_width{1}) == 1);
   CHECK(lanes_of(link_width{2}) == 4);
   CHECK(lanes_of(link_width{4}) == 8);
@@ -38,7 +38,7 @@ TEST_CASE("a width has its lanes") {
   CHECK(to_string(link_width{3}) == "unknown (3)");
 }
 
-TEST_CASE("a speed has its name and the megabits of a lane") {
+TEST_CASE("each link speed has a name and the megabits of a lane") {
   CHECK(megabits_of(link_speed{1}) == 2'500);
   CHECK(megabits_of(link_speed{2}) == 5'000);
   CHECK(megabits_of(link_speed{4}) == 10'000);
@@ -62,7 +62,7 @@ TEST_CASE("a link with an unknown width or speed has no rate") {
   CHECK(adverb::port_attributes{native}.link_megabits() == 0);
 }
 
-TEST_CASE("the states of the wire have names") {
+TEST_CASE("physical port states have names") {
   using adverb::physical_state;
   CHECK(to_string(physical_state::no_change) == "no change");
   CHECK(to_string(physical_state::polling) == "polling");
@@ -89,7 +89,7 @@ TEST_CASE("a port needs a global route on Ethernet or with IBV_QPF_GRH_REQUIRED"
   CHECK(adverb::port_attributes{native}.needs_global_route());
 }
 
-TEST_CASE("the types of nodes have the C library's names", "[ibv_node_type_str]") {
+TEST_CASE("names of node types match those of the C library", "[ibv_node_type_str]") {
   for (int number = -1; number <= 7; ++number) {
     if (number == 0) continue;
     CAPTURE(number);

@@ -395,7 +395,7 @@ TEST_CASE("A link whose receives are flushed before its peer's end waits for tha
   CHECK(life.is_orderly(false));
 }
 
-TEST_CASE("An end that was confirmed does not time out") {
+TEST_CASE("A confirmed end does not time out") {
   link_life life;
   life.connected();
   life.peer_ended();
@@ -424,7 +424,7 @@ TEST_CASE("A connection that is established while the link closes is disconnecte
   CHECK(life.next({}) == link_action::enter_error);
 }
 
-TEST_CASE("Every order of events keeps the promises of a link, and none leaves a wait stuck") {
+TEST_CASE("Every order of events keeps the invariants of a link and ends every wait") {
   struct kind {
     bool is_shared = false;
     bool confirms_itself = false;

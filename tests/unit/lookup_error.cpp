@@ -29,7 +29,7 @@ std::error_code checked(int result, int number) {
 
 }  // namespace
 
-TEST_CASE("A name that was not resolved is no errno") {
+TEST_CASE("An error of name resolution has the category getaddrinfo") {
   CHECK(make_error_code(lookup_error::host_not_found).category() == cm::lookup_category());
   CHECK(std::string{cm::lookup_category().name()} == "getaddrinfo");
   CHECK(make_error_code(lookup_error::host_not_found).message() == gai_strerror(EAI_NONAME));
@@ -40,13 +40,13 @@ TEST_CASE("A name that was not resolved is no errno") {
         std::errc::address_family_not_supported);
 }
 
-TEST_CASE("An answer of getaddrinfo is found in errno and in the result") {
+TEST_CASE("An error of getaddrinfo is taken from errno or from the result") {
   CHECK(checked(-1, EAI_NONAME) == lookup_error::host_not_found);
   CHECK(checked(EAI_NONAME, 0) == lookup_error::host_not_found);
   CHECK(checked(EAI_SERVICE, EINVAL) == lookup_error::service_not_found);
 }
 
-TEST_CASE("An errno of rdma_getaddrinfo stays one") {
+TEST_CASE("An errno of rdma_getaddrinfo keeps the generic category") {
   CHECK(checked(-1, ENODEV) == std::errc::no_such_device);
   CHECK(checked(-1, 0) == std::errc::io_error);
   CHECK(checked(-1, -1) == std::errc::not_enough_memory);

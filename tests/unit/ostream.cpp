@@ -21,7 +21,7 @@ std::string written(const Value&... values) {
 
 }  // namespace
 
-TEST_CASE("every kind of type with a text can be streamed") {
+TEST_CASE("operator<< writes every kind of type that has a text") {
   CHECK(written(adverb::rkey{0x1f}) == "0x1f");
   CHECK(written(adverb::psn{5}) == "0x000005");
   CHECK(written(adverb::acknowledge_timeout::from_code(14)) == "67.108 ms");

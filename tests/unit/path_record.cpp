@@ -36,7 +36,7 @@ path_record some_path() {
 
 }  // namespace
 
-TEST_CASE("A path is read from what librdmacm keeps of it") {
+TEST_CASE("path_record::from_native reads every field of ibv_sa_path_rec") {
   ibv_sa_path_rec native{};
   native.sgid = gid_ending_in(1).native();
   native.dgid = gid_ending_in(2).native();

@@ -32,7 +32,7 @@ constexpr int beyond_all_rates = 1'300'000;
 
 }  // namespace
 
-TEST_CASE("a rate in megabits is that of the C library", "[ibv_rate_to_mbps]") {
+TEST_CASE("megabits_of matches the C library", "[ibv_rate_to_mbps]") {
   for (int code = 0; code < codes; ++code) {
     CAPTURE(code);
     CHECK(megabits_of(static_cast<rate>(code)) ==
@@ -41,7 +41,7 @@ TEST_CASE("a rate in megabits is that of the C library", "[ibv_rate_to_mbps]") {
   CHECK(adverb::megabits_of(rate::unlimited) == std::nullopt);
 }
 
-TEST_CASE("a rate as a multiple of the base is that of the C library", "[ibv_rate_to_mult]") {
+TEST_CASE("multiple_of matches the C library", "[ibv_rate_to_mult]") {
   for (int code = 0; code < codes; ++code) {
     CAPTURE(code);
     CHECK(multiple_of(static_cast<rate>(code)) ==
@@ -49,8 +49,7 @@ TEST_CASE("a rate as a multiple of the base is that of the C library", "[ibv_rat
   }
 }
 
-TEST_CASE("every number of megabits gives the rate that the C library gives",
-          "[mbps_to_ibv_rate]") {
+TEST_CASE("rate_of_megabits matches the C library", "[mbps_to_ibv_rate]") {
   int different = 0;
   for (int megabits = 0; megabits < beyond_all_rates; ++megabits)
     if (adverb::rate_of_megabits(static_cast<std::uint32_t>(megabits)) !=
@@ -61,7 +60,7 @@ TEST_CASE("every number of megabits gives the rate that the C library gives",
   CHECK(adverb::rate_of_megabits(100'000) == std::nullopt);
 }
 
-TEST_CASE("every multiple gives the rate that the C library gives", "[mult_to_ibv_rate]") {
+TEST_CASE("rate_of_multiple matches the C library", "[mult_to_ibv_rate]") {
   for (int multiple = 0; multiple < 1000; ++multiple) {
     CAPTURE(multiple);
     CHECK(adverb::rate_of_multiple(static_cast<std::uint32_t>(multiple)) ==
@@ -69,7 +68,7 @@ TEST_CASE("every multiple gives the rate that the C library gives", "[mult_to_ib
   }
 }
 
-TEST_CASE("every rate has a name of its own, and is found again by its megabits") {
+TEST_CASE("every rate has a unique name and converts to megabits and back") {
   std::set<std::string> names;
   for (int code = 0; code <= static_cast<int>(rate::gigabits_1200); ++code) {
     if (code == 1) continue;  // The one gap in the codes.

@@ -45,11 +45,11 @@ class memlock_limit {
 
 }  // namespace
 
-TEST_CASE("an empty range has nothing to register") {
+TEST_CASE("the explanation names a length of 0") {
   CHECK(explanation(EINVAL, 0, access_right::local_write) == "the length is 0");
 }
 
-TEST_CASE("rights of peers to write need the local one too") {
+TEST_CASE("the explanation names a missing local_write right") {
   CHECK(explanation(EINVAL, 64, access_right::remote_write) ==
         "remote_write needs local_write too");
   CHECK(explanation(EINVAL, 64, access_right::remote_atomic | access_right::remote_read) ==
@@ -58,7 +58,7 @@ TEST_CASE("rights of peers to write need the local one too") {
   CHECK(explanation(EINVAL, 64, access_right::remote_write | access_right::local_write).empty());
 }
 
-TEST_CASE("a limit on locked memory is named, with what to do about it") {
+TEST_CASE("the explanation names the limit on locked memory and how to raise it") {
   const memlock_limit limit{4096};
   const std::string expected =
       "8192 bytes were requested, and this process may lock 4096 in all: raise the limit with "
@@ -68,13 +68,13 @@ TEST_CASE("a limit on locked memory is named, with what to do about it") {
   CHECK(explanation(EINVAL, 8192, access_right::local_write).empty());
 }
 
-TEST_CASE("every problem that can be seen is named") {
+TEST_CASE("the explanation names every problem") {
   CHECK(explanation(EINVAL, 0, access_right::remote_write | access_right::huge_pages) ==
         "the length is 0; remote_write needs local_write too; "
         "huge_pages requires on_demand");
 }
 
-TEST_CASE("the right to flush to persistence needs memory that persists") {
+TEST_CASE("the explanation of a refused flush_persistent names persistent memory") {
   constexpr access_rights rights = access_right::local_write | access_right::flush_persistent;
   CHECK(explanation(EINVAL, 64, rights) ==
         "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
@@ -82,7 +82,7 @@ TEST_CASE("the right to flush to persistence needs memory that persists") {
   CHECK(explanation(EINVAL, 64, access_right::local_write | access_right::flush_global).empty());
 }
 
-TEST_CASE("memory that is not there is named as the reason") {
+TEST_CASE("the explanation of EFAULT names unmapped memory") {
   CHECK(explanation(EFAULT, 64, access_right::local_write) ==
         "a part of the range is not mapped, or not writable");
 }

@@ -57,7 +57,7 @@ constexpr meaning meanings[]{
 
 }  // namespace
 
-TEST_CASE("Each reason of the specification has words of its own, which are not cut") {
+TEST_CASE("Each reject reason of the specification has an uncut text of its own") {
   for (const auto& [number, subject] : meanings) {
     CAPTURE(number);
     const auto reason = static_cast<reject_reason>(number);
@@ -69,7 +69,7 @@ TEST_CASE("Each reason of the specification has words of its own, which are not 
   CHECK(to_string(reject_reason::unspecified) == describe(reject_reason::unspecified));
 }
 
-TEST_CASE("A reason that has no words is a number") {
+TEST_CASE("A reject reason without a text is written as its number") {
   for (const int number : {34, 36, 65535}) {
     const auto reason = static_cast<reject_reason>(number);
     CHECK(describe(reason).empty());

@@ -39,13 +39,13 @@ std::string refusal_of(const std::array<std::byte, 24>& bytes, std::errc expecte
 
 }  // namespace
 
-TEST_CASE("an unchecked slice is what a checked one is") {
+TEST_CASE("an unchecked slice equals a checked slice") {
   const numbers buffer{adopt, 0x1000, 8, rkey{1}};
   CHECK(buffer.unchecked_slice(6, 2) == buffer.slice(6, 2));
   CHECK(buffer.unchecked_slice(6, 2).address() == 0x1030);
 }
 
-TEST_CASE("a slice that is not inside is refused") {
+TEST_CASE("a slice beyond the buffer fails with ERANGE") {
   const numbers buffer{adopt, 0x1000, 8, rkey{1}};
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)buffer.slice(6, 3, policy...); });
@@ -66,19 +66,19 @@ TEST_CASE("a slice that is not inside is refused") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE("rights that were not granted are refused") {
+TEST_CASE("decode fails with EACCES if the peer lacks a required right") {
   const auto bytes = readable{adopt, 0x1000, 8, rkey{1}}.encode();
   CHECK(refusal_of<remote_buffer<>>(bytes, std::errc::permission_denied) ==
         "the peer grants remote_read, but remote_write|remote_read is needed");
 }
 
-TEST_CASE("a length that holds no whole elements is refused") {
+TEST_CASE("decode refuses a length that is not a whole number of elements") {
   const auto bytes = readable{adopt, 0x1000, 9, rkey{1}}.encode();
   CHECK(refusal_of<numbers>(bytes, std::errc::protocol_error) ==
         "the length is not a whole number of elements");
 }
 
-TEST_CASE("a buffer that wraps around the address space is refused") {
+TEST_CASE("decode refuses a buffer that wraps around the address space") {
   const auto bytes = readable{adopt, ~std::uint64_t{0} - 7, 16, rkey{1}}.encode();
   CHECK(refusal_of<readable>(bytes, std::errc::protocol_error) ==
         "the buffer wraps around the address space");
@@ -87,7 +87,7 @@ TEST_CASE("a buffer that wraps around the address space is refused") {
         "the buffer wraps around the address space");
 }
 
-TEST_CASE("an address at which no atomic operation works is refused where they are wanted") {
+TEST_CASE("decode refuses an unaligned address if atomic operations are required") {
   const auto bytes = counters{adopt, 0x1004, 1, rkey{1}}.encode();
   CHECK(refusal_of<counters>(bytes, std::errc::protocol_error) ==
         "atomic operations need an address that is a multiple of 8");
@@ -96,7 +96,7 @@ TEST_CASE("an address at which no atomic operation works is refused where they a
   CHECK_FALSE(code);
 }
 
-TEST_CASE("an empty buffer is decoded, wherever it is") {
+TEST_CASE("decode accepts an empty buffer at any address") {
   for (const std::uint64_t address : {0x0ULL, 0x1000ULL, ~0x0ULL}) {
     std::error_code code;
     const readable empty{adopt, address, 0, rkey{3}};
@@ -105,7 +105,7 @@ TEST_CASE("an empty buffer is decoded, wherever it is") {
   }
 }
 
-TEST_CASE("decoding clears the error of before") {
+TEST_CASE("decode clears the error code on success") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK(readable::decode(readable{adopt, 1, 2, rkey{3}}.encode(), code).size() == 2);
   CHECK_FALSE(code);

@@ -17,7 +17,7 @@ const gid native_gid{link_local.bytes()};
 
 }  // namespace
 
-TEST_CASE("An empty address has nothing") {
+TEST_CASE("An empty address has no family, port or native form") {
   const socket_address empty;
   CHECK(empty.is_empty());
   CHECK(empty.family() == cm::address_family::unspecified);

@@ -47,7 +47,8 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   return 0;
 }
 
-TEST_CASE("A loop that spins reads the clock about once a microsecond, and is that late") {
+TEST_CASE(
+    "A spinning loop reads the clock about once a microsecond and overruns by about as much") {
   const real_clock_afterwards restore;
   for (const std::int64_t cost : {16, 30, 100, 400, 700}) {
     spin(1ms, [&](auto) { return cost; });
@@ -58,7 +59,7 @@ TEST_CASE("A loop that spins reads the clock about once a microsecond, and is th
   }
 }
 
-TEST_CASE("A loop whose turns cost nearly nothing reads the clock once in 64 turns") {
+TEST_CASE("A loop with very short turns reads the clock once in 64 turns") {
   const real_clock_afterwards restore;
   const std::int64_t turns = spin(1ms, [](auto) { return 1; });
   CHECK(turns >= 1'000'000);
@@ -66,14 +67,14 @@ TEST_CASE("A loop whose turns cost nearly nothing reads the clock once in 64 tur
   CHECK(readings < turns / 64 + 10);
 }
 
-TEST_CASE("A loop whose turns are slow is late by one of them") {
+TEST_CASE("A loop with slow turns overruns by at most one turn") {
   const real_clock_afterwards restore;
   CHECK(spin(1ms, [](auto) { return 50'000; }) == 20);
   CHECK(spin(1ms, [](auto) { return 300'000; }) == 4);
   CHECK(spin(1ms, [](auto) { return 5'000'000; }) == 1);
 }
 
-TEST_CASE("A loop whose turns become slow is late by 64 of them at most, and only once") {
+TEST_CASE("A loop whose turns become slow overruns by at most 64 turns, and only once") {
   const real_clock_afterwards restore;
   // Fast for 900 us, then slow.
   spin(1ms, [](auto) { return *shown < 1'000'900'000 ? 10 : 5'000; });
@@ -82,7 +83,7 @@ TEST_CASE("A loop whose turns become slow is late by 64 of them at most, and onl
   CHECK(spun() <= 10'005'000);
 }
 
-TEST_CASE("A loop whose turns become fast again reads the clock seldom again") {
+TEST_CASE("A loop whose turns become fast again reads the clock rarely again") {
   const real_clock_afterwards restore;
   spin(2ms, [](auto) { return *shown < 1'001'000'000 ? 10'000 : 10; });
   CHECK(spun() < 2'002'000);
@@ -90,7 +91,8 @@ TEST_CASE("A loop whose turns become fast again reads the clock seldom again") {
   CHECK(readings < 100 + 2200);
 }
 
-TEST_CASE("No time at all is over before the first turn, and a century never is") {
+TEST_CASE(
+    "A timeout of zero passes before the first turn, and a timeout of a century never passes") {
   const real_clock_afterwards restore;
   CHECK(spin(0ns, [](auto) { return 1; }) == 0);
   CHECK(spin(-5ms, [](auto) { return 1; }) == 0);

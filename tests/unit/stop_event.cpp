@@ -25,7 +25,7 @@ TEST_CASE("The descriptor of a stop event is readable once a stop is requested")
   CHECK(until.wait_either_readable(-1, -1) == detail::wait_end::woken);
 }
 
-TEST_CASE("A stop event of a token that was stopped before is readable at once") {
+TEST_CASE("A stop event is readable at once if its token is already stopped") {
   std::stop_source source;
   source.request_stop();
   const stop_event stopped{source.get_token()};

@@ -22,25 +22,25 @@ std::string long_text(const Write& write) {
 
 }  // namespace
 
-TEST_CASE("a text holds what fits") {
+TEST_CASE("a static_string holds a text that fits") {
   CHECK(written<8>("", "").empty());
   CHECK(written<8>("abcd", "efg") == "abcdefg");
   CHECK(written<8>("abcd", "efgh") == "abcdefgh");
 }
 
-TEST_CASE("a text that does not fit is cut off and ends in dots") {
+TEST_CASE("a static_string cuts a longer text off and ends it with dots") {
   CHECK(written<8>("abcd", "efghi") == "abcde...");
   CHECK(written<8>("abcdefghi", "") == "abcde...");
   CHECK(written<8>("abcdefghi", "jkl") == "abcde...");
   CHECK(written<2>("abc", "") == "..");
 }
 
-TEST_CASE("a null character is written out, so that the text has no other end than its own") {
+TEST_CASE("a null character is written as an escape sequence") {
   CHECK(written<8>(std::string_view{"a\0b", 3}, "\0") == R"(a\0b)");
   CHECK(written<8>(std::string_view{"abcdefg\0", 8}, "") == "abcde...");
 }
 
-TEST_CASE("a writer writes inside of its buffer alone") {
+TEST_CASE("a text_writer writes only inside its buffer") {
   char buffer[] = "________";
   adverb::text_writer out{std::span{buffer}.subspan(2, 4)};
   out.put("abcdefgh").decimal(12345);
@@ -51,7 +51,7 @@ TEST_CASE("a writer writes inside of its buffer alone") {
   CHECK(nowhere.put("a").size() == 0);
 }
 
-TEST_CASE("numbers are written whole, in either base") {
+TEST_CASE("decimal and hexadecimal write numbers of up to 64 bits completely") {
   CHECK(long_text([](adverb::text_writer& out) { out.decimal(0); }) == "0");
   CHECK(long_text([](adverb::text_writer& out) { out.decimal(UINT64_MAX); }) ==
         "18446744073709551615");
@@ -62,7 +62,7 @@ TEST_CASE("numbers are written whole, in either base") {
         "ffffffffffffffff");
 }
 
-TEST_CASE("a type with a text can be written, and becomes a string") {
+TEST_CASE("a type that has a text can be written and converted to a string") {
   CHECK(long_text([](adverb::text_writer& out) {
           out.put("key ").put(adverb::rkey{0x12}).put(", port ").put(adverb::port_number{2});
         }) == "key 0x12, port 2");
@@ -74,7 +74,7 @@ TEST_CASE("an enumerator without a name shows its number") {
   CHECK(std::string_view{adverb::detail::name_or_number("", 4)} == "unknown (4)");
 }
 
-TEST_CASE("a sentence has its arguments in place of the braces") {
+TEST_CASE("put replaces each pair of braces with an argument") {
   CHECK(long_text([](adverb::text_writer& out) {
           out.put("{} of {}: {} on port {}",
                   {3U, std::uint64_t{16}, "none", adverb::port_number{2}});
@@ -89,7 +89,7 @@ TEST_CASE("a sentence has its arguments in place of the braces") {
   CHECK(std::string{room} == "ab...");
 }
 
-TEST_CASE("names in a list are found at run time as in constants") {
+TEST_CASE("listed_name returns the same name at run time and in constants") {
   using adverb::detail::listed_name;
   const auto name = [](std::string_view names, std::size_t index) {
     return listed_name(names, index);

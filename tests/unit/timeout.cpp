@@ -9,14 +9,14 @@
 using namespace adverb;
 using namespace std::chrono_literals;
 
-TEST_CASE("Any duration is a timeout") {
+TEST_CASE("A timeout is constructible from any duration") {
   CHECK(timeout{1500us}.count() == 1'500'000);
   CHECK(timeout{2min} == timeout{120s});
   CHECK(timeout{std::chrono::duration<double>{0.25}} == timeout{250ms});
   CHECK(timeout{3s}.wake_descriptor() == -1);
 }
 
-TEST_CASE("A timeout below zero is zero and one over two centuries is endless") {
+TEST_CASE("A negative timeout becomes zero and a timeout over two centuries endless") {
   CHECK(timeout{-1s} == timeout{0s});
   CHECK(timeout{std::chrono::hours::max()}.is_endless());
   CHECK_FALSE(timeout{std::chrono::hours{24 * 365 * 100}}.is_endless());
@@ -24,7 +24,7 @@ TEST_CASE("A timeout below zero is zero and one over two centuries is endless") 
   CHECK_FALSE(timeout{1s}.is_endless());
 }
 
-TEST_CASE("Milliseconds are rounded up, at least one, and as many as an int holds") {
+TEST_CASE("in_milliseconds rounds up and returns 1 to INT_MAX") {
   CHECK(timeout{0s}.in_milliseconds() == 1);
   CHECK(timeout{1ns}.in_milliseconds() == 1);
   CHECK(timeout{1ms}.in_milliseconds() == 1);
@@ -34,9 +34,9 @@ TEST_CASE("Milliseconds are rounded up, at least one, and as many as an int hold
   CHECK(timeout{std::chrono::hours{24 * 30}}.in_milliseconds() == std::numeric_limits<int>::max());
 }
 
-TEST_CASE("A timeout is never below zero") { CHECK(timeout{-1s}.count() == 0); }
+TEST_CASE("A negative timeout has a count of 0") { CHECK(timeout{-1s}.count() == 0); }
 
-TEST_CASE("Two timeouts one after the other") {
+TEST_CASE("operator+ adds two timeouts and is endless if the sum is too large") {
   CHECK(timeout{1s} + timeout{500ms} == timeout{1500ms});
   CHECK((timeout::endless() + timeout{1ns}).is_endless());
   CHECK((timeout{1ns} + timeout::endless()).is_endless());
@@ -44,7 +44,7 @@ TEST_CASE("Two timeouts one after the other") {
   CHECK((century + century).is_endless());
 }
 
-TEST_CASE("A descriptor that wakes goes with a timeout") {
+TEST_CASE("A timeout keeps its wake descriptor") {
   const timeout woken = timeout{1s}.woken_by(7);
   CHECK(woken.wake_descriptor() == 7);
   CHECK(woken.count() == timeout{1s}.count());
@@ -52,7 +52,7 @@ TEST_CASE("A descriptor that wakes goes with a timeout") {
   CHECK(timeout::endless().woken_by(7).is_endless());
 }
 
-TEST_CASE("Timeouts are written") {
+TEST_CASE("to_string writes a timeout with its unit") {
   CHECK(to_string(timeout{2s}) == "2 s");
   CHECK(to_string(timeout{300ms}) == "300 ms");
   CHECK(to_string(timeout::endless()) == "endless");

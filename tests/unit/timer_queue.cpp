@@ -20,7 +20,7 @@ void ignore(timer&) {}
 
 }  // namespace
 
-TEST_CASE("Timers expire in the order of their times, and equal ones in the order of setting") {
+TEST_CASE("Timers expire in the order of their times, and equal times in the order of set") {
   std::mt19937 random{7};
   for (int round = 0; round < 200; ++round) {
     timer_queue queue;
@@ -61,7 +61,8 @@ TEST_CASE("Timers expire in the order of their times, and equal ones in the orde
   }
 }
 
-TEST_CASE("A timer leaves its queue when it is destroyed, and a queue lets go of its timers") {
+TEST_CASE(
+    "Destroying a timer removes it from its queue, and destroying a queue unsets its timers") {
   timer left{&ignore};
   {
     timer_queue queue;

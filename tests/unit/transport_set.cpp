@@ -10,7 +10,7 @@
 using adverb::transport;
 using adverb::transport_set;
 
-TEST_CASE("a set has the transports that the C library finds in it", "[ibv_is_qpt_supported]") {
+TEST_CASE("transport_set::contains matches the C library", "[ibv_is_qpt_supported]") {
   for (std::uint32_t bit = 0; bit < 31; ++bit) {
     const std::uint32_t bits = std::uint32_t{1} << bit;
     for (const transport service :
@@ -23,11 +23,11 @@ TEST_CASE("a set has the transports that the C library finds in it", "[ibv_is_qp
   }
 }
 
-TEST_CASE("driver transports are in no set, not even a full one") {
+TEST_CASE("a transport_set never contains the driver transport") {
   CHECK_FALSE(transport_set::from_bits(~0U).contains(transport::driver));
 }
 
-TEST_CASE("a set is written as its names") {
+TEST_CASE("to_string of a transport_set writes the names of its transports") {
   CHECK(to_string(transport_set{}) == "none");
   CHECK(transport_set{}.empty());
   const auto two = transport_set::from_bits(1U << IBV_QPT_RC | 1U << IBV_QPT_RAW_PACKET);

@@ -36,14 +36,14 @@ TEST_CASE("a plugin reports to the program's failure hook") {
   CHECK(told.messages() == std::vector<std::string>{"plugin: EBUSY (Device or resource busy)"});
 }
 
-TEST_CASE("a hook that the plugin sets is the program's") {
+TEST_CASE("a hook that the plugin sets replaces the program's hook") {
   auto* const set = from_plugin<plugin_set_failure_hook>("set_failure_hook");
   const adverb::failure_hook before = set(&ignore);
   CHECK(before == &adverb::print_failure);
   CHECK(adverb::set_failure_hook(before) == &ignore);
 }
 
-TEST_CASE("a child that the plugin made counts in the program") {
+TEST_CASE("a child that the plugin adds counts in the program") {
   const int parent = 0;
   const auto has_children = [&] {
     return !adverb::detail::lifetime_registry::instance().children_of(&parent).none();
@@ -54,7 +54,7 @@ TEST_CASE("a child that the plugin made counts in the program") {
   CHECK_FALSE(has_children());
 }
 
-TEST_CASE("parents that the plugin noted are those that the program finds") {
+TEST_CASE("the program finds the parents that the plugin noted") {
   const int child = 0;
   const int parent = 0;
   from_plugin<plugin_note_parent>("note_parent")(&child, &parent);
@@ -82,11 +82,11 @@ TEST_CASE("entries of a completion queue that the plugin reserved are reserved i
   CHECK(queue.reserved() == 6);
 }
 
-TEST_CASE("a status from the plugin compares with one of the program") {
+TEST_CASE("the plugin and the program share one completion category") {
   CHECK(from_plugin<plugin_completion_category>("completion_category")() ==
         &adverb::completion_category());
 }
 
-TEST_CASE("an error thrown by the plugin is caught as what it is") {
+TEST_CASE("the program catches an adverb::error that the plugin throws") {
   CHECK_THROWS_AS(from_plugin<plugin_throw_error>("throw_error")(), adverb::error);
 }
