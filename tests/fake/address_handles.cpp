@@ -28,7 +28,7 @@ std::string explanation(test_bench& bench, const address& way) {
 
 }  // namespace
 
-TEST_CASE("An address reaches the C call field by field", "[ibv_create_ah]") {
+TEST_CASE("address_handle passes each field of an address to ibv_create_ah", "[ibv_create_ah]") {
   test_bench bench;
   bench.port().gids.push_back(table_entry(global_gid(8), 8, IBV_GID_TYPE_ROCE_V2));
   bench.machine.devices[0].ports.resize(3, fake::port{bench.port()});
@@ -82,7 +82,7 @@ TEST_CASE("Creating an address handle fails with a reason") {
   CHECK(explanation(bench, to_peer) == "port 1 is down");
 }
 
-TEST_CASE("An address handle needs its domain, and is destroyed once", "[ibv_destroy_ah]") {
+TEST_CASE("An address handle keeps its domain open, and is destroyed once", "[ibv_destroy_ah]") {
   test_bench bench;
   {
     const address_handle handle{bench.domain, to_peer};
@@ -100,7 +100,7 @@ TEST_CASE("An address handle needs its domain, and is destroyed once", "[ibv_des
   CHECK(bench.machine.count<create_ah>() == 1);
 }
 
-TEST_CASE("The way to a peer goes out from the port and GID that were announced") {
+TEST_CASE("address_of uses the port and GID that the pair announced") {
   test_bench bench;
   const auto waiting = bench.waiting<transport::ud>();
   const address way = waiting.address_of(test_bench::peer, {.service_level = service_level{3}});

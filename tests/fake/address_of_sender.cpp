@@ -57,7 +57,7 @@ const gid link_local{{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0x50, 0x54, 0, 0xff, 0xfe, 0
 
 }  // namespace
 
-TEST_CASE("The way back to a sender is that of its header and its completion",
+TEST_CASE("address_of_sender uses the header and the completion of the datagram",
           "[ibv_init_ah_from_wc]") {
   test_bench bench;
   const header_bytes bytes = ipv4_header(peer, own);
@@ -77,7 +77,8 @@ TEST_CASE("The way back to a sender is that of its header and its completion",
   CHECK(way.route->hop_limit == 0xff);
 }
 
-TEST_CASE("Without a header, the way back is local", "[ibv_init_ah_from_wc]") {
+TEST_CASE("address_of_sender returns an address without a route if there is no header",
+          "[ibv_init_ah_from_wc]") {
   test_bench bench;
   const address way = address_of_sender(bench.context, port_number{1}, received_with(0),
                                         global_route_header{header_bytes{}});
@@ -85,7 +86,7 @@ TEST_CASE("Without a header, the way back is local", "[ibv_init_ah_from_wc]") {
   CHECK(!way.route);
 }
 
-TEST_CASE("The reply to a group message uses the best own GID of the same address family",
+TEST_CASE("The reply to a group message uses the port's best GID of the same address family",
           "[ibv_init_ah_from_wc]") {
   test_bench bench;
   const header_bytes over_ipv4 = ipv4_header(peer, group);
@@ -108,7 +109,8 @@ TEST_CASE("The reply to a group message uses the best own GID of the same addres
   CHECK(gid{bench.machine.calls<init_ah_from_wc>().at(1).header.dgid} == link_local);
 }
 
-TEST_CASE("An address handle is made from a completion and its header", "[ibv_create_ah_from_wc]") {
+TEST_CASE("An address handle is created from a completion and its header",
+          "[ibv_create_ah_from_wc]") {
   test_bench bench;
   const header_bytes bytes = ipv4_header(peer, own);
   {
@@ -131,7 +133,7 @@ TEST_CASE("An address handle is made from a completion and its header", "[ibv_cr
         "the protection domain is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("A sender that there is no way back to is explained") {
+TEST_CASE("address_of_sender explains why a sender has no address") {
   test_bench bench;
   const header_bytes elsewhere = ipv4_header(peer, gid{fake::ipv4_gid(10, 9, 9, 9)});
   const failure why = reported([&](auto&... policy) {

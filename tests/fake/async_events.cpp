@@ -57,7 +57,7 @@ std::size_t named(const async_event& event) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an event is taken from its device, and acknowledged when it dies",
+TEST_CASE_METHOD(fixture, "next_async_event returns an event, which its destructor acknowledges",
                  "[ibv_get_async_event][ibv_ack_async_event]") {
   const auto pair = fresh<adverb::transport::rc>();
   ibv_async_event native = of_type(IBV_EVENT_QP_FATAL);
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "an event is taken from its device, and acknowledged w
     ibv_ack_async_event QP_FATAL qp0)"));
 }
 
-TEST_CASE_METHOD(fixture, "an event is acknowledged once, and then names its object no more") {
+TEST_CASE_METHOD(fixture, "an event is acknowledged once, and then no longer names its object") {
   async_event event = next(of_type(IBV_EVENT_COMM_EST));
   event.acknowledge();
   event.acknowledge();
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, and then names its obj
   CHECK_FALSE(event.queue_pair());
 }
 
-TEST_CASE_METHOD(fixture, "an event that moved is acknowledged where it went") {
+TEST_CASE_METHOD(fixture, "a moved event is acknowledged once by its new owner") {
   static_assert(!std::is_copy_constructible_v<async_event>);
   ibv_async_event native = of_type(IBV_EVENT_CQ_ERR);
   native.element.cq = queue.native_handle();
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(fixture, "an event that moved is acknowledged where it went") {
   CHECK(acknowledged() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "a released event is left to be acknowledged by C") {
+TEST_CASE_METHOD(fixture, "a released event is not acknowledged") {
   ibv_async_event native{};
   {
     async_event event = next(of_port(IBV_EVENT_PORT_ERR, 1));
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(fixture, "a released event is left to be acknowledged by C") {
   CHECK(acknowledged() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "an event names what it is about, and nothing else") {
+TEST_CASE_METHOD(fixture, "an event names its own object only") {
   const auto pair = fresh<adverb::transport::rc>();
   ibv_srq shared{};
   shared.handle = 7;
@@ -166,7 +166,8 @@ TEST_CASE_METHOD(fixture, "an event names what it is about, and nothing else") {
   }
 }
 
-TEST_CASE_METHOD(fixture, "an event of a port has its number, one of the device nothing") {
+TEST_CASE_METHOD(fixture,
+                 "an event of a port has a port number, and an event of the device has no object") {
   async_event port = next(of_port(IBV_EVENT_PORT_ERR, 2));
   CHECK(port.subject() == async_event_subject::port);
   CHECK(port.severity() == adverb::async_event_severity::error);
@@ -188,7 +189,8 @@ TEST_CASE_METHOD(fixture, "an event of an unknown type names no object") {
   CHECK(to_string(event) == "unknown (25) on fake0");
 }
 
-TEST_CASE_METHOD(fixture, "without an event a non-blocking device has nothing, and no error") {
+TEST_CASE_METHOD(fixture,
+                 "next_async_event of a non-blocking device returns none without an error") {
   context.set_async_non_blocking(true);
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(context.next_async_event(code));
@@ -199,7 +201,7 @@ TEST_CASE_METHOD(fixture, "without an event a non-blocking device has nothing, a
   CHECK(next(of_port(IBV_EVENT_GID_CHANGE, 1)).type() == async_event_type::gid_change);
 }
 
-TEST_CASE_METHOD(fixture, "an interrupted wait for an event has nothing, and no error") {
+TEST_CASE_METHOD(fixture, "an interrupted next_async_event returns none without an error") {
   machine.fail<called::get_async_event>(EINTR);
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(context.next_async_event(code));
@@ -207,7 +209,7 @@ TEST_CASE_METHOD(fixture, "an interrupted wait for an event has nothing, and no 
   CHECK(acknowledged() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a wait for an event that fails is reported") {
+TEST_CASE_METHOD(fixture, "next_async_event reports a failed wait") {
   const adverb::failure why =
       reported([&] { machine.fail<called::get_async_event>(EIO); },
                [&](auto&&... policy) { (void)context.next_async_event(policy...); });
@@ -215,7 +217,7 @@ TEST_CASE_METHOD(fixture, "a wait for an event that fails is reported") {
   CHECK(acknowledged() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "an empty context has no events to wait for") {
+TEST_CASE_METHOD(fixture, "next_async_event of an empty context fails with a reason") {
   const adverb::context_ref none;
   CHECK(reported([&](auto&&... policy) { (void)none.next_async_event(policy...); }).explanation() ==
         "the context is empty: moved from, closed, or never created");

@@ -45,7 +45,7 @@ TEST_CASE("A context queries the limits of its device once", "[ibv_query_device_
   CHECK(bench.machine.count<query_device>() == 3);
 }
 
-TEST_CASE("A pair queries its path where it is used") {
+TEST_CASE("A pair queries its port and GIDs again for each connection") {
   test_bench bench;
   const auto first = connected(bench);
   const std::size_t ports = bench.machine.count<fake::called::query_port>();
@@ -86,7 +86,7 @@ TEST_CASE("Limits are queried again after a failed transition") {
   CHECK(waiting.endpoint().max_destination_read_atomic == 2);
 }
 
-TEST_CASE("A context is not taken for one that was at its address") {
+TEST_CASE("Limits are queried again for a new context at the address of a closed one") {
   fake::machine machine;
   ibv_device_attr& limits = machine.devices[0].attributes;
   const auto ask = [](const context& opened) {

@@ -54,30 +54,30 @@ std::optional<int> chosen(std::vector<ibv_gid_entry> table) {
 
 }  // namespace
 
-TEST_CASE("RoCE v2 over IPv4 is preferred, then v2 over IPv6, then v1") {
+TEST_CASE("choose_gid prefers RoCE v2 over IPv4, then v2 over IPv6, then v1") {
   CHECK(chosen({entry(mapped, v1), entry(global, v1), entry(global, v2), entry(mapped, v2)}) == 3);
   CHECK(chosen({entry(mapped, v1), entry(global, v2), entry(global, v1)}) == 1);
   CHECK(chosen({entry(link_local, v1), entry(mapped, v1), entry(link_local, v2)}) == 1);
 }
 
-TEST_CASE("a link-local address is used only where there is nothing else") {
+TEST_CASE("choose_gid returns a link-local GID only if there is no other") {
   CHECK(chosen({entry(link_local, v2), entry(mapped, v1)}) == 1);
   CHECK(chosen({entry(link_local, v1), entry(link_local, v2)}) == 1);
   CHECK(chosen({entry(link_local, v1)}) == 0);
 }
 
-TEST_CASE("an empty entry is never used") {
+TEST_CASE("choose_gid never returns an empty entry") {
   CHECK(chosen({entry(empty, v2), entry(link_local, v1)}) == 1);
   CHECK_FALSE(chosen({entry(empty, v2)}));
   CHECK_FALSE(chosen({}));
 }
 
-TEST_CASE("the first of equal entries is used, as on InfiniBand") {
+TEST_CASE("choose_gid returns the first of equal entries") {
   CHECK(chosen({entry(mapped, v2), entry(mapped, v2)}) == 0);
   CHECK(chosen({entry(link_local, infiniband), entry(global, infiniband)}) == 0);
 }
 
-TEST_CASE("the entries of other ports are not looked at") {
+TEST_CASE("choose_gid ignores the entries of other ports") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.push_back(device.ports[0]);
@@ -91,7 +91,7 @@ TEST_CASE("the entries of other ports are not looked at") {
   CHECK(found->port() == port_number{2});
 }
 
-TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
+TEST_CASE("choose_gid returns the GIDs of the first 255 ports of a device with 300 ports") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.resize(300, device.ports[0]);
@@ -109,7 +109,7 @@ TEST_CASE("on a device of more than 255 ports, the first 255 have their GIDs") {
     CHECK(each.native().port_num <= 255);
 }
 
-TEST_CASE("a port that does not answer does not hide the GIDs of the others") {
+TEST_CASE("choose_gid works for a port if the query of another port fails") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.push_back(device.ports[0]);
@@ -121,7 +121,7 @@ TEST_CASE("a port that does not answer does not hide the GIDs of the others") {
   CHECK(adverb::choose_gid(context, port_number{2})->port() == port_number{2});
 }
 
-TEST_CASE("a device of which no port answers is reported") {
+TEST_CASE("choose_gid reports a failed port query") {
   fake::machine machine;
   add_many(machine.devices[0].ports[0]);
   const adverb::context context = adverb::open_device();
@@ -131,7 +131,7 @@ TEST_CASE("a device of which no port answers is reported") {
   CHECK(why.verb() == "ibv_query_port");
 }
 
-TEST_CASE("a table that cannot be read is reported") {
+TEST_CASE("choose_gid reports a failed query of the GID table") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::failure why = reported(

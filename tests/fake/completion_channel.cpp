@@ -35,7 +35,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once, at once",
+TEST_CASE_METHOD(fixture, "an event names its queue and is acknowledged once immediately",
                  "[ibv_get_cq_event][ibv_ack_cq_events]") {
   machine.announce(queue.native_handle());
   CHECK(readable());
@@ -58,7 +58,7 @@ TEST_CASE_METHOD(fixture, "one channel serves several queues, in the order of th
   CHECK(channel.next_event()->native_handle() == queue.native_handle());
 }
 
-TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, and no error") {
+TEST_CASE_METHOD(fixture, "next_event of a non-blocking channel returns none without an error") {
   channel.set_non_blocking(true);
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(channel.next_event(code));
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(fixture, "without an event a non-blocking channel has nothing, 
   CHECK(channel.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "a channel can be made to wait again") {
+TEST_CASE_METHOD(fixture, "a channel can be set to blocking again") {
   channel.set_non_blocking(true);
   channel.set_non_blocking(false);
   machine.announce(queue.native_handle());
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "a channel can be made to wait again") {
   CHECK_FALSE(channel.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "an interrupted wait has nothing, and no error") {
+TEST_CASE_METHOD(fixture, "an interrupted next_event returns none without an error") {
   machine.fail<called::get_cq_event>(EINTR);
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(channel.next_event(code));
@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture, "a wait that fails is reported, and nothing is acknowl
   CHECK(machine.count<called::ack_cq_events>() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a channel without a file is reported when its mode is set") {
+TEST_CASE_METHOD(fixture, "set_non_blocking fails with EBADF on a channel without a file") {
   ibv_comp_channel broken{context.native_handle(), -1, 0};
   const adverb::completion_channel_ref reference = &broken;
   const adverb::failure why =
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(fixture, "a channel without a file is reported when its mode is
   CHECK(std::string{why.what()} == "fcntl on fake0: EBADF (Bad file descriptor)");
 }
 
-TEST_CASE_METHOD(fixture, "a reference waits as its owner does") {
+TEST_CASE_METHOD(fixture, "a completion channel reference waits like its owner") {
   machine.announce(queue.native_handle());
   const adverb::completion_channel_ref reference = channel;
   CHECK(reference.context().native_handle() == context.native_handle());
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(fixture, "a reference waits as its owner does") {
   CHECK(reference.next_event());
 }
 
-TEST_CASE("a channel of two queues never sleeps while a completion waits, whenever it arrives",
+TEST_CASE("a channel of two queues never sleeps while a completion is unpolled",
           "[ibv_req_notify_cq][ibv_get_cq_event][ibv_poll_cq]") {
   std::size_t schedules = 0;
   std::size_t lost = 0;

@@ -54,7 +54,7 @@ struct dispatcher_bench {
 
 }  // namespace
 
-TEST_CASE("the dispatcher never sleeps while a completion waits, whenever it arrives",
+TEST_CASE("the dispatcher never sleeps while a completion is unpolled",
           "[ibv_req_notify_cq][ibv_get_cq_event][ibv_poll_cq]") {
   std::size_t schedules = 0;
   std::size_t lost = 0;
@@ -73,7 +73,7 @@ TEST_CASE("the dispatcher never sleeps while a completion waits, whenever it arr
   CHECK(lost == 0);
 }
 
-TEST_CASE("an operation that throws loses no other completion", "[ibv_poll_cq]") {
+TEST_CASE("an operation that throws does not lose other completions", "[ibv_poll_cq]") {
   dispatcher_bench bench;
   completion_dispatcher dispatcher{bench.queue};
   counted before, after;
@@ -103,7 +103,7 @@ TEST_CASE("an operation may poll again", "[ibv_poll_cq]") {
   CHECK(last.completions == 1);
 }
 
-TEST_CASE("a busy queue leaves others their turn", "[ibv_poll_cq]") {
+TEST_CASE("poll_and_arm returns after the given number of completions", "[ibv_poll_cq]") {
   dispatcher_bench bench;
   completion_dispatcher dispatcher{bench.queue};
   counted done;
@@ -114,7 +114,7 @@ TEST_CASE("a busy queue leaves others their turn", "[ibv_poll_cq]") {
   CHECK(done.completions == 100);
 }
 
-TEST_CASE("events are acknowledged in batches, and all of them at the end",
+TEST_CASE("events are acknowledged in batches, and the rest by the destructor",
           "[ibv_ack_cq_events][ibv_get_cq_event]") {
   dispatcher_bench bench;
   counted done;

@@ -57,7 +57,7 @@ ids ids_of(std::span<const adverb::completion> found) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a queue is made with its options", "[ibv_create_cq]") {
+TEST_CASE_METHOD(fixture, "a completion queue is created with its options", "[ibv_create_cq]") {
   int user = 0;
   machine.name("user", user);
   const adverb::completion_queue made{
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(fixture, "a queue is made with its options", "[ibv_create_cq]")
   CHECK(made.context().native_handle() == context.native_handle());
 }
 
-TEST_CASE_METHOD(fixture, "a queue needs no channel") {
+TEST_CASE_METHOD(fixture, "a completion queue can be created without a channel") {
   const adverb::completion_queue polled{context, 16};
   CHECK_FALSE(polled.channel());
   CHECK(machine.line() == "ibv_create_cq ctx0 cqe=16");
@@ -101,7 +101,8 @@ TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, never truncated"
   CHECK(machine.line<called::create_cq>() == "ibv_create_cq ctx0 cqe=2147483647");
 }
 
-TEST_CASE_METHOD(fixture, "polling takes what is there, as far as there is room", "[ibv_poll_cq]") {
+TEST_CASE_METHOD(fixture, "poll returns available completions, up to the size of the span",
+                 "[ibv_poll_cq]") {
   CHECK(queue.poll(batch).empty());
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   CHECK(ids_of(queue.poll(batch)) == ids{1, 2});
@@ -119,7 +120,8 @@ TEST_CASE_METHOD(fixture, "a poll that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_poll_cq on fake0 cq 1: EIO (Input/output error)");
 }
 
-TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solicited ones",
+TEST_CASE_METHOD(fixture,
+                 "request_notification requests an event for all or only solicited completions",
                  "[ibv_req_notify_cq]") {
   queue.request_notification();
   queue.request_notification(true);
@@ -132,20 +134,20 @@ TEST_CASE_METHOD(fixture, "an event is asked for, of all completions or of solic
   CHECK(std::string{why.what()} == "ibv_req_notify_cq on fake0 cq 1: EIO (Input/output error)");
 }
 
-TEST_CASE_METHOD(fixture, "waiting polls first: what is there needs no event") {
+TEST_CASE_METHOD(fixture, "wait polls first and returns available completions without an event") {
   complete(1);
   CHECK(ids_of(queue.wait(batch)) == ids{1});
   CHECK(order() == "p");
 }
 
-TEST_CASE_METHOD(fixture, "waiting arms, polls again, and only then sleeps") {
+TEST_CASE_METHOD(fixture, "wait arms the queue and polls again before it sleeps") {
   machine.before<called::get_cq_event>([&] { complete(7); });
   CHECK(ids_of(queue.wait(batch)) == ids{7});
   CHECK(order() == "papwkp");
   CHECK(machine.unacknowledged(queue.native_handle()) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a completion that arrives just before the arming is not slept over") {
+TEST_CASE_METHOD(fixture, "wait returns a completion that arrives just before the queue is armed") {
   machine.before<called::req_notify_cq>([&] { complete(7); });
   CHECK(ids_of(queue.wait(batch)) == ids{7});
   CHECK(order() == "pap");
@@ -180,7 +182,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(ids_of(queue.wait(batch)) == ids{7});
 }
 
-TEST_CASE_METHOD(fixture, "a wait reports the step that failed, and goes no further") {
+TEST_CASE_METHOD(fixture, "wait reports a failed step and stops") {
   const auto wait = [&](auto&&... policy) {
     const bool none = queue.wait(batch, policy...).empty();
     CHECK(none);
@@ -200,7 +202,7 @@ TEST_CASE_METHOD(fixture, "a wait reports the step that failed, and goes no furt
   CHECK(order() == "papwpapwpapw");
 }
 
-TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not a hang") {
+TEST_CASE_METHOD(fixture, "wait fails on a queue without a channel") {
   const adverb::completion_queue polled{context, 16};
   const adverb::failure why = reported([&](auto&&... policy) {
     const bool none = polled.wait(batch, policy...).empty();
@@ -212,7 +214,7 @@ TEST_CASE_METHOD(fixture, "waiting on a queue without a channel is an error, not
   CHECK(order().empty());
 }
 
-TEST_CASE_METHOD(fixture, "an event that is no longer needed is taken at once") {
+TEST_CASE_METHOD(fixture, "wait takes an event that it no longer needs at once") {
   int polls = 0;
   machine.before<called::poll_cq>([&] {
     // Between arming and the second poll.
@@ -223,7 +225,7 @@ TEST_CASE_METHOD(fixture, "an event that is no longer needed is taken at once") 
   CHECK_FALSE(channel.has_event());
 }
 
-TEST_CASE_METHOD(fixture, "waiting on a queue whose channel serves another is an error") {
+TEST_CASE_METHOD(fixture, "wait fails if the channel serves another queue") {
   const adverb::completion_queue other{context, 16, {.channel = channel}};
   CHECK(reported([&] { machine.announce(other.native_handle()); },
                  [&](auto&&... policy) { (void)queue.wait(batch, policy...); })
@@ -245,8 +247,7 @@ TEST_CASE_METHOD(fixture, "operations on an empty queue or channel fail with a r
         "the completion channel is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(fixture,
-                 "waiting or draining without room for completions is an error, not a hang") {
+TEST_CASE_METHOD(fixture, "wait and drain fail without room for completions") {
   complete(1);
   const std::span<adverb::completion> nothing;
   CHECK(reported([&](auto&&... policy) { (void)queue.wait(nothing, policy...); }).explanation() ==
@@ -257,7 +258,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(order().empty());
 }
 
-TEST_CASE_METHOD(fixture, "arming drains before and after, so that nothing is left behind") {
+TEST_CASE_METHOD(fixture, "arm_and_poll polls before and after arming") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   machine.before<called::req_notify_cq>([&] { complete(4); });
   queue.arm_and_poll(batch, collect());
@@ -271,7 +272,7 @@ TEST_CASE_METHOD(fixture, "arming drains before and after, so that nothing is le
   CHECK(seen == ids{1, 2, 3, 4, 5});
 }
 
-TEST_CASE_METHOD(fixture, "arming reports the step that failed, and goes no further") {
+TEST_CASE_METHOD(fixture, "arm_and_poll reports a failed step and stops") {
   const auto arm = [&](auto&&... policy) { queue.arm_and_poll(batch, collect(), policy...); };
   CHECK(reported([&] { machine.fail<called::poll_cq>(EIO); }, arm).verb() == "ibv_poll_cq");
   CHECK(order() == "ppp");
@@ -284,7 +285,7 @@ TEST_CASE_METHOD(fixture, "arming reports the step that failed, and goes no furt
   CHECK(order() == "pappappap");
 }
 
-TEST_CASE_METHOD(fixture, "a reference polls and waits as its owner does") {
+TEST_CASE_METHOD(fixture, "a completion queue reference polls and waits like its owner") {
   const adverb::completion_queue_ref reference = queue;
   complete(1);
   CHECK(ids_of(reference.poll(batch)) == ids{1});
@@ -293,7 +294,7 @@ TEST_CASE_METHOD(fixture, "a reference polls and waits as its owner does") {
   CHECK(reference.capacity() == 16);
 }
 
-TEST_CASE_METHOD(fixture, "assigning a queue destroys the one before, at once",
+TEST_CASE_METHOD(fixture, "assigning a completion queue destroys the previous one at once",
                  "[ibv_destroy_cq]") {
   adverb::completion_queue other{context, 16};
   queue = std::move(other);

@@ -112,7 +112,7 @@ TEST_CASE_METHOD(fixture, "an unsupported or failed resize is reported") {
         "the completion queue is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(fixture, "moderation takes a number and any duration, rounded up",
+TEST_CASE_METHOD(fixture, "moderate accepts a count and any duration, rounded up",
                  "[ibv_modify_cq]") {
   machine.devices[0].extended.cq_mod_caps = {65535, 65535};
   machine.forget_calls();
@@ -162,14 +162,14 @@ TEST_CASE_METHOD(fixture, "moderation fails with a reason on a device without it
         }).explanation() == "the completion queue is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(fixture, "waiting for a time returns what comes in it") {
+TEST_CASE_METHOD(fixture, "wait with a timeout returns completions that arrive in time") {
   complete(1);
   CHECK(queue.wait(batch, seconds{0}).size() == 1);
   machine.before<called::req_notify_cq>([&] { complete(2); });
   CHECK(queue.wait(batch, seconds{0}).size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "waiting for a time ends without an error, not early, and stays armed") {
+TEST_CASE_METHOD(fixture, "wait ends at its timeout without an error and leaves the queue armed") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   const auto start = std::chrono::steady_clock::now();
   CHECK(queue.wait(batch, milliseconds{20}, code).empty());
@@ -182,7 +182,8 @@ TEST_CASE_METHOD(fixture, "waiting for a time ends without an error, not early, 
   CHECK(queue.wait(batch, milliseconds{-1}).empty());
 }
 
-TEST_CASE_METHOD(fixture, "an event without a completion does not end the wait before its time") {
+TEST_CASE_METHOD(fixture,
+                 "an event without a completion does not end the wait before its timeout") {
   machine.announce(queue.native_handle());
   const auto start = std::chrono::steady_clock::now();
   CHECK(queue.wait(batch, milliseconds{20}).empty());
@@ -190,20 +191,20 @@ TEST_CASE_METHOD(fixture, "an event without a completion does not end the wait b
   CHECK(machine.count<called::get_cq_event>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a time that is longer than any clock is waited for") {
+TEST_CASE_METHOD(fixture, "wait accepts a timeout that exceeds the range of the clock") {
   machine.announce(queue.native_handle());
   machine.before<called::get_cq_event>([&] { complete(7); });
   CHECK(queue.wait(batch, duration<double>{1e300}).size() == 1);
   CHECK(machine.count<called::get_cq_event>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a failure while waiting for a time is reported") {
+TEST_CASE_METHOD(fixture, "wait with a timeout reports a failure") {
   CHECK(reported([&] { machine.fail<called::req_notify_cq>(EIO); },
                  [&](auto&&... policy) { (void)queue.wait(batch, seconds{1}, policy...); })
             .verb() == "ibv_req_notify_cq");
 }
 
-TEST_CASE_METHOD(fixture, "busy polling returns what comes, and gives up at its time") {
+TEST_CASE_METHOD(fixture, "busy_poll returns completions that arrive, or none at its timeout") {
   int polls = 0;
   machine.before<called::poll_cq>([&] {
     if (++polls == 100) complete(7);

@@ -84,7 +84,7 @@ TEST_CASE("A connect that fails at RTR leaves the pair in INIT") {
   CHECK(waiting.connect(test_bench::peer));
 }
 
-TEST_CASE("A connect that fails at RTS returns the pair to INIT with all that it had there") {
+TEST_CASE("A connect that fails at RTS returns the pair to INIT with its attributes") {
   test_bench bench;
   auto waiting = waiting_with_attributes(bench);
   const announced_attributes announced = waiting.announced();

@@ -159,8 +159,8 @@ void check_each_step(const Go& go) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a failure at any step leaks nothing", "", memory_and_completions, steering,
-                   xrc_and_tag_matching) {
+TEMPLATE_TEST_CASE("a failure of any construction step leaks nothing", "", memory_and_completions,
+                   steering, xrc_and_tag_matching) {
   check_each_step<TestType>([] {
     try {
       const TestType all;
@@ -171,7 +171,7 @@ TEMPLATE_TEST_CASE("a failure at any step leaks nothing", "", memory_and_complet
   });
 }
 
-TEMPLATE_TEST_CASE("objects that could not be made reach no C function and leak nothing", "",
+TEMPLATE_TEST_CASE("objects whose construction failed are not passed to C and leak nothing", "",
                    memory_and_completions, steering, xrc_and_tag_matching) {
   check_each_step<TestType>([] {
     std::error_code code;
@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE("objects that could not be made reach no C function and leak 
   });
 }
 
-TEMPLATE_TEST_CASE("without a failure all is made, and destroyed in order",
+TEMPLATE_TEST_CASE("all objects are created and destroyed in order if nothing fails",
                    "[ibv_alloc_pd][ibv_dealloc_pd][ibv_create_comp_channel]"
                    "[ibv_destroy_comp_channel][ibv_destroy_cq][ibv_dereg_mr][ibv_close_device]",
                    memory_and_completions, steering, xrc_and_tag_matching) {

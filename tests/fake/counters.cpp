@@ -24,7 +24,7 @@ struct counters_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(counters_bench, "counters are made and destroyed on a device",
+TEST_CASE_METHOD(counters_bench, "counters are created and destroyed on a device",
                  "[ibv_create_counters][ibv_destroy_counters]") {
   CHECK(traffic.context().native_handle() == context.native_handle());
   steered.close();
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(counters_bench, "counters are read into a span, from the device
     ibv_read_counters counters0 ncounters=2 flags=PREFER_CACHED)"));
 }
 
-TEST_CASE_METHOD(counters_bench, "failures of counters are explained") {
+TEST_CASE_METHOD(counters_bench, "failed calls of counters are explained") {
   CHECK(reported([&] { machine.fail<called::create_counters>(EOPNOTSUPP); },
                  [&](auto&&... policy) { const counters none{context, policy...}; })
             .explanation() == "fake0 has no counters");

@@ -25,7 +25,7 @@ std::array<std::byte, 64> memory;
 
 }  // namespace
 
-TEST_CASE("a context with live children is reported and not closed") {
+TEST_CASE("closing a context with live children fails and names them") {
   fake::machine machine;
   const told_failures told;
   std::optional<adverb::context> context = adverb::open_device();
@@ -45,7 +45,7 @@ TEST_CASE("a context with live children is reported and not closed") {
   CHECK(machine.count<called::dealloc_pd>() == 1);
 }
 
-TEST_CASE("each kind of parent names its children") {
+TEST_CASE("a failed close of a parent names its children") {
   fake::machine machine;
   adverb::context context = adverb::open_device();
   adverb::protection_domain domain{context};
@@ -59,7 +59,7 @@ TEST_CASE("each kind of parent names its children") {
         "still in use by 1 completion queue; destroy these first");
 }
 
-TEST_CASE("an object of C that was adopted counts as a child, and a released one no longer") {
+TEST_CASE("an adopted object counts as a child until it is released") {
   fake::machine machine;
   adverb::context context = adverb::open_device();
   adverb::protection_domain adopted{adverb::adopt, ibv_alloc_pd(context.native_handle())};
@@ -73,7 +73,7 @@ TEST_CASE("an object of C that was adopted counts as a child, and a released one
   CHECK(ibv_dealloc_pd(native) == 0);
 }
 
-TEST_CASE("a destroy that is refused leaves the object, to be closed again") {
+TEST_CASE("an object whose destroy failed can be closed again") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   adverb::completion_queue queue{context, 16};
@@ -88,7 +88,7 @@ TEST_CASE("a destroy that is refused leaves the object, to be closed again") {
   CHECK(machine.count<called::destroy_cq>() == 4);
 }
 
-TEST_CASE("every kind of object is named when its destroy fails",
+TEST_CASE("a failed destroy names the object",
           "[ibv_destroy_comp_channel][ibv_dealloc_pd][ibv_dereg_mr]") {
   fake::machine machine;
   const told_failures told;

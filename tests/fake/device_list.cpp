@@ -13,7 +13,7 @@
 
 namespace called = fake::called;
 
-TEST_CASE("a list is a range of the devices, by position and by name",
+TEST_CASE("a device list returns devices by position and by name",
           "[ibv_get_device_list][ibv_get_device_name]") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));
@@ -38,7 +38,7 @@ TEST_CASE("a list is a range of the devices, by position and by name",
   CHECK(++position == devices.end());
 }
 
-TEST_CASE("a list is freed once, wherever it was moved to", "[ibv_free_device_list]") {
+TEST_CASE("a device list is freed once after a move", "[ibv_free_device_list]") {
   fake::machine machine;
   {
     adverb::device_list first;
@@ -51,7 +51,7 @@ TEST_CASE("a list is freed once, wherever it was moved to", "[ibv_free_device_li
   CHECK(machine.live_objects() == 0);
 }
 
-TEST_CASE("assigning a list frees the one before, at once") {
+TEST_CASE("assigning a device list frees the previous list at once") {
   fake::machine machine;
   adverb::device_list target;
   adverb::device_list source;
@@ -63,7 +63,7 @@ TEST_CASE("assigning a list frees the one before, at once") {
   CHECK(machine.count<called::free_device_list>() == 1);
 }
 
-TEST_CASE("a machine without devices has an empty list") {
+TEST_CASE("a device list is empty on a machine without devices") {
   fake::machine machine;
   machine.devices.clear();
   const adverb::device_list devices;
@@ -71,7 +71,7 @@ TEST_CASE("a machine without devices has an empty list") {
   CHECK(devices.begin() == devices.end());
 }
 
-TEST_CASE("a kernel without RDMA fails with a reason") {
+TEST_CASE("a device list fails with a reason if the kernel lacks RDMA") {
   fake::machine machine;
   const adverb::failure why =
       reported([&] { machine.fail<called::get_device_list>(ENOSYS); },
@@ -86,7 +86,7 @@ TEST_CASE("a kernel without RDMA fails with a reason") {
   CHECK(adverb::device_list{code}.empty());
 }
 
-TEST_CASE("a device is opened by its reference and closed with its owner",
+TEST_CASE("a context opens a device by its reference and closes it on destruction",
           "[ibv_open_device][ibv_close_device]") {
   fake::machine machine;
   {
@@ -100,7 +100,7 @@ TEST_CASE("a device is opened by its reference and closed with its owner",
   CHECK(machine.live_objects() == 0);
 }
 
-TEST_CASE("a device that cannot be opened is reported by its name") {
+TEST_CASE("a failed open names the device") {
   fake::machine machine;
   const adverb::device_list devices;
   const adverb::failure why =
@@ -111,7 +111,7 @@ TEST_CASE("a device that cannot be opened is reported by its name") {
         "no access to its device file in /dev/infiniband");
 }
 
-TEST_CASE("an empty device is reported, not handed to C") {
+TEST_CASE("an empty device reference is reported and not passed to C") {
   fake::machine machine;
   const adverb::failure why = reported(
       [&](auto&&... policy) { const adverb::context context{adverb::device_ref{}, policy...}; });
@@ -121,7 +121,7 @@ TEST_CASE("an empty device is reported, not handed to C") {
   CHECK(machine.count<called::open_device>() == 0);
 }
 
-TEST_CASE("a device is opened by name, or the first without one") {
+TEST_CASE("open_device opens the named device, or the first one without a name") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));
   CHECK(adverb::open_device("fake1").device().name() == "fake1");
@@ -129,7 +129,7 @@ TEST_CASE("a device is opened by name, or the first without one") {
   CHECK(machine.live_objects() == 0);
 }
 
-TEST_CASE("a name that no device has is answered with those that there are") {
+TEST_CASE("open_device with an unknown name fails and lists the devices") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));
   const adverb::failure why =
@@ -139,7 +139,7 @@ TEST_CASE("a name that no device has is answered with those that there are") {
   CHECK(machine.live_objects() == 0);
 }
 
-TEST_CASE("a name with a null character in it is the name of no device") {
+TEST_CASE("a name that contains a null character matches no device") {
   fake::machine machine;
   const adverb::failure why = reported([&](auto&&... policy) {
     (void)adverb::open_device(std::string_view{"fake0\0\0", 7}, policy...);
@@ -149,7 +149,7 @@ TEST_CASE("a name with a null character in it is the name of no device") {
   CHECK(why.object() == R"(fake0\0\0)");
 }
 
-TEST_CASE("opening a device on a machine without devices fails with a hint") {
+TEST_CASE("open_device fails with a hint on a machine without devices") {
   fake::machine machine;
   machine.devices.clear();
   const adverb::failure why =
@@ -159,7 +159,7 @@ TEST_CASE("opening a device on a machine without devices fails with a hint") {
         "\"rdma link add rxe0 type rxe netdev IF\" creates a software device");
 }
 
-TEST_CASE("a list that cannot be had is why a device cannot be opened") {
+TEST_CASE("open_device reports the failure of the device list") {
   fake::machine machine;
   const adverb::failure why =
       reported([&] { machine.fail<called::get_device_list>(ENOMEM); },

@@ -70,7 +70,7 @@ TEST_CASE_METHOD(fixture, "allocating device memory fails with a reason") {
   CHECK(machine.live_objects() == 2);
 }
 
-TEST_CASE_METHOD(fixture, "values are copied to device memory and back",
+TEST_CASE_METHOD(fixture, "store and load copy values to device memory and back",
                  "[ibv_memcpy_to_dm][ibv_memcpy_from_dm]") {
   const device_memory memory{context, 64};
   const std::vector<std::uint32_t> values{1, 2, 3};
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "values are copied to device memory and back",
   CHECK(found[0] == 2);
 }
 
-TEST_CASE_METHOD(fixture, "a copy that does not fit is refused, and not tried") {
+TEST_CASE_METHOD(fixture, "a copy beyond the device memory fails without a call") {
   const device_memory memory{context, 64};
   std::array<std::uint64_t, 2> values{};
   CHECK(std::string{
@@ -104,7 +104,7 @@ TEST_CASE_METHOD(fixture, "a copy that does not fit is refused, and not tried") 
   memory.store(48, values);
 }
 
-TEST_CASE_METHOD(fixture, "a copy of parts of words that is refused is explained") {
+TEST_CASE_METHOD(fixture, "a refused copy of partial words is explained") {
   const device_memory memory{context, 64};
   const std::array<std::byte, 3> bytes{};
   CHECK(reported([&] { machine.fail<called::memcpy_to_dm>(EINVAL); },
@@ -140,8 +140,7 @@ TEST_CASE_METHOD(fixture, "operations on empty device memory fail with a reason"
         }).explanation() == empty);
 }
 
-TEST_CASE_METHOD(fixture, "device memory is registered, and addressed from 0 on",
-                 "[ibv_reg_dm_mr]") {
+TEST_CASE_METHOD(fixture, "a region of device memory is addressed from 0", "[ibv_reg_dm_mr]") {
   const device_memory memory{context, 4096};
   const auto region = memory_region::of_device_memory(
       domain, memory, 1024, 512, access_right::local_write | access_right::remote_read);
@@ -156,7 +155,7 @@ TEST_CASE_METHOD(fixture, "device memory is registered, and addressed from 0 on"
     ibv_reg_dm_mr pd0 dm0 dm_offset=0 length=4096 access=LOCAL_WRITE|ZERO_BASED)"));
 }
 
-TEST_CASE_METHOD(fixture, "a registration of device memory that is not there is refused") {
+TEST_CASE_METHOD(fixture, "registering beyond the device memory is refused") {
   const device_memory memory{context, 4096};
   const adverb::failure why = reported([&](auto&&... policy) {
     (void)memory_region::of_device_memory(domain, memory, 4000, 97, access_right::local_write,
@@ -174,7 +173,7 @@ TEST_CASE_METHOD(fixture, "a registration of device memory that is not there is 
             .explanation() == "remote_write needs local_write too");
 }
 
-TEST_CASE_METHOD(fixture, "device memory of C is taken over or viewed, with its size") {
+TEST_CASE_METHOD(fixture, "device memory of C can be adopted or referenced with its size") {
   ibv_alloc_dm_attr attributes{};
   attributes.length = 64;
   device_memory adopted{adverb::adopt, ibv_alloc_dm(context.native_handle(), &attributes), 64};

@@ -62,7 +62,7 @@ constexpr bool has_port_speed =
 
 }  // namespace
 
-TEST_CASE("a device has its index and node GUID before it is opened",
+TEST_CASE("an unopened device returns its index and node GUID",
           "[ibv_get_device_index][ibv_get_device_guid][ibv_get_device_name]") {
   fake::machine machine;
   machine.devices[0].index = 5;
@@ -80,7 +80,7 @@ TEST_CASE("a device has its index and node GUID before it is opened",
   CHECK(devices[0].name() == "fake0");
 }
 
-TEST_CASE("a partition key is found by its value", "[ibv_get_pkey_index]") {
+TEST_CASE("find_pkey returns the index of a partition key", "[ibv_get_pkey_index]") {
   fake::machine machine;
   machine.devices[0].ports[0].pkeys = {0xffff, 0x8123};
   const adverb::context context = adverb::open_device();
@@ -89,7 +89,7 @@ TEST_CASE("a partition key is found by its value", "[ibv_get_pkey_index]") {
              is_log("ibv_get_pkey_index port_num=1 pkey=0x8123"));
 }
 
-TEST_CASE("a partition key that is not there is none, and no error") {
+TEST_CASE("find_pkey returns none without an error if the key is not in the table") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -98,7 +98,7 @@ TEST_CASE("a partition key that is not there is none, and no error") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE("a partition key of a port that is not there is an error") {
+TEST_CASE("find_pkey fails if the port does not exist") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::failure why = reported([&](auto&&... policy) {
@@ -109,7 +109,7 @@ TEST_CASE("a partition key of a port that is not there is an error") {
         "the device has one port, number 1");
 }
 
-TEST_CASE("the clock of a device is read in ticks", "[ibv_query_rt_values_ex]") {
+TEST_CASE("device_time returns the clock of the device in ticks", "[ibv_query_rt_values_ex]") {
   fake::machine machine;
   machine.devices[0].clock = 123'456'789;
   machine.devices[0].extended.hca_core_clock = 156'250;
@@ -122,7 +122,7 @@ TEST_CASE("the clock of a device is read in ticks", "[ibv_query_rt_values_ex]") 
   CHECK(clock->kilohertz() == 156'250);
 }
 
-TEST_CASE("reading the clock fails with a reason on a device without one") {
+TEST_CASE("device_time fails with a reason on a device without a clock") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto read = [&](auto&&... policy) {
@@ -138,7 +138,7 @@ TEST_CASE("reading the clock fails with a reason on a device without one") {
         message);
 }
 
-TEST_CASE("the extended attributes come through the extended query", "[ibv_query_device_ex]") {
+TEST_CASE("query_device returns the extended attributes", "[ibv_query_device_ex]") {
   fake::machine machine;
   machine.devices[0].extended.max_dm_size = 4096;
   machine.devices[0].extended.phys_port_cnt_ex = 7;
@@ -152,7 +152,7 @@ TEST_CASE("the extended attributes come through the extended query", "[ibv_query
   CHECK(device.max_queue_pairs() == 1024);
 }
 
-TEST_CASE("a device is imported from a copy of the descriptor", "[ibv_import_device]") {
+TEST_CASE("import passes a copy of the descriptor", "[ibv_import_device]") {
   fake::machine machine;
   const null_device given;
   int copy = -1;
@@ -170,7 +170,7 @@ TEST_CASE("a device is imported from a copy of the descriptor", "[ibv_import_dev
   CHECK(machine.live_objects() == 0);
 }
 
-TEST_CASE("an import that is refused leaves no copy open") {
+TEST_CASE("a refused import closes the copy of the descriptor") {
   fake::machine machine;
   const null_device given;
   const auto import = [&](auto&&... policy) {
@@ -192,7 +192,7 @@ TEST_CASE("an import that is refused leaves no copy open") {
   CHECK(is_open(given.get()));
 }
 
-TEST_CASE("an import that a provider refuses leaves the copy to the provider") {
+TEST_CASE("import leaves the copy of the descriptor open if the provider fails") {
   fake::machine machine;
   const null_device given;
   machine.fail<called::import_device>(EIO);
@@ -221,8 +221,7 @@ TEST_CASE("import refuses a descriptor of something other than a device") {
   CHECK(machine.count<called::import_device>() == 0);
 }
 
-TEST_CASE("the speed of a port needs a later rdma-core, and is read where it is there",
-          "[ibv_query_port_speed]") {
+TEST_CASE("port_megabits returns the speed if rdma-core supports it", "[ibv_query_port_speed]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   if constexpr (!has_port_speed<ibv_context>) {
@@ -242,7 +241,7 @@ TEST_CASE("the speed of a port needs a later rdma-core, and is read where it is 
   CHECK(code == std::errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(test_bench, "an address is resolved to a MAC address and a VLAN",
+TEST_CASE_METHOD(test_bench, "resolve_ethernet returns a MAC address and a VLAN",
                  "[ibv_resolve_eth_l2_from_gid]") {
   machine.resolved_mac = {0x52, 0x54, 0, 0x12, 0x34, 0x56};
   const adverb::gid peer_gid{fake::ipv4_gid(10, 0, 0, 2)};
@@ -261,7 +260,7 @@ TEST_CASE_METHOD(test_bench, "an address is resolved to a MAC address and a VLAN
   CHECK(to_string(found) == "52:54:00:12:34:56 vlan 7");
 }
 
-TEST_CASE_METHOD(test_bench, "an address that cannot be resolved is reported with the way") {
+TEST_CASE_METHOD(test_bench, "a failed resolve_ethernet names the source and destination") {
   const adverb::gid peer_gid{fake::ipv4_gid(10, 0, 0, 2)};
   adverb::address way{
       .route = adverb::global_route{.destination = peer_gid, .source = adverb::gid_index{2}}};
@@ -279,8 +278,7 @@ TEST_CASE_METHOD(test_bench, "an address that cannot be resolved is reported wit
         }).explanation() == "the context is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("the UDP port of a flow label is that of the C library",
-          "[ibv_flow_label_to_udp_sport]") {
+TEST_CASE("the UDP port of a flow label matches the C library", "[ibv_flow_label_to_udp_sport]") {
   for (const std::uint32_t label : {0U, 1U, 0x3fffU, 0x4000U, 0xfffffU, 0x12345U}) {
     CAPTURE(label);
     const adverb::global_route route{.flow_label = label};
@@ -289,7 +287,7 @@ TEST_CASE("the UDP port of a flow label is that of the C library",
   }
 }
 
-TEST_CASE("fork support is initialised and reported", "[ibv_fork_init][ibv_is_fork_initialized]") {
+TEST_CASE("fork support can be enabled and queried", "[ibv_fork_init][ibv_is_fork_initialized]") {
   fake::machine machine;
   using adverb::fork_support_status;
   CHECK(adverb::fork_support() == fork_support_status::disabled);
@@ -302,7 +300,7 @@ TEST_CASE("fork support is initialised and reported", "[ibv_fork_init][ibv_is_fo
   CHECK(to_string(static_cast<fork_support_status>(3)) == "unknown (3)");
 }
 
-TEST_CASE("fork support that comes too late is refused with the reason") {
+TEST_CASE("enabling fork support too late fails with a reason") {
   fake::machine machine;
   const adverb::failure why =
       reported([&] { machine.fail<called::fork_init>(EINVAL); },
@@ -311,7 +309,7 @@ TEST_CASE("fork support that comes too late is refused with the reason") {
         "ibv_fork_init: EINVAL (Invalid argument); the process already registered memory");
 }
 
-TEST_CASE_METHOD(test_bench, "a port that needs a route gets one, InfiniBand or not") {
+TEST_CASE_METHOD(test_bench, "a port that needs a global route gets one, even on InfiniBand") {
   make_infiniband(port());
   port().attributes.flags = IBV_QPF_GRH_REQUIRED;
   adverb::endpoint near = peer;

@@ -49,7 +49,7 @@ struct allocator {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a thread domain is made and destroyed",
+TEST_CASE_METHOD(fixture, "a thread domain is created and destroyed",
                  "[ibv_alloc_td][ibv_dealloc_td]") {
   {
     const thread_domain thread{context};
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(fixture, "creating a thread domain fails with a reason on a dev
         "ibv_alloc_td on fake0: EOPNOTSUPP (Operation not supported); fake0 has no thread domains");
 }
 
-TEST_CASE_METHOD(fixture, "a parent domain is made of its domain and a thread domain",
+TEST_CASE_METHOD(fixture, "a parent domain is created from its domain and a thread domain",
                  "[ibv_alloc_parent_domain][ibv_dealloc_pd]") {
   const thread_domain thread{context};
   {
@@ -93,7 +93,7 @@ TEST_CASE_METHOD(fixture, "a region registered in a parent domain is its child")
         "still in use by 1 memory region; destroy these first");
 }
 
-TEST_CASE_METHOD(fixture, "the domains that a parent domain is made of outlive it") {
+TEST_CASE_METHOD(fixture, "closing the domains of a parent domain fails while it lives") {
   thread_domain thread{context};
   parent_domain parent{domain, {.thread_domain = thread}};
   const std::string in_use = "still in use by 1 protection domain; destroy these first";
@@ -126,7 +126,7 @@ TEST_CASE_METHOD(fixture, "a parent domain whose destroy fails stays a child") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE_METHOD(fixture, "a released parent domain is no child any more") {
+TEST_CASE_METHOD(fixture, "a released parent domain is no longer a child") {
   parent_domain parent{domain, {}};
   ibv_pd* const native = parent.release();
   const parent_domain adopted{adverb::adopt, native};
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "creating a parent domain fails with a reason and leak
   domain.close();
 }
 
-TEST_CASE_METHOD(fixture, "an allocator is asked for the memory of the provider",
+TEST_CASE_METHOD(fixture, "the allocator of a parent domain allocates the provider's memory",
                  "[ibv_alloc_parent_domain]") {
   allocator memory;
   machine.name("memory", memory);
@@ -192,7 +192,7 @@ TEST_CASE_METHOD(fixture, "an allocator is asked for the memory of the provider"
   CHECK(memory.resource_type == 7);
 }
 
-TEST_CASE_METHOD(fixture, "a thread domain whose destroy fails is named") {
+TEST_CASE_METHOD(fixture, "a failed destroy names the thread domain") {
   thread_domain thread{context};
   const adverb::failure why = reported([&] { machine.fail<called::dealloc_td>(EBUSY); },
                                        [&](auto&&... policy) { thread.close(policy...); });

@@ -10,7 +10,7 @@
 
 using namespace adverb;
 
-TEST_CASE("An endpoint holds the pair, its port, its GID, and the limits of its device") {
+TEST_CASE("An endpoint contains the pair's number, port, GID and device limits") {
   test_bench bench;
   bench.port().attributes.lid = 0x2222;
   bench.limits().max_qp_rd_atom = 12;
@@ -27,21 +27,21 @@ TEST_CASE("An endpoint holds the pair, its port, its GID, and the limits of its 
   CHECK(mine.queue_key == queue_key{});
 }
 
-TEST_CASE("An endpoint of datagrams holds the queue key") {
+TEST_CASE("An endpoint of a datagram pair contains the queue key") {
   test_bench bench;
   CHECK(bench.waiting<transport::ud>().endpoint().queue_key == queue_key{0x1111});
   const auto receiving = bench.receiving<transport::ud>();
   CHECK(receiving.endpoint().psn == psn{0xabcdef});
 }
 
-TEST_CASE("An endpoint announces the GID that was chosen by the caller") {
+TEST_CASE("An endpoint contains the GID that the caller chose") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   const auto waiting = fresh.init().port(port_number{1}).gid(gid_index{1}).apply();
   CHECK(waiting.endpoint().gid.is_link_local());
 }
 
-TEST_CASE("An endpoint that could not be answered to is refused on Ethernet") {
+TEST_CASE("endpoint fails on Ethernet if the source GID is empty") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   const auto waiting = fresh.init().port(port_number{1}).gid(gid_index{5}).apply();
@@ -50,7 +50,7 @@ TEST_CASE("An endpoint that could not be answered to is refused on Ethernet") {
   CHECK(std::string{why.explanation()}.starts_with("sgid index 5 is empty; usable: 0 (RoCE v1"));
 }
 
-TEST_CASE("An endpoint that cannot be read is reported") {
+TEST_CASE("endpoint reports a failed query") {
   test_bench bench;
   const auto waiting = bench.waiting<transport::ud>();
   failure why;

@@ -12,7 +12,7 @@
 
 namespace called = fake::called;
 
-TEST_CASE("the default throws, with verb, object and errno") {
+TEST_CASE("the default policy throws an error with verb, object and errno") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::alloc_pd>(ENOMEM);
@@ -27,7 +27,7 @@ TEST_CASE("the default throws, with verb, object and errno") {
   }
 }
 
-TEST_CASE("an error code is set, and the object is empty") {
+TEST_CASE("a failed constructor sets the error code and leaves the object empty") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::alloc_pd>(ENOMEM);
@@ -41,7 +41,7 @@ TEST_CASE("an error code is set, and the object is empty") {
   CHECK_FALSE(code);
 }
 
-TEST_CASE("a failure is filled in, and the object is empty") {
+TEST_CASE("a failed constructor fills in the failure and leaves the object empty") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::alloc_pd>(ENOMEM);
@@ -55,7 +55,7 @@ TEST_CASE("a failure is filled in, and the object is empty") {
   CHECK_FALSE(why);
 }
 
-TEST_CASE("an empty parent is reported instead of being handed to C") {
+TEST_CASE("an empty parent is reported and not passed to C") {
   fake::machine machine;
   const adverb::context none;
   const adverb::failure why =

@@ -87,7 +87,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "id, status and success are there without a call") {
+TEST_CASE_METHOD(fixture, "id, status and success need no call of the provider") {
   CHECK(read_by(received(), [](const auto& completion) {
           CHECK(completion.id() == 42);
           CHECK(completion.template pointer<void>() == reinterpret_cast<void*>(42));
@@ -97,7 +97,7 @@ TEST_CASE_METHOD(fixture, "id, status and success are there without a call") {
         }).empty());
 }
 
-TEST_CASE_METHOD(fixture, "each field of a completion is read by its function",
+TEST_CASE_METHOD(fixture, "each field of an extended completion is read by its function",
                  "[ibv_wc_read_opcode][ibv_wc_read_byte_len][ibv_wc_read_qp_num]"
                  "[ibv_wc_read_vendor_err][ibv_wc_read_completion_ts]"
                  "[ibv_wc_read_completion_wallclock_ns][ibv_wc_read_wc_flags]") {
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(fixture, "each field of a message is read by its function",
             fields) == names{"flow_tag"});
 }
 
-TEST_CASE_METHOD(fixture, "a message of a tag matching queue has a tag",
+TEST_CASE_METHOD(fixture, "a tag matching message has a tag",
                  "[ibv_wc_read_tm_info][ibv_wc_read_opcode]") {
   ibv_wc native = received();
   CHECK(read_by(native, [](const auto& completion) {
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(fixture, "a message of a tag matching queue has a tag",
   });
 }
 
-TEST_CASE_METHOD(fixture, "the flags of a message are read one by one, from one place",
+TEST_CASE_METHOD(fixture, "each flag of a message is read from wc_flags",
                  "[ibv_wc_read_wc_flags]") {
   const auto flags_with = [&](unsigned flags) {
     ibv_wc native = received();
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(fixture, "the flags of a message are read one by one, from one 
   CHECK(flags_with(IBV_WC_IP_CSUM_OK) == ".c");
 }
 
-TEST_CASE_METHOD(fixture, "immediate data is read only when there is some, in host byte order",
+TEST_CASE_METHOD(fixture, "immediate data is read only if present, in host byte order",
                  "[ibv_wc_read_imm_data][ibv_wc_read_wc_flags]") {
   ibv_wc native = received();
   CHECK(read_of_message(native, [](const auto& message) { CHECK_FALSE(message.immediate()); }) ==
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(fixture, "immediate data is read only when there is some, in ho
         names{"wc_flags"});
 }
 
-TEST_CASE_METHOD(fixture, "an invalidated key is read only when there is one, as it is",
+TEST_CASE_METHOD(fixture, "an invalidated key is read only if present, without a byte swap",
                  "[ibv_wc_read_invalidated_rkey][ibv_wc_read_wc_flags]") {
   ibv_wc native = received();
   native.wc_flags = IBV_WC_WITH_IMM;
@@ -278,7 +278,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(fixture,
-                 "a failure on a queue without the pair field is reported without the pair") {
+                 "a failed completion without the pair field is reported without the pair") {
   const adverb::extended_completion_queue<adverb::completion_fields{}> bare{context, 16};
   ibv_wc native = received();
   native.status = IBV_WC_WR_FLUSH_ERR;
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(why.object() == "id 42");
 }
 
-TEST_CASE_METHOD(fixture, "one function serves completions of both engines") {
+TEST_CASE_METHOD(fixture, "one generic function accepts completions of both engines") {
   const auto describe = [](const auto& completion) {
     if (const auto success = completion.success())
       if (const auto message = success.receive())

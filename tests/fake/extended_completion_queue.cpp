@@ -57,7 +57,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an extended queue is made with its fields and options",
+TEST_CASE_METHOD(fixture, "an extended queue is created with its fields and options",
                  "[ibv_create_cq_ex][ibv_destroy_cq]") {
   int user = 0;
   ibv_pd domain{};
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(fixture, "an extended queue is made with its fields and options
   CHECK(machine.count<called::destroy_cq>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "without options only the standard fields are asked for",
+TEST_CASE_METHOD(fixture, "an extended queue requests only the standard fields by default",
                  "[ibv_create_cq_ex]") {
   const adverb::extended_completion_queue plain{context, 16};
   CHECK(machine.line() == "ibv_create_cq_ex ctx0 cqe=16 wc_flags=STANDARD");
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(fixture, "creating an extended queue fails with a reason") {
   CHECK(machine.entries(ibv_cq_ex_to_cq(queue.native_handle())) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a parent domain of another device is named as the reason") {
+TEST_CASE_METHOD(fixture, "a failed creation names a parent domain of another device") {
   machine.devices.push_back(fake::roce_device("fake1"));
   const adverb::context elsewhere = adverb::open_device("fake1");
   const adverb::protection_domain domain{elsewhere};
@@ -149,7 +149,7 @@ TEST_CASE_METHOD(fixture, "a parent domain of another device is named as the rea
             .explanation() == "the parent domain belongs to another context");
 }
 
-TEST_CASE_METHOD(fixture, "an empty queue is polled once, and no round is ended",
+TEST_CASE_METHOD(fixture, "a round over an empty queue polls once and does not call end_poll",
                  "[ibv_start_poll]") {
   for (const auto& completion : queue.poll()) seen.push_back(completion.id());
   CHECK(seen.empty());
@@ -157,7 +157,7 @@ TEST_CASE_METHOD(fixture, "an empty queue is polled once, and no round is ended"
   CHECK(order() == "s");
 }
 
-TEST_CASE_METHOD(fixture, "a round takes all there is, one by one, and ends once",
+TEST_CASE_METHOD(fixture, "a round reads all completions one by one and ends once",
                  "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   machine.forget_calls();
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(fixture, "a round takes all there is, one by one, and ends once
   CHECK(left() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a round with a limit does not look beyond it",
+TEST_CASE_METHOD(fixture, "a round with a limit reads no further completion",
                  "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   for (const auto& completion : queue.poll(2)) seen.push_back(completion.id());
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(fixture, "a round with a limit does not look beyond it",
   CHECK(order() == "snese");
 }
 
-TEST_CASE_METHOD(fixture, "a loop that is left ends its round, and leaves the rest in the queue",
+TEST_CASE_METHOD(fixture, "leaving a loop ends its round and keeps the rest in the queue",
                  "[ibv_end_poll]") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   for (const auto& completion : queue.poll()) {
@@ -214,7 +214,7 @@ TEST_CASE_METHOD(fixture, "a loop that is left ends its round, and leaves the re
   CHECK(left() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a round that is not gone through takes one completion, and ends",
+TEST_CASE_METHOD(fixture, "a round that is not iterated consumes one completion and ends",
                  "[ibv_end_poll]") {
   complete(1);
   complete(2);
@@ -229,7 +229,7 @@ TEST_CASE_METHOD(fixture, "a round that is not gone through takes one completion
   CHECK(seen == ids{2});
 }
 
-TEST_CASE_METHOD(fixture, "a round that does not start is reported, and not ended",
+TEST_CASE_METHOD(fixture, "a round whose start fails is reported and not ended",
                  "[ibv_start_poll]") {
   complete(1);
   const adverb::failure why = reported([&] { machine.fail<called::start_poll>(EFAULT); },
@@ -243,7 +243,7 @@ TEST_CASE_METHOD(fixture, "a round that does not start is reported, and not ende
   CHECK(left() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a round that does not go on is reported, and ended",
+TEST_CASE_METHOD(fixture, "a round whose next poll fails is reported and ended",
                  "[ibv_next_poll][ibv_end_poll]") {
   const adverb::failure why = reported(
       [&] {
@@ -259,7 +259,7 @@ TEST_CASE_METHOD(fixture, "a round that does not go on is reported, and ended",
   CHECK(seen.size() == 3);
 }
 
-TEST_CASE_METHOD(fixture, "a negative number is a failure of its own, never an empty queue") {
+TEST_CASE_METHOD(fixture, "a negative result of a poll is reported as EIO") {
   // mlx5 returns -2 for a completion that it cannot make sense of, which is no -ENOENT.
   CHECK(reported([&] { machine.fail<called::start_poll>(-2); },
                  [&](auto&&... policy) {
@@ -268,13 +268,14 @@ TEST_CASE_METHOD(fixture, "a negative number is a failure of its own, never an e
             .code() == std::errc::io_error);
 }
 
-TEST_CASE_METHOD(fixture, "a round without a failure clears the error of the one before") {
+TEST_CASE_METHOD(fixture, "a successful round clears the error code") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   for ([[maybe_unused]] const auto& each : queue.poll(code)) FAIL("there is none");
   CHECK_FALSE(code);
 }
 
-TEST_CASE_METHOD(fixture, "an extended queue is given wherever any queue is", "[ibv_cq_ex_to_cq]") {
+TEST_CASE_METHOD(fixture, "an extended queue converts to a completion queue reference",
+                 "[ibv_cq_ex_to_cq]") {
   const adverb::completion_queue_ref any = queue;
   CHECK(any.native_handle() == ibv_cq_ex_to_cq(queue.native_handle()));
   const adverb::extended_completion_queue_ref<> reference = queue;
@@ -289,7 +290,7 @@ TEST_CASE_METHOD(fixture, "an extended queue is given wherever any queue is", "[
       std::is_convertible_v<adverb::extended_completion_queue<>&, adverb::completion_queue_ref>);
 }
 
-TEST_CASE_METHOD(fixture, "a reference may read fewer fields than the queue has") {
+TEST_CASE_METHOD(fixture, "a reference can read fewer fields than the queue has") {
   complete(1);
   const adverb::extended_completion_queue_ref<completion_field::queue_pair> fewer = queue;
   for (const auto& completion : fewer.poll())
@@ -299,7 +300,7 @@ TEST_CASE_METHOD(fixture, "a reference may read fewer fields than the queue has"
   CHECK_FALSE(adverb::extended_completion_queue_ref<>{});
 }
 
-TEST_CASE_METHOD(fixture, "waiting on an extended queue polls, arms, polls, and then sleeps") {
+TEST_CASE_METHOD(fixture, "wait on an extended queue polls, arms, polls again and then sleeps") {
   machine.before<called::get_cq_event>([&] { complete(7); });
   CHECK(queue.wait(4, collect()) == 1);
   CHECK(seen == ids{7});
@@ -307,7 +308,7 @@ TEST_CASE_METHOD(fixture, "waiting on an extended queue polls, arms, polls, and 
   CHECK(machine.unacknowledged(ibv_cq_ex_to_cq(queue.native_handle())) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "waiting takes no more than its limit") {
+TEST_CASE_METHOD(fixture, "wait on an extended queue returns at most its limit") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   CHECK(queue.wait(2, collect()) == 2);
   CHECK(seen == ids{1, 2});
@@ -315,7 +316,8 @@ TEST_CASE_METHOD(fixture, "waiting takes no more than its limit") {
   CHECK(order() == "snese");
 }
 
-TEST_CASE_METHOD(fixture, "waiting for a time gives up, and leaves the queue armed") {
+TEST_CASE_METHOD(fixture,
+                 "wait on an extended queue ends at its timeout and leaves the queue armed") {
   using std::chrono::milliseconds;
   CHECK(queue.wait(4, collect(), milliseconds{1}) == 0);
   CHECK(order() == "sas");
@@ -328,7 +330,7 @@ TEST_CASE_METHOD(fixture, "waiting for a time gives up, and leaves the queue arm
   CHECK(seen == ids{1, 2});
 }
 
-TEST_CASE_METHOD(fixture, "arming drains in rounds of the limit, before and after") {
+TEST_CASE_METHOD(fixture, "arm_and_poll drains in rounds of the limit before and after arming") {
   for (const std::uint64_t id : ids{1, 2}) complete(id);
   machine.before<called::req_notify_cq>([&] { complete(3); });
   queue.arm_and_poll(1, collect());
@@ -336,7 +338,7 @@ TEST_CASE_METHOD(fixture, "arming drains in rounds of the limit, before and afte
   CHECK(order() == "sesesases");
 }
 
-TEST_CASE_METHOD(fixture, "a drain that fails goes no further") {
+TEST_CASE_METHOD(fixture, "arm_and_poll of an extended queue stops if a drain fails") {
   const auto arm = [&](auto&&... policy) { queue.arm_and_poll(8, collect(), policy...); };
   CHECK(reported([&] { machine.fail<called::start_poll>(EIO); }, arm).verb() == "ibv_start_poll");
   CHECK(order() == "sss");
@@ -351,7 +353,7 @@ TEST_CASE_METHOD(fixture, "a drain that fails goes no further") {
   CHECK(order() == "snesnesne");
 }
 
-TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
+TEST_CASE_METHOD(fixture, "wait and drain of an extended queue need a limit and a channel") {
   const std::string no_room = "no completion can be polled: the limit is 0";
   CHECK(reported([&](auto&&... policy) {
           (void)queue.wait(0, collect(), policy...);
@@ -373,7 +375,7 @@ TEST_CASE_METHOD(fixture, "waiting and draining need room and a channel") {
   CHECK(order().empty());
 }
 
-TEST_CASE_METHOD(fixture, "an extended queue is armed, resized and moderated as any",
+TEST_CASE_METHOD(fixture, "an extended queue can be armed, resized and moderated",
                  "[ibv_req_notify_cq][ibv_resize_cq][ibv_modify_cq]") {
   machine.devices[0].extended.cq_mod_caps = {100, 100};
   machine.forget_calls();
@@ -387,7 +389,7 @@ TEST_CASE_METHOD(fixture, "an extended queue is armed, resized and moderated as 
   CHECK(queue.capacity() == 128);
 }
 
-TEST_CASE_METHOD(fixture, "an extended queue is moved, adopted, released and closed",
+TEST_CASE_METHOD(fixture, "an extended queue can be moved, adopted, released and closed",
                  "[ibv_destroy_cq]") {
   adverb::extended_completion_queue<> moved = std::move(queue);
   CHECK_FALSE(queue);
@@ -397,7 +399,7 @@ TEST_CASE_METHOD(fixture, "an extended queue is moved, adopted, released and clo
   CHECK_THAT(machine.lines<called::destroy_cq>(), is_log("ibv_destroy_cq cq0"));
 }
 
-TEST_CASE_METHOD(fixture, "an extended queue is not destroyed under its queue pairs") {
+TEST_CASE_METHOD(fixture, "closing an extended queue fails while queue pairs use it") {
   const adverb::protection_domain domain{context};
   {
     const auto pair = adverb::queue_pair<adverb::transport::rc>::create(
@@ -412,7 +414,7 @@ TEST_CASE_METHOD(fixture, "an extended queue is not destroyed under its queue pa
   queue.close();
 }
 
-TEST_CASE_METHOD(fixture, "a channel is not closed under an extended queue") {
+TEST_CASE_METHOD(fixture, "closing a channel fails while an extended queue uses it") {
   std::error_code code;
   channel.close(code);
   CHECK(code == std::errc::device_or_resource_busy);

@@ -80,7 +80,7 @@ TEST_CASE("An extended sender builds atomics and atomic writes",
       ATOMIC_WRITE wr_id=9 remote_addr=0x7010 rkey=0x99 value=0x102030405060708)"));
 }
 
-TEST_CASE("An extended sender gives lists and nothing at all as lists", "[ibv_wr_set_sge_list]") {
+TEST_CASE("An extended sender passes lists and empty payloads as lists", "[ibv_wr_set_sge_list]") {
   extended_bench<transport::rc> bench;
   const std::array list{bench.region.slice(0, 8), bench.region.slice(16, 4)};
   CHECK_THAT(
@@ -93,7 +93,7 @@ TEST_CASE("An extended sender gives lists and nothing at all as lists", "[ibv_wr
       SEND sge_list; SEND sge_list)"));
 }
 
-TEST_CASE("An extended sender copies inline data, one piece or several",
+TEST_CASE("An extended sender passes inline data of one or several pieces",
           "[ibv_wr_set_inline_data][ibv_wr_set_inline_data_list]") {
   extended_bench<transport::rc> bench;
   const std::string head{"head"};
@@ -128,7 +128,7 @@ TEST_CASE("An extended sender addresses datagrams and segments them",
         sge [mr0+0 32])"));
 }
 
-TEST_CASE("A batch is carried out by commit, and aborted without one", "[ibv_wr_abort]") {
+TEST_CASE("A batch is posted by commit and aborted otherwise", "[ibv_wr_abort]") {
   extended_bench<transport::rc> bench;
   const auto sender = bench.pair.extended();
   bench.machine.forget_calls();
@@ -153,7 +153,7 @@ TEST_CASE("A batch is carried out by commit, and aborted without one", "[ibv_wr_
     ibv_wr_abort qp0: SEND wr_id=3 sge [mr0+0 32])"));
 }
 
-TEST_CASE("A batch is aborted once, however it is dropped", "[ibv_wr_abort]") {
+TEST_CASE("A batch that is dropped is aborted exactly once", "[ibv_wr_abort]") {
   extended_bench<transport::rc> bench;
   const auto sender = bench.pair.extended();
   const auto one = [&](std::uint64_t id) {
@@ -202,7 +202,7 @@ TEST_CASE("A batch is aborted once, however it is dropped", "[ibv_wr_abort]") {
   CHECK_THAT(ends([&] { const auto empty = sender.start(); }), is_log("ibv_wr_abort qp0"));
 }
 
-TEST_CASE("A batch that is refused was refused whole") {
+TEST_CASE("A refused batch reports that no request was accepted") {
   extended_bench<transport::rc> bench;
   const auto sender = bench.pair.extended();
   for (const int error : {ENOMEM, -ENOMEM}) {
@@ -232,7 +232,7 @@ TEST_CASE("An extended sender fails with a reason on a pair made without send_op
       ": add them to queue_pair_options::send_operations, or use post(...) of the pair"));
 }
 
-TEST_CASE("An operation that the pair was not made for is named") {
+TEST_CASE("extended names the operations that the pair was created without") {
   test_bench bench;
   const auto pair = bench.ready<transport::rc>({.send_operations = send_operation::send});
   CHECK(pair.extended<send_operation::send>());
@@ -271,7 +271,7 @@ TEST_CASE("An extended sender binds windows and invalidates keys",
   CHECK(window.key() == binding.key());
 }
 
-TEST_CASE("A batch that is dropped leaves the key of its window to be restored") {
+TEST_CASE("A dropped batch leaves restoring the key of its window to the caller") {
   extended_bench<transport::rc> bench;
   const auto pair = bench.ready<transport::rc>({.send_operations = send_operation::bind_window});
   const memory_region region{bench.domain, bench.words,

@@ -31,7 +31,7 @@ struct esp_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(esp_bench, "inline crypto has a key, and attributes that are all default",
+TEST_CASE_METHOD(esp_bench, "inline crypto has a key and default attributes",
                  "[ibv_create_flow_action_esp][ibv_destroy_flow_action]") {
   CHECK(plain.context().native_handle() == context.native_handle());
   plain.close();
@@ -43,7 +43,7 @@ TEST_CASE_METHOD(esp_bench, "inline crypto has a key, and attributes that are al
     ibv_destroy_flow_action action0)"));
 }
 
-TEST_CASE_METHOD(esp_bench, "inline crypto with extended sequence numbers",
+TEST_CASE_METHOD(esp_bench, "inline crypto accepts extended sequence numbers",
                  "[ibv_create_flow_action_esp]") {
   const flow_action encrypt{context,
                             {.key = {counting_from<24>(1), salt},
@@ -59,7 +59,8 @@ TEST_CASE_METHOD(esp_bench, "inline crypto with extended sequence numbers",
         "key=0102030405060708090a0b0c0d0e0f101112131415161718} esn=0x11223344");
 }
 
-TEST_CASE_METHOD(esp_bench, "full offload has all of the association, and the headers around it",
+TEST_CASE_METHOD(esp_bench,
+                 "full offload passes the whole security association and its tunnel headers",
                  "[ibv_create_flow_action_esp]") {
   const std::array<flow_specification, 2> headers{
       match_ipv4{.source = ipv4_address{10, 0, 0, 1}, .destination = ipv4_address{10, 0, 0, 2}},
@@ -100,7 +101,7 @@ TEST_CASE_METHOD(esp_bench, "modify passes only the attributes that change",
     ibv_modify_flow_action_esp action0 esn=0x3)"));
 }
 
-TEST_CASE_METHOD(esp_bench, "an action that is refused is explained") {
+TEST_CASE_METHOD(esp_bench, "a refused flow action is explained") {
   const auto refused = [&](int error, const esp_options& options) {
     return reported([&] { machine.fail<called::create_flow_action_esp>(error); },
                     [&](auto&&... policy) { const flow_action none{context, options, policy...}; });
@@ -157,7 +158,7 @@ TEST_CASE_METHOD(esp_bench, "a header around ESP is a match, and its values are 
         "vlan_id is 4096, which does not fit into its 12 bits");
 }
 
-TEST_CASE_METHOD(esp_bench, "an empty action and an empty device are reported") {
+TEST_CASE_METHOD(esp_bench, "operations on an empty flow action or device fail with a reason") {
   const flow_action none{};
   CHECK(reported([&](auto&&... policy) { none.modify({}, policy...); }).explanation() ==
         "the flow action is empty: moved from, closed, or never created");

@@ -57,7 +57,7 @@ struct flow_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(flow_bench, "a rule is one piece: attributes, then specifications without gaps",
+TEST_CASE_METHOD(flow_bench, "a flow rule is contiguous memory: attributes, then specifications",
                  "[ibv_create_flow][ibv_destroy_flow]") {
   const counters counted_by{context};
   machine.forget_calls();
@@ -81,7 +81,8 @@ TEST_CASE_METHOD(flow_bench, "a rule is one piece: attributes, then specificatio
     ibv_destroy_flow flow0)"));
 }
 
-TEST_CASE_METHOD(flow_bench, "every type and flag of a rule has its number", "[ibv_create_flow]") {
+TEST_CASE_METHOD(flow_bench, "every type and flag of a rule has the number of the C API",
+                 "[ibv_create_flow]") {
   machine.forget_calls();
   for (const flow_type type : {flow_type::normal, flow_type::all_default,
                                flow_type::multicast_default, flow_type::sniffer})
@@ -95,7 +96,7 @@ TEST_CASE_METHOD(flow_bench, "every type and flag of a rule has its number", "[i
     ibv_create_flow qp0 type=NORMAL port=2 flags=EGRESS)"));
 }
 
-TEST_CASE_METHOD(flow_bench, "each match has its values, then its masks, in network byte order",
+TEST_CASE_METHOD(flow_bench, "each match contains its values and masks in network byte order",
                  "[ibv_create_flow]") {
   // Ethernet: addresses, type, VLAN tag.
   CHECK(bytes_of(match_ethernet{}) == "ETH(40) " + std::string(68, '0'));
@@ -187,7 +188,7 @@ TEST_CASE_METHOD(flow_bench, "each match has its values, then its masks, in netw
   CHECK(bytes_of(match_mpls{.label = 3}) == packed("MPLS(16) 0000  00003000  fffff000"));
 }
 
-TEST_CASE_METHOD(flow_bench, "a match inside of a tunnel differs in its type alone",
+TEST_CASE_METHOD(flow_bench, "a match inside a tunnel differs only in its type",
                  "[ibv_create_flow]") {
   CHECK(bytes_of(match_inner{match_ipv4{.source = ipv4_address{10, 0, 0, 1}}}) ==
         packed("INNER|IPV4(24) 0000  0a000001 00000000  ffffffff 00000000"));
@@ -203,7 +204,7 @@ TEST_CASE_METHOD(flow_bench, "a match inside of a tunnel differs in its type alo
   check(match_mpls{.label = 3});
 }
 
-TEST_CASE_METHOD(flow_bench, "actions carry their number or their object", "[ibv_create_flow]") {
+TEST_CASE_METHOD(flow_bench, "actions contain their number or their object", "[ibv_create_flow]") {
   const flow_action decrypt{context,
                             {.key = {std::array<std::byte, 16>{}, std::array<std::byte, 4>{}}}};
   const counters counted_by{context};
@@ -213,7 +214,7 @@ TEST_CASE_METHOD(flow_bench, "actions carry their number or their object", "[ibv
   CHECK(bytes_of(action_count{counted_by}) == "ACTION_COUNT(16) counters0");
 }
 
-TEST_CASE_METHOD(flow_bench, "a rule serves many flows, and flows have many kinds of pairs") {
+TEST_CASE_METHOD(flow_bench, "a rule can be used for several flows and kinds of pairs") {
   const flow_rule rule{{.priority = 7}, match_vxlan{.network_identifier = 1}};
   const auto fresh_one = fresh<transport::ud>();
   machine.forget_calls();
@@ -230,7 +231,7 @@ TEST_CASE_METHOD(flow_bench, "a rule serves many flows, and flows have many kind
     ibv_create_flow qp0 type=NORMAL priority=7 port=1: VXLAN_TUNNEL(16) 00000000000100ffffff)"));
 }
 
-TEST_CASE_METHOD(flow_bench, "a list is written like a rule of the same specifications",
+TEST_CASE_METHOD(flow_bench, "a list of specifications is passed like the equivalent rule",
                  "[ibv_create_flow]") {
   const match_ipv4 to_one_host{.destination = ipv4_address{10, 0, 0, 7}};
   const match_udp to_one_port{.destination_port = std::uint16_t{4791}};
@@ -243,7 +244,7 @@ TEST_CASE_METHOD(flow_bench, "a list is written like a rule of the same specific
   CHECK(machine.lines<called::create_flow>().lines == rule);
 }
 
-TEST_CASE_METHOD(flow_bench, "a number that does not fit its field is refused, never cut") {
+TEST_CASE_METHOD(flow_bench, "a number that does not fit its field is refused, not truncated") {
   const auto explanation = [&](const auto& specification) {
     const failure why = reported(
         [&](auto&&... policy) { const flow none{pair, flow_rule{{}, specification}, policy...}; });
@@ -270,7 +271,7 @@ TEST_CASE_METHOD(flow_bench, "a number that does not fit its field is refused, n
   CHECK(machine.count<called::create_flow>() == 0);
 }
 
-TEST_CASE_METHOD(flow_bench, "a refusal is explained by what can be seen") {
+TEST_CASE_METHOD(flow_bench, "a refused flow is explained by visible causes") {
   const flow_rule plain{{}, match_ethernet{}};
   CHECK(std::string{refused(EPERM, plain).what()} ==
         "ibv_create_flow on fake0 qp 0x11: EPERM (Operation not permitted); "
@@ -302,7 +303,7 @@ TEST_CASE_METHOD(flow_bench, "a refusal is explained by what can be seen") {
         "the device steers flows, but lacks one of these matches, actions or flags");
 }
 
-TEST_CASE_METHOD(flow_bench, "a pair of another transport is explained") {
+TEST_CASE_METHOD(flow_bench, "a refused flow names an unsuitable transport") {
   const auto connected = fresh<transport::rc>();
   CHECK(reported([&] { machine.fail<called::create_flow>(EINVAL); },
                  [&](auto&&... policy) {
@@ -311,7 +312,8 @@ TEST_CASE_METHOD(flow_bench, "a pair of another transport is explained") {
             .explanation() == "flows steer packets to UD and raw packet pairs, this pair is RC");
 }
 
-TEST_CASE_METHOD(flow_bench, "a list is explained by its length and its order") {
+TEST_CASE_METHOD(flow_bench,
+                 "a refused list of specifications is explained by its length and order") {
   const auto explanation = [&](const std::vector<flow_specification>& list) {
     return std::string{
         reported([&] { machine.fail<called::create_flow>(EINVAL); },
@@ -335,7 +337,7 @@ TEST_CASE_METHOD(flow_bench, "a list is explained by its length and its order") 
         }).explanation() == "a rule has at most 255 specifications");
 }
 
-TEST_CASE_METHOD(flow_bench, "empty objects are reported, not handed to the provider") {
+TEST_CASE_METHOD(flow_bench, "empty objects are reported and not passed to the provider") {
   const queue_pair<transport::ud> no_pair;
   CHECK(reported([&](auto&&... policy) {
           const flow none{no_pair, flow_rule{{}}, policy...};
@@ -354,7 +356,7 @@ TEST_CASE_METHOD(flow_bench, "empty objects are reported, not handed to the prov
   CHECK(machine.count<called::create_flow>() == 0);
 }
 
-TEST_CASE_METHOD(flow_bench, "a flow keeps its pair, its counters and its flow action") {
+TEST_CASE_METHOD(flow_bench, "closing the pair, counters or action of a flow fails") {
   counters counted_by{context};
   flow_action decrypt{context, {.key = {std::array<std::byte, 16>{}, std::array<std::byte, 4>{}}}};
   flow steered{pair, flow_rule{{}, action_handle{decrypt}, action_count{counted_by}}};

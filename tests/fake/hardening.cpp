@@ -47,7 +47,7 @@ constexpr std::string_view no_receive =
 
 }  // namespace
 
-TEST_CASE("a field of a completion that failed ends the program") {
+TEST_CASE("reading a field of a failed completion ends the program") {
   const completion failed{too_long()};
   CHECK(words_at_the_end([&] { (void)failed.success().length(); }) == failed_request);
   CHECK(words_at_the_end([&] { (void)failed.success().opcode(); }) == failed_request);
@@ -55,7 +55,7 @@ TEST_CASE("a field of a completion that failed ends the program") {
         failed_request);
 }
 
-TEST_CASE("a completion that failed is that of no message") {
+TEST_CASE("a failed completion has no message") {
   const completion failed{too_long()};
   CHECK_FALSE(failed.success().receive());
   CHECK_FALSE(failed.success().receive_tagged());
@@ -64,7 +64,7 @@ TEST_CASE("a completion that failed is that of no message") {
         "request failed (local length error): check() it first");
 }
 
-TEST_CASE("a field of a message that did not come ends the program") {
+TEST_CASE("reading a field of a missing message ends the program") {
   const completion done{sent()};
   REQUIRE_FALSE(done.success().receive());
   const received_message none = done.success().receive();
@@ -76,7 +76,7 @@ TEST_CASE("a field of a message that did not come ends the program") {
         no_receive);
 }
 
-TEST_CASE("a field of an extended completion that failed ends the program") {
+TEST_CASE("reading a field of a failed extended completion ends the program") {
   const auto at = [](const ibv_wc& native, const auto& look) {
     test_bench bench;
     const extended_completion_queue<> queue{bench.context, 16};
@@ -97,7 +97,7 @@ TEST_CASE("a field of an extended completion that failed ends the program") {
         }).ends_with("it is not the completion of a receive: test the view before reading it"));
 }
 
-TEST_CASE("a post through a pair that was moved from ends the program") {
+TEST_CASE("a post through a moved-from pair ends the program") {
   test_bench bench;
   auto pair = bench.ready<transport::rc>();
   const auto moved = std::move(pair);
@@ -110,7 +110,7 @@ TEST_CASE("a post through a pair that was moved from ends the program") {
         "ibv_post_recv" + std::string{empty_queue_pair});
 }
 
-TEST_CASE("a post to another queue that is empty ends the program") {
+TEST_CASE("a post to another kind of empty queue ends the program") {
   CHECK(words_at_the_end([] { (void)shared_receive_queue_ref{}.post(receive()); }) ==
         "ibv_post_srq_recv: EINVAL (Invalid argument); the shared receive queue is empty: moved "
         "from, closed, or never created");
@@ -124,7 +124,7 @@ TEST_CASE("a post to another queue that is empty ends the program") {
         "ibv_wr_start" + std::string{empty_queue_pair});
 }
 
-TEST_CASE("a poll of a queue that is empty ends the program") {
+TEST_CASE("a poll of an empty queue ends the program") {
   std::array<completion, 4> batch;
   CHECK(words_at_the_end([&] { (void)completion_queue_ref{}.poll(batch); }) ==
         "ibv_poll_cq: EINVAL (Invalid argument); the completion queue is empty: moved from, "
@@ -134,7 +134,7 @@ TEST_CASE("a poll of a queue that is empty ends the program") {
         "closed, or never created");
 }
 
-TEST_CASE("a block that is not there ends the program") {
+TEST_CASE("a block number out of range ends the program") {
   test_bench bench;
   std::vector<std::byte> bytes(64);
   const memory_region region{bench.domain, bytes};
@@ -145,7 +145,7 @@ TEST_CASE("a block that is not there ends the program") {
         "is 2");
 }
 
-TEST_CASE("a buffer too many for a list ends the program") {
+TEST_CASE("adding a buffer to a full list ends the program") {
   buffer_list<2> list;
   list.push_back({});
   list.push_back({});
@@ -157,7 +157,7 @@ TEST_CASE("a buffer too many for a list ends the program") {
 
 #if ADVERB_HARDENING >= ADVERB_HARDENING_DEBUG
 
-TEST_CASE("moving more than the peer's memory holds ends the program") {
+TEST_CASE("a payload larger than the remote buffer ends the program") {
   test_bench bench;
   std::vector<std::byte> bytes(64);
   const memory_region region{bench.domain, bytes};
@@ -191,7 +191,7 @@ TEST_CASE("moving a prepared request to memory of another key ends the program")
         "prepared_request::move_payload" + std::string{other_key} + "payload()");
 }
 
-TEST_CASE("a buffer whose region is gone ends the program when it is posted") {
+TEST_CASE("posting a buffer of a destroyed region ends the program") {
   test_bench bench;
   std::vector<std::byte> bytes(64);
   auto pair = bench.ready<transport::rc>({.send_operations = basic_operations(transport::rc)});
@@ -220,7 +220,7 @@ TEST_CASE("a buffer whose region is gone ends the program when it is posted") {
         gone("ibv_post_srq_recv", 0));
 }
 
-TEST_CASE("a buffer of another protection domain ends the program when it is posted") {
+TEST_CASE("posting a buffer of another protection domain ends the program") {
   test_bench bench;
   std::vector<std::byte> bytes(64);
   auto pair = bench.ready<transport::rc>();
@@ -244,7 +244,7 @@ TEST_CASE("a buffer of another protection domain ends the program when it is pos
   pair.post(send(region.buffer())).check();
 }
 
-TEST_CASE("buffers of regions that were released to C are posted") {
+TEST_CASE("buffers of regions that were released to C can be posted") {
   test_bench bench;
   std::vector<std::byte> bytes(64);
   auto pair = bench.ready<transport::rc>();
@@ -255,7 +255,7 @@ TEST_CASE("buffers of regions that were released to C are posted") {
   CHECK(words_at_the_end([&] { (void)pair.post(send(buffer)); }) == "it went on");
 }
 
-TEST_CASE("a post through an extended sender that is empty ends the program") {
+TEST_CASE("a post through an empty extended sender ends the program") {
   CHECK(words_at_the_end([] {
           (void)extended_sender<transport::rc>{}.post(send());
         }).starts_with("ibv_wr_start: EINVAL"));

@@ -35,7 +35,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a protection domain is imported, used and forgotten",
+TEST_CASE_METHOD(fixture, "a protection domain is imported, used and unimported",
                  "[ibv_import_pd][ibv_unimport_pd]") {
   machine.name("memory", memory);
   machine.forget_calls();
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(fixture, "a protection domain is imported, used and forgotten",
     ibv_unimport_pd pd1)"));
 }
 
-TEST_CASE_METHOD(fixture, "an imported domain can be taken over, to be destroyed for all") {
+TEST_CASE_METHOD(fixture, "an imported domain can be adopted and then deallocated") {
   imported_protection_domain domain{context, their_domain.handle()};
   {
     const adverb::protection_domain owner{adverb::adopt, domain.release()};
@@ -69,7 +69,7 @@ TEST_CASE_METHOD(fixture, "an imported domain can be taken over, to be destroyed
              is_log("ibv_dealloc_pd pd1"));
 }
 
-TEST_CASE_METHOD(fixture, "a memory region is imported, used and forgotten",
+TEST_CASE_METHOD(fixture, "a memory region is imported, used and unimported",
                  "[ibv_import_mr][ibv_unimport_mr]") {
   imported_protection_domain domain{context, their_domain.handle()};
   {
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "a memory region is imported, used and forgotten",
     ibv_unimport_mr mr1)"));
 }
 
-TEST_CASE_METHOD(fixture, "device memory is imported, used and forgotten",
+TEST_CASE_METHOD(fixture, "device memory is imported, used and unimported",
                  "[ibv_import_dm][ibv_unimport_dm]") {
   machine.name("memory", memory);
   machine.forget_calls();

@@ -49,7 +49,7 @@ bool refers_to(const inline_data& data, const void* begin, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("Inline data is made from an object, a container, an array or a span") {
+TEST_CASE("inline_data is constructible from an object, a container, an array or a span") {
   const message_header header{};
   CHECK(refers_to(inline_data{header}, &header, 9));
   const std::uint64_t number = 3;
@@ -75,7 +75,7 @@ TEST_CASE("Inline data is made from an object, a container, an array or a span")
   CHECK(inline_data{remote_buffer<>{}.encode()}.bytes().size() == 24);
 }
 
-TEST_CASE("Inline data that no device takes keeps its size, and is not cut to one that fits") {
+TEST_CASE("Inline data beyond every device's limit is passed as too large, not truncated") {
   const std::byte start{};
   constexpr std::size_t beyond_every_device = std::size_t{1} << 24;
   constexpr std::size_t gibibytes_4 = std::size_t{1} << 32;
@@ -104,7 +104,7 @@ TEST_CASE("Inline data that no device takes keeps its size, and is not cut to on
   }
 }
 
-TEST_CASE("A list of inline data goes to the calls as it stands, piece by piece",
+TEST_CASE("A list of inline data is passed to the calls uncopied, piece by piece",
           "[ibv_post_send][ibv_wr_set_inline_data_list]") {
   inline_bench bench;
   const std::array pieces = bench.pieces();

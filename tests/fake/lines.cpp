@@ -12,7 +12,7 @@
 using namespace adverb;
 using fake::fields;
 
-TEST_CASE("a line has what a mask makes valid, and names what is stray") {
+TEST_CASE("a line has the fields that the mask makes valid, and names stray values") {
   const auto line = [](std::uint32_t mask) {
     return fields{"f"}
         .add_or_stray((mask & 1) != 0, "first", 7)
@@ -26,7 +26,7 @@ TEST_CASE("a line has what a mask makes valid, and names what is stray") {
   CHECK(line(0x13) == "f first=7 second=0 unknown_bits=0x10");
 }
 
-TEST_CASE("enumerators, masks, bytes and numbers of the network read as such") {
+TEST_CASE("enumerators, masks, bytes and big-endian numbers are written readably") {
   CHECK(fake::pair_state(IBV_QPS_RTR).text == "RTR");
   CHECK(fake::enumerator(99, {{1, "ONE"}}).text == "99");
   CHECK(fake::access(0).text == "0");
@@ -37,7 +37,7 @@ TEST_CASE("enumerators, masks, bytes and numbers of the network read as such") {
   CHECK(fake::show(fake::ipv4_gid(10, 0, 0, 2)).text == "::ffff:10.0.0.2");
 }
 
-TEST_CASE("objects are numbered by kind, and places in memory by what they belong to") {
+TEST_CASE("objects are numbered by kind, and addresses are relative to their region") {
   test_bench bench;
   std::array<std::byte, 64> memory{};
   bench.machine.name("memory", memory);
@@ -53,7 +53,7 @@ TEST_CASE("objects are numbered by kind, and places in memory by what they belon
         "[mr0+8 16][mr0+0 64][0x10 4 lkey=0x63]");
 }
 
-TEST_CASE("a log that differs names the first difference") {
+TEST_CASE("a failed comparison of logs names the first difference") {
   test_bench bench;
   const fake::log_lines log =
       bench.machine.lines<fake::called::alloc_pd, fake::called::create_cq>();

@@ -72,7 +72,7 @@ TEST_CASE_METHOD(fixture, "arrays, spans and strings can be registered") {
   CHECK(memory_region{domain, text}.size() == 5);
 }
 
-TEST_CASE_METHOD(fixture, "const memory can be registered to be read, and not to be written") {
+TEST_CASE_METHOD(fixture, "const memory can be registered for reading but not for writing") {
   const std::vector<std::byte> constant(64);
   const memory_region region{domain, constant, access_right::remote_read};
   CHECK(region.const_buffer().address() == address_of(constant.data()));
@@ -87,7 +87,7 @@ TEST_CASE_METHOD(fixture, "const memory can be registered to be read, and not to
   CHECK(machine.count<called::reg_mr>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "the device may be given other addresses than the process",
+TEST_CASE_METHOD(fixture, "with_device_address registers memory at another device address",
                  "[ibv_reg_mr_iova]") {
   const memory_region region =
       memory_region::with_device_address(domain, memory, 0x10000, access_right::local_write);
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(fixture, "the device may be given other addresses than the proc
   CHECK(region.slice(8, 8).address() == 0x10008);
 }
 
-TEST_CASE_METHOD(fixture, "a registration that fails is reported and explained") {
+TEST_CASE_METHOD(fixture, "a failed registration is reported and explained") {
   CHECK(std::string{reported([&] { machine.fail<called::reg_mr>(EFAULT); },
                              [&](auto&&... policy) {
                                const memory_region region{domain, memory, access_right::local_write,
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(fixture, "a registration that fails is reported and explained")
             .explanation() == "remote_write needs local_write too");
 }
 
-TEST_CASE_METHOD(fixture, "a region is not made in an empty domain") {
+TEST_CASE_METHOD(fixture, "registering in an empty domain fails") {
   const adverb::protection_domain none;
   const adverb::failure why = reported([&](auto&&... policy) {
     const memory_region region{none, memory, access_right::local_write, policy...};
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(fixture, "a slice has its own address and length, and the regio
   CHECK(region.unchecked_slice(16, 8).size() == 8);
 }
 
-TEST_CASE_METHOD(fixture, "a slice beyond the buffer fails with ERANGE") {
+TEST_CASE_METHOD(fixture, "a slice beyond the region fails with ERANGE") {
   const memory_region region{domain, memory};
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)region.slice(60, 5, policy...); });
@@ -167,7 +167,7 @@ TEST_CASE_METHOD(fixture, "a region without local_write refuses mutable buffers"
   CHECK(region.const_buffer().size() == 64);
 }
 
-TEST_CASE_METHOD(fixture, "a length of more than 32 bits is refused, never truncated") {
+TEST_CASE_METHOD(fixture, "a length of more than 32 bits is refused, not truncated") {
   const std::size_t huge = (std::size_t{1} << 32) + 8;
   // Only its address is used.
   const memory_region region{domain, std::span{memory.data(), huge}};
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(fixture, "a length of more than 32 bits is refused, never trunc
   CHECK(region.slice(8, huge - 9).size() == UINT32_MAX);
 }
 
-TEST_CASE_METHOD(fixture, "blocks number the region from its beginning") {
+TEST_CASE_METHOD(fixture, "blocks divide the region from its beginning") {
   const memory_region region{domain, memory};
   const auto blocks = region.blocks(24);
   REQUIRE(blocks.size() == 2);
@@ -230,7 +230,7 @@ TEST_CASE_METHOD(fixture, "an empty region that once had rights fails with a rea
       adverb::memory_region_ref{adverb::adopt, nullptr, adverb::access_right::local_write, 0});
 }
 
-TEST_CASE_METHOD(fixture, "blocks of no bytes are refused") {
+TEST_CASE_METHOD(fixture, "blocks of size 0 are refused") {
   const memory_region region{domain, memory};
   CHECK(reported([&](auto&&... policy) { (void)region.blocks(0, policy...); }).explanation() ==
         "blocks need at least one byte");
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(fixture, "a block that is larger than the region is refused") {
         std::errc::result_out_of_range);
 }
 
-TEST_CASE_METHOD(fixture, "a region hands out what it was registered for") {
+TEST_CASE_METHOD(fixture, "remote returns a buffer with the registered rights") {
   const memory_region region{domain, memory, everything};
   const auto whole = region.remote();
   CHECK(whole.address() == address_of(memory.data()));
@@ -254,7 +254,7 @@ TEST_CASE_METHOD(fixture, "a region hands out what it was registered for") {
   CHECK(numbers.size_bytes() == 64);
 }
 
-TEST_CASE_METHOD(fixture, "rights that a region was not registered with are not handed out") {
+TEST_CASE_METHOD(fixture, "remote refuses rights that the region lacks") {
   const memory_region region{domain, memory, access_right::local_write | access_right::remote_read};
   const adverb::failure why = reported([&](auto&&... policy) { (void)region.remote(policy...); });
   CHECK(why.code() == std::errc::permission_denied);
@@ -264,7 +264,7 @@ TEST_CASE_METHOD(fixture, "rights that a region was not registered with are not 
   CHECK(region.remote<std::byte, access_right::remote_read>().size() == 64);
 }
 
-TEST_CASE_METHOD(fixture, "memory at which no atomic operation works is not handed out for them") {
+TEST_CASE_METHOD(fixture, "remote refuses atomic rights for unaligned memory") {
   const memory_region region{domain, std::span{memory}.subspan(4), everything};
   const adverb::failure why = reported([&](auto&&... policy) {
     (void)region.remote<std::uint64_t, access_right::remote_atomic>(policy...);
@@ -274,7 +274,7 @@ TEST_CASE_METHOD(fixture, "memory at which no atomic operation works is not hand
   CHECK(region.remote().size() == 60);
 }
 
-TEST_CASE_METHOD(fixture, "a region of C is adopted with its rights and device address") {
+TEST_CASE_METHOD(fixture, "a region of the C API is adopted with its rights and device address") {
   const int rights = IBV_ACCESS_LOCAL_WRITE;
   ibv_mr* const native = ibv_reg_mr(domain.native_handle(), memory.data(), memory.size(), rights);
   {
@@ -287,7 +287,7 @@ TEST_CASE_METHOD(fixture, "a region of C is adopted with its rights and device a
   CHECK(machine.count<called::dereg_mr>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "assigning a region deregisters the one before, at once",
+TEST_CASE_METHOD(fixture, "assigning a region deregisters the previous one at once",
                  "[ibv_dereg_mr]") {
   memory_region target{domain, memory};
   memory_region source{domain, memory, everything};

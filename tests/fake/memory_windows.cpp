@@ -41,7 +41,7 @@ struct window_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("A window is allocated in its domain, of its type, and deallocated",
+TEST_CASE("A window is allocated in its domain with its type, and deallocated",
           "[ibv_alloc_mw][ibv_dealloc_mw]") {
   test_bench bench;
   bench.machine.forget_calls();
@@ -59,7 +59,7 @@ TEST_CASE("A window is allocated in its domain, of its type, and deallocated",
     ibv_dealloc_mw mw0)"));
 }
 
-TEST_CASE("A window keeps its domain") {
+TEST_CASE("A domain with a live window fails to close") {
   test_bench bench;
   const window_1 window{bench.domain};
   failure why;
@@ -93,7 +93,7 @@ TEST_CASE("Allocating a window fails with the limits of the device") {
   CHECK(first(ENOMEM).explanation() == "");
 }
 
-TEST_CASE("A window that cannot be deallocated is still there") {
+TEST_CASE("A window whose deallocation failed can be closed again") {
   test_bench bench;
   window_1 window{bench.domain};
   const std::string name{to_text(window.key()).view()};
@@ -128,7 +128,7 @@ TEST_CASE("A window of the C API is adopted under its own type only") {
   CHECK(memory_window_ref<window_type::one>{right}.native_handle() == native);
 }
 
-TEST_CASE("A binding has the next key, and is the peer's buffer", "[ibv_inc_rkey]") {
+TEST_CASE("prepare returns a binding with the next key and the remote buffer", "[ibv_inc_rkey]") {
   window_bench bench;
   const auto before = static_cast<std::uint32_t>(bench.window.key());
   REQUIRE((before & 0xff) == 0xfe);
@@ -150,7 +150,7 @@ TEST_CASE("A binding has the next key, and is the peer's buffer", "[ibv_inc_rkey
   CHECK(bench.window.prepare(bench.region, 0, 1).key() == rkey{before & 0xffffff00});
 }
 
-TEST_CASE("Through a zero_based window the peer counts from 0") {
+TEST_CASE("The remote buffer of a zero_based window starts at 0") {
   window_bench bench;
   const auto binding = bench.window.prepare < std::byte,
              access_right::remote_read | access_right::zero_based > (bench.region, 16, 24);
@@ -160,7 +160,7 @@ TEST_CASE("Through a zero_based window the peer counts from 0") {
   CHECK(binding.native().mw_access_flags == (IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ZERO_BASED));
 }
 
-TEST_CASE("A window reaches to both ends of its region, and no further") {
+TEST_CASE("A window can cover its whole region, and no more") {
   window_bench bench;
   CHECK(bench.window.prepare(bench.region, 0, 256).remote().size() == 256);
   CHECK(bench.window.prepare(bench.region, 255, 1).remote().size() == 1);
@@ -172,14 +172,14 @@ TEST_CASE("A window reaches to both ends of its region, and no further") {
   CHECK(bench.refused(bench.region, 2, SIZE_MAX).code() == std::errc::result_out_of_range);
 }
 
-TEST_CASE("A window needs bytes") {
+TEST_CASE("A binding of no bytes is refused") {
   window_bench bench;
   const failure why = bench.refused(bench.region, 0, 0);
   CHECK(why.code() == std::errc::invalid_argument);
   CHECK(why.explanation() == "a window needs at least one byte");
 }
 
-TEST_CASE("A window needs window_bind of its region, and local_write to grant writing") {
+TEST_CASE("A binding needs window_bind, and local_write to grant writing") {
   window_bench bench;
   const memory_region unwilling{bench.domain, bench.memory,
                                 access_right::local_write | access_right::remote_read};
@@ -201,7 +201,7 @@ TEST_CASE("A window needs window_bind of its region, and local_write to grant wr
   CHECK(bench.window.prepare<std::byte, access_right::remote_read>(readable, 0, 8));
 }
 
-TEST_CASE("A window takes no zero_based region") {
+TEST_CASE("A binding of a zero_based region is refused") {
   window_bench bench;
   const memory_region based{bench.domain, bench.memory, bindable | access_right::zero_based};
   const failure why = bench.refused(based, 0, 8);
@@ -209,7 +209,7 @@ TEST_CASE("A window takes no zero_based region") {
   CHECK(why.explanation() == "a zero_based region takes no windows");
 }
 
-TEST_CASE("A window takes no region of another domain") {
+TEST_CASE("A binding of a region of another domain is refused") {
   window_bench bench;
   const protection_domain other{bench.context};
   const memory_region strange{other, bench.memory, bindable};
@@ -220,7 +220,7 @@ TEST_CASE("A window takes no region of another domain") {
             ", the window to pd " + std::to_string(bench.domain.native_handle()->handle));
 }
 
-TEST_CASE("A window of a parent domain takes a region of the domain that it extends") {
+TEST_CASE("A window of a parent domain accepts a region of the domain that it extends") {
   window_bench bench;
   const parent_domain parent{bench.domain, {}};
   window_2 window{parent};
@@ -229,7 +229,7 @@ TEST_CASE("A window of a parent domain takes a region of the domain that it exte
   CHECK(bench.window.prepare(extended, 0, 8));
 }
 
-TEST_CASE("Atomics need an aligned window") {
+TEST_CASE("A binding that grants atomics needs an aligned address") {
   window_bench bench;
   const failure why = bench.refused<access_right::remote_atomic>(bench.region, 4, 8);
   CHECK(why.code() == std::errc::invalid_argument);

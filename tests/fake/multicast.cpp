@@ -22,7 +22,7 @@ const gid ipv6_group{{0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7}};
 
 }  // namespace
 
-TEST_CASE("A pair is attached to a group, and detached with the attachment",
+TEST_CASE("An attachment attaches a pair to a group and detaches it on destruction",
           "[ibv_attach_mcast][ibv_detach_mcast]") {
   test_bench bench;
   const auto pair = bench.ready<transport::ud>();
@@ -38,7 +38,7 @@ TEST_CASE("A pair is attached to a group, and detached with the attachment",
     ibv_detach_mcast qp0 gid=ff0e::7 lid=0xc001)"));
 }
 
-TEST_CASE("A pair is attached in any state, owned or referred to, and transitions do not end it",
+TEST_CASE("A pair can be attached in any state and stays attached across transitions",
           "[ibv_attach_mcast]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::ud>();
@@ -60,7 +60,7 @@ TEST_CASE("A pair is attached in any state, owned or referred to, and transition
   attachment.close();
 }
 
-TEST_CASE("An attachment is moved, released, taken over and closed once", "[ibv_detach_mcast]") {
+TEST_CASE("An attachment is moved, released, adopted and closed once", "[ibv_detach_mcast]") {
   test_bench bench;
   const auto pair = bench.ready<transport::ud>();
   multicast_attachment first{pair, group};

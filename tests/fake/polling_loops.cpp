@@ -65,7 +65,7 @@ volatile std::sig_atomic_t interrupted = 0;
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A loop takes completions until its predicate stops it", "",
+TEMPLATE_TEST_CASE("A loop polls completions until its predicate returns true", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   bench.complete({1, 2, 3});
@@ -77,8 +77,9 @@ TEMPLATE_TEST_CASE("A loop takes completions until its predicate stops it", "",
   CHECK(bench.machine.template count<called::req_notify_cq>() == 0);
 }
 
-TEMPLATE_TEST_CASE("A loop that is stopped hands over what it took, and leaves the rest", "",
-                   adverb::completion_queue, extended) {
+TEMPLATE_TEST_CASE(
+    "A stopped loop passes on the polled completions and leaves the rest in the queue", "",
+    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   bench.complete({1, 2, 3, 4, 5});
   std::atomic<bool> stopped = false;
@@ -110,7 +111,8 @@ TEMPLATE_TEST_CASE("Completions left by a stopped loop stay for the next one", "
   CHECK(bench.seen == ids{1, 2, 3, 4, 5});
 }
 
-TEMPLATE_TEST_CASE("An exception ends a loop", "", adverb::completion_queue, extended) {
+TEMPLATE_TEST_CASE("An exception of the function ends a loop", "", adverb::completion_queue,
+                   extended) {
   loop_bench<TestType> bench;
   bench.complete({1, 2, 3, 4, 5});
   const auto refuse_second = [&](const auto& done) {
@@ -129,7 +131,7 @@ TEMPLATE_TEST_CASE("An exception ends a loop", "", adverb::completion_queue, ext
   CHECK(bench.seen == ids{1});
 }
 
-TEMPLATE_TEST_CASE("A poll that fails ends a loop and is reported", "", adverb::completion_queue,
+TEMPLATE_TEST_CASE("A failed poll ends a loop and is reported", "", adverb::completion_queue,
                    extended) {
   loop_bench<TestType> bench;
   const std::string verb = std::same_as<TestType, extended> ? "ibv_start_poll" : "ibv_poll_cq";
@@ -152,15 +154,15 @@ TEMPLATE_TEST_CASE("A poll that fails ends a loop and is reported", "", adverb::
             .verb() == "ibv_req_notify_cq");
 }
 
-TEMPLATE_TEST_CASE("A loop that is stopped at once clears the error of the one before", "",
-                   adverb::completion_queue, extended) {
+TEMPLATE_TEST_CASE("A loop that stops at once clears the error code", "", adverb::completion_queue,
+                   extended) {
   loop_bench<TestType> bench;
   std::error_code code = std::make_error_code(std::errc::io_error);
   bench.queue.poll_until(up_to<2>, bench.collect(), [] { return true; }, code);
   CHECK_FALSE(code);
 }
 
-TEMPLATE_TEST_CASE("A loop over an empty queue, or asleep without a channel, is an error", "",
+TEMPLATE_TEST_CASE("A loop fails on an empty queue, and wait_until fails without a channel", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   const auto never = [] { return false; };
@@ -181,7 +183,7 @@ TEMPLATE_TEST_CASE("A loop over an empty queue, or asleep without a channel, is 
         }).explanation() == "the queue has no completion channel");
 }
 
-TEMPLATE_TEST_CASE("A sleeping loop wakes on a completion, and calls its stop condition", "",
+TEMPLATE_TEST_CASE("A sleeping loop wakes on a completion and checks its stop condition", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   // The completion comes between arming and sleeping: the sleep ends at once.
@@ -193,7 +195,7 @@ TEMPLATE_TEST_CASE("A sleeping loop wakes on a completion, and calls its stop co
   CHECK(bench.seen == ids{1, 2, 3});
 }
 
-TEMPLATE_TEST_CASE("A sleeping loop calls its stop condition after each interval", "",
+TEMPLATE_TEST_CASE("A sleeping loop checks its stop condition after each interval", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   int asked = 0;
@@ -206,7 +208,8 @@ TEMPLATE_TEST_CASE("A sleeping loop calls its stop condition after each interval
   CHECK(bench.channel.has_event());
 }
 
-TEMPLATE_TEST_CASE("A signal ends a loop asleep at once", "", adverb::completion_queue, extended) {
+TEMPLATE_TEST_CASE("A signal ends a sleeping loop at once", "", adverb::completion_queue,
+                   extended) {
   loop_bench<TestType> bench;
   interrupted = 0;
   struct sigaction before{};
@@ -227,7 +230,7 @@ TEMPLATE_TEST_CASE("A signal ends a loop asleep at once", "", adverb::completion
   REQUIRE(::sigaction(SIGALRM, &before, nullptr) == 0);
 }
 
-TEMPLATE_TEST_CASE("Busy polling polls once when there is no time", "", adverb::completion_queue,
+TEMPLATE_TEST_CASE("busy_poll with a timeout of zero polls once", "", adverb::completion_queue,
                    extended) {
   loop_bench<TestType> bench;
   CHECK(bench.queue.busy_poll(up_to<2>, bench.collect(), seconds{0}) == 0);
@@ -241,7 +244,7 @@ TEMPLATE_TEST_CASE("Busy polling polls once when there is no time", "", adverb::
   CHECK(bench.seen == ids{1, 2, 3, 4});
 }
 
-TEMPLATE_TEST_CASE("Both engines take up to a number of completions by the same calls", "",
+TEMPLATE_TEST_CASE("Both engines poll up to a limit through the same calls", "",
                    adverb::completion_queue, extended) {
   loop_bench<TestType> bench;
   const auto& queue = bench.queue;

@@ -49,7 +49,7 @@ TEST_CASE("A failed post reports the number of accepted requests") {
   CHECK(result.accepted() == 1U);
 }
 
-TEST_CASE("A negative errno, as siw, cxgb4 and qedr return it, means the same") {
+TEST_CASE("A negative errno, as siw, cxgb4 and qedr return it, is reported as the positive one") {
   failing_bench bench;
   const post_result result = bench.sent({.result = -EINVAL, .bad_request = 2});
   CHECK(!result);
@@ -67,8 +67,7 @@ TEST_CASE("An error without a bad request, as rxe reports it, leaves the count u
   CHECK(!result.accepted().has_value());
 }
 
-TEST_CASE(
-    "A post that the provider does not have accepts nothing, whatever the bad request holds") {
+TEST_CASE("An unsupported post accepts no request, whatever the bad request contains") {
   failing_bench bench;
   for (const int error : {EOPNOTSUPP, ENOSYS}) {
     CHECK(bench.sent({.result = error}).accepted() == 0U);
@@ -76,8 +75,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "A full shared receive queue that names no bad request, as cxgb4's, has not taken the one") {
+TEST_CASE("A single receive without a bad request, as on cxgb4, counts as not accepted") {
   failing_bench bench;
   const shared_receive_queue shared{bench.domain, {.max_wr = 8}};
   const fake::post_answer full{.result = -ENOMEM, .leaves_bad_request = true};
@@ -101,7 +99,7 @@ TEST_CASE("A result of 0 with a bad request, as siw returns it, is a failure") {
   CHECK(!bench.received({.result = 0, .bad_request = 0}));
 }
 
-TEST_CASE("A post that succeeds is no failure for any policy") {
+TEST_CASE("A successful post reports no failure under any policy") {
   failing_bench bench;
   const post_result result = bench.sent({});
   CHECK(result);
@@ -113,7 +111,7 @@ TEST_CASE("A post that succeeds is no failure for any policy") {
   CHECK(!code);
 }
 
-TEST_CASE("A failed post explains itself") {
+TEST_CASE("A failed post explains possible causes") {
   failing_bench bench;
   const auto explained = [](const post_result& result) {
     return std::string{reported([&](auto&&... policy) { result.check(policy...); }).what()};
@@ -138,7 +136,7 @@ TEST_CASE("A failed post explains itself") {
         "is 7)");
 }
 
-TEST_CASE("The explanation of a refused request names what its shape allows") {
+TEST_CASE("The explanation of a refused request names the limits that apply to it") {
   failing_bench bench;
   std::array<std::byte, 64> memory{};
   const memory_region region{bench.domain, memory, access_right::local_write};
@@ -171,7 +169,7 @@ TEST_CASE("The explanation of a refused request names what its shape allows") {
         "is 7)");
 }
 
-TEST_CASE("An element is too many for a queue without room for any") {
+TEST_CASE("The explanation names a limit of 0 elements") {
   failing_bench bench;
   const auto pair = bench.ready<transport::rc>({.max_recv_wr = 7, .max_recv_sge = 0});
   std::array<std::byte, 64> memory{};

@@ -40,8 +40,7 @@ struct posting_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("Each request has what its operation has, its elements in order, and nothing else",
-          "[ibv_post_send]") {
+TEST_CASE("Each request sets the fields of its operation and no others", "[ibv_post_send]") {
   posting_bench bench;
   const mutable_buffer first = bench.first;
   const const_buffer second = bench.second;
@@ -63,7 +62,7 @@ TEST_CASE("Each request has what its operation has, its elements in order, and n
         "ATOMIC_FETCH_AND_ADD" + remote + " add=0x102030405060708 [mr0+0 8]");
 }
 
-TEST_CASE("Each modifier sets its flag, and together all of theirs") {
+TEST_CASE("Each modifier sets its flag, and modifiers combine") {
   posting_bench bench;
   const auto plain = send(bench.first);
   CHECK(bench.posted(plain.signaled()) == "SEND flags=SIGNALED [mr0+0 8]");
@@ -86,7 +85,7 @@ TEST_CASE("The last call of signaled(bool) sets or clears the flag") {
   CHECK(field(bench.posted(asked.signaled(false)), "flags") == "SOLICITED");
 }
 
-TEST_CASE("An id is any integer, zero too, or a pointer, and survives the modifiers") {
+TEST_CASE("An id is any integer or a pointer, and other modifiers keep it") {
   posting_bench bench;
   bench.machine.name("bench", bench);
   CHECK(bench.posted(send(bench.first).id(0)) == "SEND [mr0+0 8]");
@@ -97,7 +96,7 @@ TEST_CASE("An id is any integer, zero too, or a pointer, and survives the modifi
   CHECK(field(bench.posted(write(bench.remote).id(&bench).fenced()), "wr_id") == "bench");
 }
 
-TEST_CASE("Inline data is one element without a key, under the flag for it") {
+TEST_CASE("Inline data is posted as one element with IBV_SEND_INLINE") {
   posting_bench bench;
   const std::array<char, 12> text{"eleven more"};
   const auto* const bytes = text.data();
@@ -111,7 +110,7 @@ TEST_CASE("Inline data is one element without a key, under the flag for it") {
         "\"eleven more\\x00\"");
 }
 
-TEST_CASE("A list of buffers is passed as it stands, whatever kind of list and buffer it is") {
+TEST_CASE("A list of buffers of any kind is passed uncopied") {
   posting_bench bench;
   const std::array<mutable_buffer, 2> both{bench.first, bench.region.slice(32, 4)};
   const std::vector<const_buffer> three{bench.second, bench.first, bench.second};
@@ -139,7 +138,7 @@ TEST_CASE("A datagram carries its destination") {
         "[mr0+0 8]");
 }
 
-TEST_CASE("Requests of several kinds go down in one call, in their order", "[ibv_post_send]") {
+TEST_CASE("Requests of several kinds are posted by one call in order", "[ibv_post_send]") {
   posting_bench bench;
   bench.machine.forget_calls();
   const post_result result =
@@ -179,7 +178,7 @@ TEST_CASE("A reference to a pair posts like the pair") {
   CHECK(bench.machine.line() == "ibv_post_send qp0: SEND wr_id=5 [mr0+0 8]");
 }
 
-TEST_CASE("A pair in ERR takes sends and receives, which will be flushed") {
+TEST_CASE("A pair in ERR accepts sends and receives") {
   posting_bench bench;
   const auto failed = bench.pair.error();
   CHECK(failed.post(send(bench.first)));

@@ -53,7 +53,7 @@ struct prepared_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("A prepared request arrives as the one it was made from, each time", "[ibv_post_send]") {
+TEST_CASE("A prepared request equals the original request in each post", "[ibv_post_send]") {
   prepared_bench bench;
   const auto plain = write(bench.remote, bench.first, bench.second).id(7).signaled().fenced();
   const prepared_request request{plain};
@@ -62,7 +62,7 @@ TEST_CASE("A prepared request arrives as the one it was made from, each time", "
   CHECK(bench.pair.post(request).accepted() == 1U);
 }
 
-TEST_CASE("A setter of a prepared write changes its own field alone") {
+TEST_CASE("A setter of a prepared write changes only its field") {
   prepared_bench bench;
   prepared_request request{write(bench.remote, bench.first, bench.second).id(7).fenced()};
   bench.check_same(request.id(9), write(bench.remote, bench.first, bench.second).id(9).fenced());
@@ -81,7 +81,7 @@ TEST_CASE("A setter of a prepared write changes its own field alone") {
       write(bench.elsewhere, bench.region.slice(8, 3), bench.third).id(&bench).fenced());
 }
 
-TEST_CASE("A prepared request moves within the memory of its keys") {
+TEST_CASE("move_remote and move_payload change the addresses of a prepared request") {
   prepared_bench bench;
   prepared_request request{write(bench.remote, bench.first, bench.second)};
   const auto there = bench.remote.slice(1, 8);
@@ -92,7 +92,7 @@ TEST_CASE("A prepared request moves within the memory of its keys") {
   bench.check_same(added.move_remote(there), fetch_and_add(there, 1, bench.first));
 }
 
-TEST_CASE("Each operation changes in the fields that it has") {
+TEST_CASE("Each prepared operation has setters for its fields") {
   prepared_bench bench;
   prepared_request noted{send_with_immediate(immediate{1}, bench.first)};
   bench.check_same(noted.immediate(immediate{0x11223344}),
@@ -165,7 +165,7 @@ TEST_CASE("A prepared datagram changes its destination") {
   CHECK(of_xrc.native().qp_type.xrc.remote_srqn == 6);
 }
 
-TEST_CASE("A copy of a prepared request has elements of its own") {
+TEST_CASE("A copy of a prepared request has its own elements") {
   prepared_bench bench;
   prepared_request request{write(bench.remote, bench.first, bench.second).id(1)};
   prepared_request copy{request};
@@ -185,7 +185,7 @@ TEST_CASE("A copy of a prepared request has elements of its own") {
     bench.check_same(many[index], write(bench.remote, bench.third, bench.second).id(2));
 }
 
-TEST_CASE("A prepared batch goes down in one call, again and again, and keeps its links",
+TEST_CASE("A prepared batch is posted by one call each time and keeps its links",
           "[ibv_post_send]") {
   prepared_bench bench;
   prepared_batch batch{write(bench.remote, bench.first, bench.second).id(1),
@@ -203,7 +203,7 @@ TEST_CASE("A prepared batch goes down in one call, again and again, and keeps it
   CHECK(bench.pair.post(batch).accepted() == 3U);
 }
 
-TEST_CASE("A copy of a prepared batch is linked in itself") {
+TEST_CASE("A copy of a prepared batch links to its own requests") {
   prepared_bench bench;
   prepared_batch batch{send(bench.first).id(1), send(bench.second).id(2), send().id(3)};
   {
@@ -240,7 +240,7 @@ TEST_CASE("A failed batch or single request reports the number of accepted reque
   CHECK(result.accepted() == 0U);
 }
 
-TEST_CASE("A prepared list is posted whole or cut short, and mends itself", "[ibv_post_recv]") {
+TEST_CASE("A prepared list is posted completely or in part, and stays linked", "[ibv_post_recv]") {
   prepared_bench bench;
   const auto waiting = bench.waiting<transport::rc>();
   prepared_list list{receive(bench.first, bench.second), 5};
@@ -277,7 +277,7 @@ TEST_CASE("A prepared list is posted whole or cut short, and mends itself", "[ib
   check(list, 5);
 }
 
-TEST_CASE("Lists are values: a copy has requests of its own, and a move leaves nothing") {
+TEST_CASE("A copy of a prepared list has its own requests, and a moved-from list is empty") {
   prepared_bench bench;
   const auto sends = [](std::uint64_t first, std::uint64_t second, std::uint64_t third) {
     std::string text;

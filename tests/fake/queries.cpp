@@ -23,14 +23,14 @@ using adverb::port_number;
 
 }  // namespace
 
-TEST_CASE("limits of a device come from the extended query", "[ibv_query_device_ex]") {
+TEST_CASE("query_device calls ibv_query_device_ex", "[ibv_query_device_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.query_device().max_queue_pairs() == 1024);
   CHECK_THAT(machine.lines<called::query_device>(), is_log("ibv_query_device_ex"));
 }
 
-TEST_CASE("an old provider gets the old query calls", "[ibv_query_device][ibv_query_port]") {
+TEST_CASE("queries use the old calls on an old provider", "[ibv_query_device][ibv_query_port]") {
   fake::machine machine;
   machine.devices[0].extended_queries = false;
   const adverb::context context = adverb::open_device();
@@ -41,7 +41,8 @@ TEST_CASE("an old provider gets the old query calls", "[ibv_query_device][ibv_qu
   CHECK(machine.line() == "ibv_query_port (the old function) port_num=1");
 }
 
-TEST_CASE("a provider without the extended device query gets the old one", "[ibv_query_device]") {
+TEST_CASE("query_device falls back to ibv_query_device without the extended query",
+          "[ibv_query_device]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   machine.fail<called::query_device>(EOPNOTSUPP);
@@ -50,7 +51,7 @@ TEST_CASE("a provider without the extended device query gets the old one", "[ibv
              is_log("ibv_query_device_ex\nibv_query_device"));
 }
 
-TEST_CASE("a query of a device that fails is reported") {
+TEST_CASE("query_device reports a failed query") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::failure why =
@@ -59,7 +60,7 @@ TEST_CASE("a query of a device that fails is reported") {
   CHECK(std::string{why.what()} == "ibv_query_device_ex on fake0: ENODEV (No such device)");
 }
 
-TEST_CASE("a port is queried by its number", "[ibv_query_port]") {
+TEST_CASE("query_port returns the attributes of the port", "[ibv_query_port]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::port_attributes port = context.query_port(port_number{1});
@@ -68,7 +69,7 @@ TEST_CASE("a port is queried by its number", "[ibv_query_port]") {
   CHECK(machine.line() == "ibv_query_port port_num=1");
 }
 
-TEST_CASE("a port that is not there is reported with those that are") {
+TEST_CASE("query_port of a missing port fails and lists the ports") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto query = [&](auto&&... policy) { (void)context.query_port(port_number{3}, policy...); };
@@ -79,7 +80,7 @@ TEST_CASE("a port that is not there is reported with those that are") {
   CHECK(reported(query).explanation() == "the device has ports 1 to 2");
 }
 
-TEST_CASE("a port that is there is not explained away") {
+TEST_CASE("query_port of an existing port fails without an explanation") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::failure why =
@@ -88,8 +89,7 @@ TEST_CASE("a port that is there is not explained away") {
   CHECK(std::string{why.what()} == "ibv_query_port on fake0:1: EIO (Input/output error)");
 }
 
-TEST_CASE("a gid is read by port and index, and an empty place is the empty gid",
-          "[ibv_query_gid]") {
+TEST_CASE("gid returns the GID at a port and index, or an empty one", "[ibv_query_gid]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   CHECK(context.gid(port_number{1}, gid_index{2}) == adverb::gid{fake::ipv4_gid(10, 0, 0, 1)});
@@ -99,7 +99,7 @@ TEST_CASE("a gid is read by port and index, and an empty place is the empty gid"
     ibv_query_gid port_num=1 index=5)"));
 }
 
-TEST_CASE("a gid beyond the table is reported") {
+TEST_CASE("gid fails with EINVAL beyond the table") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::failure why = reported([&](auto&&... policy) {
@@ -109,7 +109,7 @@ TEST_CASE("a gid beyond the table is reported") {
   CHECK(std::string{why.what()} == "ibv_query_gid on fake0:1: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("an entry of the gid table is a value, and none is none", "[ibv_query_gid_ex]") {
+TEST_CASE("gid_entry returns the entry, or none if it is empty", "[ibv_query_gid_ex]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto entry = context.gid_entry(port_number{1}, gid_index{2});
@@ -128,7 +128,7 @@ TEST_CASE("an entry of the gid table is a value, and none is none", "[ibv_query_
   CHECK(std::string{why.what()} == "ibv_query_gid_ex on fake0:2: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]") {
+TEST_CASE("gid_table returns the entries of all ports", "[ibv_query_gid_table]") {
   fake::machine machine;
   fake::device& device = machine.devices[0];
   device.ports.push_back(device.ports[0]);
@@ -144,8 +144,7 @@ TEST_CASE("the gid table has the entries of all ports", "[ibv_query_gid_table]")
   CHECK(machine.line() == "ibv_query_gid_table max_entries=16");
 }
 
-TEST_CASE("the gid table is read into memory of the caller, when there is enough",
-          "[ibv_query_gid_table]") {
+TEST_CASE("gid_table fills a span, and fails if it is too small", "[ibv_query_gid_table]") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   std::array<adverb::gid_entry, 4> room;
@@ -164,7 +163,7 @@ TEST_CASE("the gid table is read into memory of the caller, when there is enough
         "the table has more entries than fit: there is room for 2");
 }
 
-TEST_CASE("a gid table that cannot be read is reported") {
+TEST_CASE("gid_table reports a failed query") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const auto read = [&](auto&&... policy) {
@@ -179,7 +178,7 @@ TEST_CASE("a gid table that cannot be read is reported") {
   CHECK(reported([&] { machine.fail<called::query_port>(EIO); }, read).verb() == "ibv_query_port");
 }
 
-TEST_CASE("a partition key comes in host byte order", "[ibv_query_pkey]") {
+TEST_CASE("pkey returns the key in host byte order", "[ibv_query_pkey]") {
   fake::machine machine;
   machine.devices[0].ports[0].pkeys = {0xffff, 0x8123};
   const adverb::context context = adverb::open_device();
@@ -191,7 +190,7 @@ TEST_CASE("a partition key comes in host byte order", "[ibv_query_pkey]") {
   CHECK(std::string{why.what()} == "ibv_query_pkey on fake0:1: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("a reference has the queries of its owner") {
+TEST_CASE("a context reference has the queries of its owner") {
   fake::machine machine;
   const adverb::context context = adverb::open_device();
   const adverb::context_ref reference = context;

@@ -10,7 +10,7 @@
 using namespace adverb;
 using namespace std::chrono_literals;
 
-TEST_CASE("A change sets what it was given and nothing else", "[ibv_modify_qp]") {
+TEST_CASE("A change sets only the given attributes", "[ibv_modify_qp]") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   auto pair = bench.ready<transport::rc>();
@@ -23,7 +23,7 @@ TEST_CASE("A change sets what it was given and nothing else", "[ibv_modify_qp]")
   CHECK(pair);
 }
 
-TEST_CASE("A change within INIT is announced and used by later transitions") {
+TEST_CASE("Later transitions use the attributes of a change within INIT") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
   const announced_attributes before = pair.announced();
@@ -48,7 +48,7 @@ TEST_CASE("A change within INIT is announced and used by later transitions") {
   CHECK(field(bench.modification(), "sq_psn") == "0x42");
 }
 
-TEST_CASE("A pair that changes its port within INIT takes a GID of the new one") {
+TEST_CASE("A pair that changes its port within INIT uses a GID of the new port") {
   test_bench bench;
   fake::port second = bench.port();
   second.attributes.lid = 0x99;
@@ -101,7 +101,7 @@ TEST_CASE("The send queue is drained, changed, and started again") {
     ibv_modify_qp qp0 qp_state=RTS)"));
 }
 
-TEST_CASE("A change while the send queue is drained that fails is explained") {
+TEST_CASE("A failed change in SQD is explained") {
   test_bench bench;
   auto pair = bench.ready<transport::rc>();
   auto drained = pair.drain().apply();
@@ -119,7 +119,7 @@ TEST_CASE("A plain drain requests no event") {
   CHECK(bench.modification() == "ibv_modify_qp qp0 qp_state=SQD");
 }
 
-TEST_CASE("A send queue that stopped at an error is started again") {
+TEST_CASE("A send queue in SQE can be started again") {
   test_bench bench;
   queue_pair<transport::uc, qp_state::any> any = bench.ready<transport::uc>();
   any.native_handle()->state = IBV_QPS_SQE;
@@ -173,7 +173,7 @@ TEST_CASE("A segmented send limits the size of its header to 65535") {
   CHECK(native.tso.hdr_sz == 65'535);
 }
 
-TEST_CASE("A pair of the driver takes whatever it is given, and fills in nothing") {
+TEST_CASE("A driver queue pair sets only the given attributes") {
   test_bench bench;
   ibv_qp_init_attr attributes{};
   attributes.send_cq = bench.queue.native_handle();
@@ -238,7 +238,7 @@ TEST_CASE("The query of in-order data passes each kind of operation",
   CHECK(!empty.has_data_in_order(in_order_operation::write));
 }
 
-TEST_CASE("A datagram pair keeps its port and GID, for peers that it learns of later") {
+TEST_CASE("A datagram pair keeps its port and GID for later addresses") {
   test_bench bench;
   const auto pair = bench.ready<transport::ud>();
   CHECK(pair.endpoint().number == pair.number());

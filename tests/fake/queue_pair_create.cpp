@@ -26,7 +26,7 @@ std::string explanation(test_bench& bench, const queue_pair_options& options) {
 
 }  // namespace
 
-TEST_CASE("A queue pair is made with exactly its options", "[ibv_create_qp]") {
+TEST_CASE("create passes exactly the options of a queue pair", "[ibv_create_qp]") {
   test_bench bench;
   const completion_queue receives{bench.context, 4};
   int user = 0;
@@ -52,7 +52,7 @@ TEST_CASE("A queue pair is made with exactly its options", "[ibv_create_qp]") {
   CHECK(pair.user_context() == &user);
 }
 
-TEST_CASE("A queue pair is made with modest defaults, of its transport") {
+TEST_CASE("create uses small defaults and the given transport") {
   test_bench bench;
   const auto rc = bench.fresh<transport::rc>();
   const auto uc = bench.fresh<transport::uc>();
@@ -66,7 +66,7 @@ TEST_CASE("A queue pair is made with modest defaults, of its transport") {
       cap={max_send_wr=1 max_recv_wr=1 max_send_sge=1 max_recv_sge=1})"));
 }
 
-TEST_CASE("A limit that a queue pair goes beyond is named with both numbers") {
+TEST_CASE("A failed create names each exceeded limit with both numbers") {
   test_bench bench;
   const auto said = [&](auto... change) {
     queue_pair_options options{.send_cq = bench.queue, .recv_cq = bench.queue};
@@ -86,7 +86,7 @@ TEST_CASE("A limit that a queue pair goes beyond is named with both numbers") {
   CHECK(said().empty());
 }
 
-TEST_CASE("A queue pair that cannot be made is reported by every policy") {
+TEST_CASE("Every policy reports a failed create") {
   test_bench bench;
   const failure why =
       reported([&] { bench.machine.fail<create_qp>(ENOMEM); },
@@ -133,7 +133,7 @@ TEST_CASE("A queue pair is destroyed once, by its last owner", "[ibv_destroy_qp]
   CHECK(bench.machine.count<destroy_qp>() == 1);
 }
 
-TEST_CASE("Move assignment destroys what it replaces, at once; self-move does nothing",
+TEST_CASE("Move assignment destroys the previous pair at once, and self-move does nothing",
           "[ibv_destroy_qp]") {
   test_bench bench;
   auto kept = bench.waiting<transport::rc>();
@@ -147,7 +147,7 @@ TEST_CASE("Move assignment destroys what it replaces, at once; self-move does no
   CHECK_THAT(bench.machine.lines<destroy_qp>(), is_log("ibv_destroy_qp qp0"));
 }
 
-TEST_CASE("Moving a pair takes what it announced along") {
+TEST_CASE("Moving a pair moves its announced attributes") {
   test_bench bench;
   auto first = bench.waiting<transport::rc>();
   const announced_attributes announced = first.announced();
@@ -169,7 +169,7 @@ TEST_CASE("A pair of any state can be viewed or assumed in one state") {
   CHECK(!member);
 }
 
-TEST_CASE("Adoption refuses a pair of another transport or in another state, and leaves it alone") {
+TEST_CASE("Adoption refuses a pair of another transport or state without destroying it") {
   test_bench bench;
   auto ready = bench.ready<transport::rc>();
   ibv_qp* const native = ready.release();
@@ -202,7 +202,7 @@ TEST_CASE("A null pointer cannot be adopted as a queue pair") {
   CHECK(!reference);
 }
 
-TEST_CASE("A reference views a pair of the C API, if it is of its transport and in its state") {
+TEST_CASE("A reference accepts a pair of the C API if transport and state match") {
   test_bench bench;
   const auto ready = bench.ready<transport::uc>();
   const queue_pair_ref<transport::uc> reference{adopt, ready.native_handle()};
@@ -226,7 +226,7 @@ TEST_CASE("An adopted pair in INIT uses the announced attributes that it is give
   CHECK(field(bench.modification(), "sq_psn") == "0x42");
 }
 
-TEST_CASE("query gives back what the pair was set to", "[ibv_query_qp]") {
+TEST_CASE("query returns the attributes that were set", "[ibv_query_qp]") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto waiting =
@@ -268,7 +268,7 @@ TEST_CASE("Every policy reports a pair whose query fails") {
   CHECK(code == std::errc::invalid_argument);
 }
 
-TEST_CASE("A domain and a completion queue that pairs use are kept, and the pairs named") {
+TEST_CASE("Closing a domain or completion queue of live pairs fails and names the pairs") {
   test_bench bench;
   const auto first = bench.fresh<transport::rc>();
   const auto second = bench.fresh<transport::ud>();

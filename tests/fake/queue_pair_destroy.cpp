@@ -12,7 +12,7 @@
 using namespace adverb;
 using fake::called::destroy_qp;
 
-TEST_CASE("A failed destroy of a pair reaches the failure hook with those of its parents") {
+TEST_CASE("The failure hook reports a failed destroy of a pair and of its parents") {
   const told_failures told;
   {
     test_bench bench;

@@ -30,7 +30,7 @@ void check_both(test_bench& bench, const Make& make) {
 
 }  // namespace
 
-TEST_CASE("Every state of every transport goes to ERR and to RESET with the state alone") {
+TEST_CASE("The transitions to ERR and RESET pass only the state") {
   test_bench bench;
   for_each_transport([&](auto service) {
     check_both(bench, [&] { return bench.fresh<service>(); });
@@ -45,7 +45,7 @@ TEST_CASE("Every state of every transport goes to ERR and to RESET with the stat
   });
 }
 
-TEST_CASE("A pair that went back to RESET is brought up again like a new one") {
+TEST_CASE("A pair in RESET can be brought up again") {
   test_bench bench;
   auto ready = bench.ready<transport::rc>();
   auto failed = ready.error();
@@ -57,7 +57,7 @@ TEST_CASE("A pair that went back to RESET is brought up again like a new one") {
   CHECK(bench.machine.count<fake::called::create_qp>() == 1);
 }
 
-TEST_CASE("A failed way into ERR or RESET leaves the pair as it was") {
+TEST_CASE("A failed transition to ERR or RESET leaves the pair unchanged") {
   test_bench bench;
   auto ready = bench.ready<transport::rc>();
   bench.machine.fail<fake::called::modify_qp>(EIO);

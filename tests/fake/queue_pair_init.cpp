@@ -31,7 +31,7 @@ TEST_CASE("INIT passes all required attributes, and grants no rights", "[ibv_mod
     ibv_modify_qp qp2 qp_state=INIT pkey_index=0 port_num=1 qkey=0x80010002)"));
 }
 
-TEST_CASE("INIT passes what it was given") {
+TEST_CASE("INIT passes the given attributes") {
   test_bench bench;
   bench.machine.devices[0].ports.push_back(bench.port());
   auto fresh = bench.fresh<transport::rc>();
@@ -50,7 +50,7 @@ TEST_CASE("INIT passes what it was given") {
   CHECK(waiting.announced().psn == psn{0xabcdef});
 }
 
-TEST_CASE("A sequence number that is not given is random") {
+TEST_CASE("The packet sequence number is random by default") {
   test_bench bench;
   std::set<std::uint32_t> numbers;
   for (int repetition = 0; repetition < 8; ++repetition) {
@@ -62,7 +62,7 @@ TEST_CASE("A sequence number that is not given is random") {
   CHECK(*numbers.rbegin() <= 0xff'ffff);
 }
 
-TEST_CASE("The GID is chosen by type and address, wherever it stands in the table") {
+TEST_CASE("INIT chooses a GID by type and address, whatever its index") {
   test_bench bench;
   auto& gids = bench.port().gids;
   const ibv_gid_entry v1_local = table_entry(link_local_gid(1), 0, IBV_GID_TYPE_ROCE_V1);
@@ -102,7 +102,7 @@ TEST_CASE("The GID is chosen by type and address, wherever it stands in the tabl
   }
 }
 
-TEST_CASE("On InfiniBand the first GID is chosen, be it link-local or not") {
+TEST_CASE("On InfiniBand INIT chooses the first GID, even if it is link-local") {
   test_bench bench;
   make_infiniband(bench.port());
   bench.port().gids = {table_entry(link_local_gid(1), 0, IBV_GID_TYPE_IB),
@@ -110,13 +110,13 @@ TEST_CASE("On InfiniBand the first GID is chosen, be it link-local or not") {
   CHECK(chosen(bench) == gid_index{0});
 }
 
-TEST_CASE("A port without any GID can still be put into INIT") {
+TEST_CASE("INIT succeeds on a port without a GID") {
   test_bench bench;
   bench.port().gids.clear();
   CHECK(chosen(bench) == gid_index{0});
 }
 
-TEST_CASE("A GID that was given is not looked for") {
+TEST_CASE("INIT does not read the GID table if a GID is given") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   bench.machine.forget_calls();
@@ -125,7 +125,7 @@ TEST_CASE("A GID that was given is not looked for") {
   CHECK(bench.machine.log().size() == 1);
 }
 
-TEST_CASE("A GID table that cannot be read is reported, and the pair stays in RESET") {
+TEST_CASE("A failed query of the GID table leaves the pair in RESET") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   bench.machine.fail<fake::called::query_gid_table>(EIO);
@@ -138,7 +138,7 @@ TEST_CASE("A GID table that cannot be read is reported, and the pair stays in RE
   CHECK(!why);
 }
 
-TEST_CASE("A GID that an option of a program left open is chosen by rule") {
+TEST_CASE("INIT chooses the GID if the given optional is empty") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   const std::optional<gid_index> open;

@@ -18,7 +18,7 @@ queue_pair_options plain(const test_bench& bench) {
 
 }  // namespace
 
-TEST_CASE("A plain pair is made by the plain call, which every provider has", "[ibv_create_qp]") {
+TEST_CASE("A pair without extended options is created by ibv_create_qp", "[ibv_create_qp]") {
   test_bench bench;
   bench.machine.forget_calls();
   const auto pair = queue_pair<transport::rc>::create(bench.domain, plain(bench));
@@ -27,7 +27,7 @@ TEST_CASE("A plain pair is made by the plain call, which every provider has", "[
       max_send_sge=1 max_recv_sge=1 max_inline_data=3})"));
 }
 
-TEST_CASE("Options beyond the plain call are passed, and no others", "[ibv_create_qp_ex]") {
+TEST_CASE("ibv_create_qp_ex gets only the extended options that are set", "[ibv_create_qp_ex]") {
   const auto made = [&](auto service, const auto& change) {
     test_bench bench;
     queue_pair_options options = plain(bench);
@@ -72,7 +72,7 @@ TEST_CASE("A pair is created with a shared receive queue and returns it") {
   CHECK(pair.srq().native_handle() == &shared);
 }
 
-TEST_CASE("An XRC initiator needs no queue for receives") {
+TEST_CASE("An XRC initiator needs no receive completion queue") {
   test_bench bench;
   const auto pair = queue_pair<transport::xrc_send>::create(bench.domain, {.send_cq = bench.queue});
   CHECK(bench.machine.line() ==
@@ -106,7 +106,7 @@ TEST_CASE("Extended calls fail with a reason on a device without them") {
   CHECK(why.explanation() == lacking);
 }
 
-TEST_CASE("Parts of another device are named") {
+TEST_CASE("A failed create names parts of another device") {
   test_bench bench;
   bench.machine.devices.push_back(fake::roce_device("fake1"));
   const context other = open_device("fake1");

@@ -65,7 +65,7 @@ TEST_CASE("RTR passes all required attributes, and each optional attribute as we
         rtr + " qkey=0x22");
 }
 
-TEST_CASE("The peer can be given in its parts") {
+TEST_CASE("RTR accepts address, queue pair number and PSN of the peer separately") {
   // The peer's limits are unknown, so the local ones are used.
   CHECK(rtr_of<transport::rc>([](auto step) {
           return step.remote_psn(psn{5})
@@ -91,7 +91,7 @@ TEST_CASE("RTR replaces the port of an address with that of the pair") {
   CHECK(field(bench.modification(), "ah_attr") == "{port_num=1 dlid=0x5}");
 }
 
-TEST_CASE("The path MTU is the lower of both ends") {
+TEST_CASE("RTR uses the lower path MTU of both sides") {
   test_bench bench;
   endpoint peer = test_bench::peer;
   peer.mtu = mtu::bytes_512;
@@ -102,7 +102,7 @@ TEST_CASE("The path MTU is the lower of both ends") {
   CHECK(field(call_for(bench, peer), "path_mtu") == "4096");
 }
 
-TEST_CASE("The reads that are taken are what the device can and the peer may use") {
+TEST_CASE("RTR limits incoming reads to what the device supports and the peer uses") {
   test_bench bench;
   endpoint peer = test_bench::peer;
   peer.max_initiator_read_atomic = 200;
@@ -117,7 +117,7 @@ TEST_CASE("The reads that are taken are what the device can and the peer may use
   CHECK(field(call_for(bench, peer), "max_dest_rd_atomic") == "255");
 }
 
-TEST_CASE("The path has the given quality of service") {
+TEST_CASE("RTR passes the given path options") {
   const test_bench bench;
   CHECK(field(call_for(bench, test_bench::peer,
                        {.service_level = service_level{3},
@@ -153,7 +153,7 @@ TEST_CASE("On InfiniBand a peer in another subnet needs a global route") {
         "{port_num=1 dlid=0x1234 grh={dgid=2001:db8:0:9::2 sgid_index=0 hop_limit=64}}");
 }
 
-TEST_CASE("Given values are not queried from the device") {
+TEST_CASE("RTR and RTS do not query given values") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   bench.machine.forget_calls();

@@ -22,7 +22,7 @@ std::string rts_of(const Settings& settings) {
 
 }  // namespace
 
-TEST_CASE("A retry count that does not fit its three bits is refused, never cut") {
+TEST_CASE("RTS refuses a retry count of more than three bits") {
   test_bench bench;
   auto pair = bench.receiving<transport::rc>();
   const auto before = bench.machine.count<fake::called::modify_qp>();
@@ -65,7 +65,7 @@ TEST_CASE("RTS passes all required attributes, and each optional attribute as we
         rts + " qkey=0x33" + psn);
 }
 
-TEST_CASE("A random sequence number is announced and used") {
+TEST_CASE("RTS uses the announced packet sequence number") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto waiting = fresh.init().port(port_number{1}).apply();
@@ -77,7 +77,7 @@ TEST_CASE("A random sequence number is announced and used") {
         announced.value());
 }
 
-TEST_CASE("The reads in flight are limited by the device and by the peer") {
+TEST_CASE("RTS limits outgoing reads to what the device and the peer support") {
   test_bench bench;
   const auto used = [&](std::uint8_t peer_takes) {
     endpoint peer = test_bench::peer;

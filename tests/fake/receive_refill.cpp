@@ -53,8 +53,7 @@ completion received(std::uint64_t id) { return completion{completed(id)}; }
 
 }  // namespace
 
-TEST_CASE("Filling posts every block once, in batches, with its number as the id",
-          "[ibv_post_recv]") {
+TEST_CASE("fill posts every block once, in batches, with its number as the id", "[ibv_post_recv]") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 4}};
   CHECK(bench.posted().empty());
@@ -85,7 +84,7 @@ TEST_CASE("Returned blocks are posted when a batch is complete or by fill") {
   CHECK(bench.posted() == std::vector<numbers>{{1}});
 }
 
-TEST_CASE("A batch is at most half of the blocks, and at least one") {
+TEST_CASE("The batch size is at most half of the blocks and at least one") {
   refill_bench bench;
   CHECK(receive_refill{bench.pair, bench.blocks, {.batch = 100}}.batch() == 5);
   CHECK(receive_refill{bench.pair, bench.blocks, {.batch = 0}}.batch() == 1);
@@ -95,7 +94,7 @@ TEST_CASE("A batch is at most half of the blocks, and at least one") {
   CHECK(bench.posted().empty());
 }
 
-TEST_CASE("More blocks than the queue holds wait, and are posted when there is room") {
+TEST_CASE("Blocks beyond the queue's size are posted when there is room") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 4}};
   int posts = 0;
@@ -113,7 +112,7 @@ TEST_CASE("More blocks than the queue holds wait, and are posted when there is r
   CHECK(receives.waiting() == 0);
 }
 
-TEST_CASE("A post that is refused in part loses no block and posts none twice") {
+TEST_CASE("A partly refused post loses no block and posts none twice") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 3}};
   receives.fill().check();
@@ -135,7 +134,7 @@ TEST_CASE("A post that is refused in part loses no block and posts none twice") 
   CHECK(receives.waiting() == 0);
 }
 
-TEST_CASE("Posts that are refused one after the other lose no block") {
+TEST_CASE("Repeatedly refused posts lose no block") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 2}};
   receives.fill().check();
@@ -163,7 +162,7 @@ TEST_CASE("Blocks with an unknown posting result are not posted again") {
   CHECK(receives.waiting() == 0);
 }
 
-TEST_CASE("The bytes of a message are those of its block, up to its length") {
+TEST_CASE("The bytes of a message are the first bytes of its block") {
   refill_bench bench;
   const receive_refill receives{bench.pair, bench.blocks};
   ibv_wc native = completed(3);
@@ -181,7 +180,7 @@ TEST_CASE("The bytes of a message are those of its block, up to its length") {
 }
 
 #if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
-TEST_CASE("A number that is none of a block ends the program") {
+TEST_CASE("An invalid block number ends the program") {
   refill_bench bench;
   receive_refill receives{bench.pair, bench.blocks, {.batch = 2}};
   receives.fill().check();
@@ -192,7 +191,7 @@ TEST_CASE("A number that is none of a block ends the program") {
   CHECK(words_at_the_end([&] { (void)receives.give_back(received(10)); }) == words);
 }
 
-TEST_CASE("The bytes of a receive that failed end the program") {
+TEST_CASE("Reading the bytes of a failed receive ends the program") {
   refill_bench bench;
   const receive_refill receives{bench.pair, bench.blocks};
   ibv_wc native = completed(3);

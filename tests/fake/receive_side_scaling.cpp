@@ -43,7 +43,8 @@ struct scaling_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(scaling_bench, "a scaling pair has a table and a hash, and no queues of its own",
+TEST_CASE_METHOD(scaling_bench,
+                 "a receive-side scaling pair has a table and a hash but no queues of its own",
                  "[ibv_create_qp_ex]") {
   machine.forget_calls();
   const auto pair = create_receive_side_scaling_pair(domain, table, hash);
@@ -61,7 +62,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair has a table and a hash, and no q
     ibv_create_flow qp0 type=NORMAL port=1: ACTION_DROP(8) 0000)"));
 }
 
-TEST_CASE("every field of a hash has its bit") {
+TEST_CASE("every hash field has its bit") {
   const auto bits = [](hash_fields fields) { return static_cast<unsigned long>(fields.bits()); };
   CHECK(bits(hash_field::source_ipv4) == IBV_RX_HASH_SRC_IPV4);
   CHECK(bits(hash_field::destination_ipv4) == IBV_RX_HASH_DST_IPV4);
@@ -94,7 +95,7 @@ TEST_CASE("hash fields given at run time are checked at run time") {
   CHECK(over.key() == key_from(5));
 }
 
-TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
+TEST_CASE_METHOD(scaling_bench, "a refused receive-side scaling pair is explained") {
   CHECK(refused(EPERM, hash).explanation() == "raw packets need the capability CAP_NET_RAW");
   CHECK(std::string{refused(EOPNOTSUPP, hash).what()} ==
         "ibv_create_qp_ex on fake0: EOPNOTSUPP (Operation not supported); "
@@ -128,7 +129,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair that is refused is explained") {
             .explanation() == "the table belongs to another context");
 }
 
-TEST_CASE_METHOD(scaling_bench, "a scaling pair is not made of an empty table") {
+TEST_CASE_METHOD(scaling_bench, "creating a receive-side scaling pair with an empty table fails") {
   const indirection_table none{};
   CHECK(reported([&](auto&&... policy) {
           (void)create_receive_side_scaling_pair(domain, none, hash, policy...);
@@ -136,7 +137,7 @@ TEST_CASE_METHOD(scaling_bench, "a scaling pair is not made of an empty table") 
   CHECK(machine.count<called::create_qp_ex>() == 0);
 }
 
-TEST_CASE_METHOD(scaling_bench, "a table that a pair uses is kept") {
+TEST_CASE_METHOD(scaling_bench, "closing an indirection table fails while a pair uses it") {
   auto pair = create_receive_side_scaling_pair(domain, table, hash);
   failure why;
   table.close(why);

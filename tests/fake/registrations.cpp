@@ -59,7 +59,8 @@ TEST_CASE_METHOD(fixture, "zero-based memory has the device address 0", "[ibv_re
   CHECK(region.slice(8, 8).address() == 8);
 }
 
-TEST_CASE_METHOD(fixture, "the whole address space is registered on demand", "[ibv_reg_mr]") {
+TEST_CASE_METHOD(fixture, "the whole address space can be registered with on-demand paging",
+                 "[ibv_reg_mr]") {
   const auto region = memory_region::of_whole_address_space(
       domain, access_right::local_write | access_right::remote_read);
   CHECK(machine.line() ==
@@ -75,7 +76,7 @@ TEST_CASE_METHOD(fixture, "the whole address space is registered on demand", "[i
   CHECK(remote.slice(address_of(values.data()), 16).address() == address_of(values.data()));
 }
 
-TEST_CASE_METHOD(fixture, "a buffer is made of memory that lies in the region") {
+TEST_CASE_METHOD(fixture, "buffer_of accepts only memory inside the region") {
   const auto region =
       memory_region::with_device_address(domain, memory, 0x7000, access_right::local_write);
   CHECK(region.buffer_of(memory.subspan(16, 8)).address() == 0x7010);
@@ -98,7 +99,7 @@ TEST_CASE_METHOD(fixture, "a buffer is made of memory that lies in the region") 
         }).explanation() == "the memory region is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(fixture, "memory of a dma-buf is registered", "[ibv_reg_dmabuf_mr]") {
+TEST_CASE_METHOD(fixture, "memory of a dma-buf can be registered", "[ibv_reg_dmabuf_mr]") {
   const auto region = memory_region::of_dmabuf(
       domain, {.file_descriptor = 7, .offset = 8192, .length = 4096, .device_address = 0x10000},
       access_right::local_write | access_right::remote_write);
@@ -114,7 +115,7 @@ TEST_CASE_METHOD(fixture, "memory of a dma-buf is registered", "[ibv_reg_dmabuf_
   CHECK(plain.slice(0, 8).address() == 8192);
 }
 
-TEST_CASE_METHOD(fixture, "a registration of a dma-buf that fails is explained") {
+TEST_CASE_METHOD(fixture, "a failed registration of a dma-buf is explained") {
   const auto said_of = [&](int error, const adverb::dmabuf_range& range) {
     return std::string{reported([&] { machine.fail<called::reg_dmabuf_mr>(error); },
                                 [&](auto&&... policy) {
@@ -131,7 +132,7 @@ TEST_CASE_METHOD(fixture, "a registration of a dma-buf that fails is explained")
         "the offsets within a page differ: 8 bytes for the memory, 0 for its device address");
 }
 
-TEST_CASE_METHOD(fixture, "a null region is without memory", "[ibv_alloc_null_mr]") {
+TEST_CASE_METHOD(fixture, "a null region has no memory", "[ibv_alloc_null_mr]") {
   const auto region = memory_region::null(domain);
   CHECK(machine.line() == "ibv_alloc_null_mr pd0");
   CHECK(region.slice(0, 4096).address() == 0);
@@ -182,12 +183,12 @@ TEST_CASE_METHOD(fixture, "a failure distinguishes on-demand paging of whole add
             .explanation() == "fake0 has no on-demand paging of the whole address space");
 }
 
-TEST_CASE_METHOD(fixture, "a region that is too long for the device is named so") {
+TEST_CASE_METHOD(fixture, "a failed registration names a length beyond the device's limit") {
   machine.devices[0].attributes.max_mr_size = 4095;
   CHECK(said(EINVAL, access_right::local_write) == "the length is 4096, the device allows 4095");
 }
 
-TEST_CASE_METHOD(fixture, "a region too many is named so") {
+TEST_CASE_METHOD(fixture, "a failed registration names the limit on the number of regions") {
   machine.devices[0].attributes.max_mr = 2;
   const memory_region first{domain, memory};
   const std::string with_one = said(ENOMEM, access_right::local_write);
@@ -198,18 +199,18 @@ TEST_CASE_METHOD(fixture, "a region too many is named so") {
   CHECK(with_one.find("regions") == std::string::npos);
 }
 
-TEST_CASE_METHOD(fixture, "a region that begins elsewhere in its page is named so") {
+TEST_CASE_METHOD(fixture, "a failed registration names a different page offset") {
   CHECK(said(EINVAL, access_right::zero_based, memory.subspan(24)) ==
         "the offsets within a page differ: 24 bytes for the memory, 0 for its device address");
 }
 
-TEST_CASE_METHOD(fixture, "several problems are named at once") {
+TEST_CASE_METHOD(fixture, "a failed registration names several problems") {
   CHECK(said(EINVAL, access_right::remote_write | access_right::huge_pages, memory.first(0)) ==
         "the length is 0; remote_write needs local_write too; "
         "huge_pages requires on_demand");
 }
 
-TEST_CASE_METHOD(fixture, "memory is prefetched", "[ibv_advise_mr]") {
+TEST_CASE_METHOD(fixture, "prefetch passes the advice for the memory", "[ibv_advise_mr]") {
   const memory_region region{domain, memory, access_right::local_write | access_right::on_demand};
   const std::array buffers{region.slice(0, 16), region.slice(64, 32)};
   prefetch(domain, buffers);
@@ -222,7 +223,7 @@ TEST_CASE_METHOD(fixture, "memory is prefetched", "[ibv_advise_mr]") {
     ibv_advise_mr pd0 PREFETCH_NO_FAULT flags=0 [mr0+8 8])"));
 }
 
-TEST_CASE_METHOD(fixture, "advice that is not taken is explained") {
+TEST_CASE_METHOD(fixture, "a failed prefetch is explained") {
   const memory_region region{domain, memory};
   const std::array buffers{region.slice(0, 16)};
   const auto refused_with = [&](int error) {

@@ -59,7 +59,7 @@ auto with_xrc_requests(const Bench& bench, const Use& use) {
 
 }  // namespace
 
-TEST_CASE("XRC requests name the shared receive queue beside all that RC ones have",
+TEST_CASE("XRC requests have the fields of RC requests and a shared receive queue",
           "[ibv_post_send]") {
   either_bench<transport::xrc_send> bench;
   const auto sent =
@@ -78,7 +78,7 @@ TEST_CASE("XRC requests name the shared receive queue beside all that RC ones ha
         [mr0+0 8])"));
 }
 
-TEST_CASE("XRC requests name the shared receive queue through the extended calls",
+TEST_CASE("XRC requests of the extended calls name the shared receive queue",
           "[ibv_wr_set_xrc_srqn]") {
   either_bench<transport::xrc_send> bench;
   const auto sent =
@@ -102,7 +102,7 @@ TEST_CASE("XRC requests name the shared receive queue through the extended calls
       remote_srqn=0x321)"));
 }
 
-TEST_CASE("An XRC initiator binds windows and invalidates keys, which have no destination",
+TEST_CASE("XRC binds and invalidations have no destination",
           "[ibv_post_send][ibv_wr_bind_mw][ibv_wr_local_inv]") {
   either_bench<transport::xrc_send> bench;
   const memory_window<window_type::two> window{bench.domain};
@@ -120,7 +120,7 @@ TEST_CASE("An XRC initiator binds windows and invalidates keys, which have no de
         bind_info={mr0+8 length=16 mw_access_flags=REMOTE_WRITE})"));
 }
 
-TEST_CASE("Raw packets are sent as they are, inline, or segmented",
+TEST_CASE("Raw packets can be sent from buffers, inline or segmented",
           "[ibv_post_send][ibv_wr_send][ibv_wr_send_tso][ibv_wr_set_inline_data]") {
   either_bench<transport::raw_packet> bench;
   std::string header(14, 'h');
@@ -138,7 +138,7 @@ TEST_CASE("Raw packets are sent as they are, inline, or segmented",
       TSO wr_id=4 hdr="hhhhhhhhhhhhhh" mss=1000 sge [mr0+8 16])"));
 }
 
-TEST_CASE("A pair that is to send what its transport does not carry is refused with that reason",
+TEST_CASE("create refuses send operations that the transport does not support",
           "[ibv_create_qp_ex]") {
   test_bench bench;
   const auto refused = [&](auto service, send_operations operations) {

@@ -39,7 +39,7 @@ struct fixture {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a region is given other memory", "[ibv_rereg_mr]") {
+TEST_CASE_METHOD(fixture, "reregister changes the memory of a region", "[ibv_rereg_mr]") {
   const adverb::lkey before = region.lkey();
   region.reregister(larger);
   CHECK_THAT(machine.lines(), is_log("ibv_rereg_mr mr0 addr=larger length=128"));
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(fixture, "a region is given other memory", "[ibv_rereg_mr]") {
   CHECK(region.rights() == access_right::local_write);
 }
 
-TEST_CASE_METHOD(fixture, "a reference from before slices what the region was") {
+TEST_CASE_METHOD(fixture, "an earlier reference keeps the previous size of the region") {
   const adverb::memory_region_ref before = region;
   region.reregister(larger);
   CHECK(reported([&](auto&&... policy) { (void)before.slice(memory.size(), 1, policy...); })
@@ -60,7 +60,7 @@ TEST_CASE_METHOD(fixture, "a reference from before slices what the region was") 
             .ends_with("of the region at the time when the reference was made"));
 }
 
-TEST_CASE_METHOD(fixture, "a region is given other rights", "[ibv_rereg_mr]") {
+TEST_CASE_METHOD(fixture, "reregister changes the rights of a region", "[ibv_rereg_mr]") {
   const access_rights rights = access_right::local_write | access_right::remote_read;
   region.reregister({.rights = rights});
   CHECK_THAT(machine.lines(), is_log("ibv_rereg_mr mr0 access=LOCAL_WRITE|REMOTE_READ"));
@@ -72,7 +72,7 @@ TEST_CASE_METHOD(fixture, "a region is given other rights", "[ibv_rereg_mr]") {
   CHECK(region.rights() == access_rights{});
 }
 
-TEST_CASE_METHOD(fixture, "a region is given another domain, and is its child from then on",
+TEST_CASE_METHOD(fixture, "reregister moves a region to another domain, which counts it as a child",
                  "[ibv_rereg_mr]") {
   region.reregister({.domain = other});
   CHECK_THAT(machine.lines(), is_log("ibv_rereg_mr mr0 pd=pd1"));
@@ -85,7 +85,8 @@ TEST_CASE_METHOD(fixture, "a region is given another domain, and is its child fr
   other.close();
 }
 
-TEST_CASE_METHOD(fixture, "all of a region is changed at once", "[ibv_rereg_mr]") {
+TEST_CASE_METHOD(fixture, "reregister changes memory, rights and domain at once",
+                 "[ibv_rereg_mr]") {
   adverb::failure why;
   region.reregister(larger, {.domain = other, .rights = access_right::remote_read}, why);
   CHECK_FALSE(why);
@@ -93,8 +94,9 @@ TEST_CASE_METHOD(fixture, "all of a region is changed at once", "[ibv_rereg_mr]"
              is_log("ibv_rereg_mr mr0 pd=pd1 addr=larger length=128 access=REMOTE_READ"));
 }
 
-TEST_CASE_METHOD(fixture,
-                 "other memory is seen where the process has it, rights alone move nothing") {
+TEST_CASE_METHOD(
+    fixture,
+    "reregister with new memory uses its process address, and new rights keep the address") {
   auto shifted = memory_region::with_device_address(
       domain, memory, address_of(memory.data()) % 4096, access_right::local_write);
   shifted.reregister({.rights = access_right::remote_read});
@@ -103,7 +105,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(shifted.device_address() == address_of(larger.data()));
 }
 
-TEST_CASE_METHOD(fixture, "const memory stays unwritten") {
+TEST_CASE_METHOD(fixture, "reregister refuses write access to const memory") {
   const std::array<std::byte, 64> constant{};
   const std::string would_change = "the memory is const, and local_write would change it";
   CHECK(reported([&](auto&&... policy) { region.reregister(constant, policy...); }).explanation() ==
@@ -144,7 +146,8 @@ TEST_CASE_METHOD(fixture, "an impossible re-registration fails without a call") 
   CHECK(machine.count<called::rereg_mr>() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "each failure reports the state of the region", "[ibv_rereg_mr]") {
+TEST_CASE_METHOD(fixture, "each failed re-registration reports the state of the region",
+                 "[ibv_rereg_mr]") {
   struct expectation {
     int result;
     std::string words;

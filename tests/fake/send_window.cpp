@@ -60,7 +60,7 @@ std::string explained(const send_window_result& result) {
 
 }  // namespace
 
-TEST_CASE("A window is as large as the send queue, and signals every fourth part of it") {
+TEST_CASE("A window has the size of the send queue and signals each quarter by default") {
   window_bench bench;
   send_window window{bench.pair};
   CHECK(window.size() == 16);
@@ -84,7 +84,7 @@ TEST_CASE("A window is as large as the send queue, and signals every fourth part
         "is full: 16 of 16 requests are in progress; pass their completions to completed()");
 }
 
-TEST_CASE("Completions give back the credits of all requests up to theirs") {
+TEST_CASE("A completion returns the credits of all requests up to its own") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 3}};
   for (std::uint64_t id = 1; id <= 8; ++id) CHECK(window.post(send().id(id)));
@@ -103,7 +103,7 @@ TEST_CASE("Completions give back the credits of all requests up to theirs") {
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("A chain takes its credits or nothing, and only its last request is signaled for it") {
+TEST_CASE("A chain takes all its credits or none, and only its last request is signaled") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 4}};
   CHECK(window.post(send(), send(), send()));
@@ -118,7 +118,7 @@ TEST_CASE("A chain takes its credits or nothing, and only its last request is si
         "ibv_post_send qp0: SEND; SEND flags=SIGNALED; SEND; SEND");
 }
 
-TEST_CASE("A chain that is longer than its window is an error, not a matter of waiting") {
+TEST_CASE("A chain longer than its window fails with EINVAL") {
   window_bench bench;
   send_window window{bench.pair, {.size = 2}};
   const auto never = window.post(send(), send(), send());
@@ -132,7 +132,7 @@ TEST_CASE("A chain that is longer than its window is an error, not a matter of w
   CHECK(bench.machine.count<post_send>() == 0);
 }
 
-TEST_CASE("A chain that would wait for ever, because nothing completes, is an error") {
+TEST_CASE("A chain fails with EINVAL if no completion can make room for it") {
   window_bench bench;
   send_window window{bench.pair, {.size = 4, .signal_every = 3}};
   CHECK(window.post(send(), send()));
@@ -145,7 +145,7 @@ TEST_CASE("A chain that would wait for ever, because nothing completes, is an er
   CHECK(window.post(send(), send(), send()));
 }
 
-TEST_CASE("In a window of one each request is signaled") {
+TEST_CASE("A window of size 1 signals each request") {
   window_bench bench;
   send_window window{bench.pair, {.size = 1}};
   for (std::uint64_t id = 0; id < 3; ++id) {
@@ -156,7 +156,7 @@ TEST_CASE("In a window of one each request is signaled") {
   CHECK(bench.signaled() == std::vector{true, true, true});
 }
 
-TEST_CASE("The other modifiers of a request stay when the window signals it") {
+TEST_CASE("The window keeps the modifiers of a request that it signals") {
   window_bench bench;
   send_window window{bench.pair, {.signal_every = 1}};
   CHECK(window.post(send().solicited().id(7)));
@@ -212,7 +212,7 @@ TEST_CASE("An unknown number of accepted requests counts as all and breaks the w
   CHECK(!window.broken());
 }
 
-TEST_CASE("A failed request breaks the window, and every completion behind it counts one") {
+TEST_CASE("A failed request breaks the window, and each later completion returns one credit") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 4}};
   for (int index = 0; index < 8; ++index) CHECK(window.post(send()));
@@ -240,7 +240,7 @@ TEST_CASE("A failed request breaks the window, and every completion behind it co
   }
 }
 
-TEST_CASE("Completions that are none of the window are refused") {
+TEST_CASE("completed refuses the completions of other requests") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 2}};
   const auto why = [&](const completion& each) {
@@ -303,7 +303,7 @@ TEST_CASE("Windows and receives share a completion queue that cannot overflow") 
   CHECK(bench.queue.capacity() == 32);
 }
 
-TEST_CASE("A reservation ends with its owner and moves with it") {
+TEST_CASE("A reservation can be moved and ends with its owner") {
   window_bench bench;
   {
     completion_reservation first{bench.queue, 5};
@@ -323,7 +323,7 @@ TEST_CASE("A reservation ends with its owner and moves with it") {
         "the completion queue is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("A queue of which something is reserved is not destroyed") {
+TEST_CASE("Destroying a queue with reserved entries fails") {
   const fake::machine machine;
   const context device = open_device();
   completion_queue queue{device, 16};
@@ -335,7 +335,7 @@ TEST_CASE("A queue of which something is reserved is not destroyed") {
   queue.close();
 }
 
-TEST_CASE("A queue made where one was destroyed has nothing reserved") {
+TEST_CASE("A new queue at the address of a destroyed one has no reserved entries") {
   const fake::machine machine;
   const context device = open_device();
   for (int round = 0; round < 3000; ++round) {
@@ -352,7 +352,7 @@ TEST_CASE("A queue made where one was destroyed has nothing reserved") {
   }
 }
 
-TEST_CASE("A moved window takes its counts along and leaves nothing") {
+TEST_CASE("Moving a window moves its counts and leaves it empty") {
   window_bench bench;
   send_window first{bench.pair, {.size = 8}};
   CHECK(first.post(send().signaled().id(1)));
@@ -370,7 +370,7 @@ TEST_CASE("A moved window takes its counts along and leaves nothing") {
   CHECK(bench.queue.reserved() == 0);
 }
 
-TEST_CASE("A window over the extended engine signals and counts alike") {
+TEST_CASE("A window over an extended sender signals and counts in the same way") {
   window_bench bench;
   extended_completion_queue<> queue{bench.context, 16};
   auto fresh = queue_pair<transport::rc>::create(
@@ -405,7 +405,7 @@ TEST_CASE("A window over the extended engine signals and counts alike") {
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("Prepared requests go through a window, which signals one for the post alone") {
+TEST_CASE("A window signals a prepared request only for that post") {
   window_bench bench;
   send_window window{bench.pair, {.size = 6, .signal_every = 3}};
   prepared_request request{send()};
@@ -425,7 +425,7 @@ TEST_CASE("Prepared requests go through a window, which signals one for the post
   CHECK(window.outstanding() == 0);
 }
 
-TEST_CASE("A prepared batch and a part of a list take their credits or nothing") {
+TEST_CASE("A prepared batch or partial list takes all its credits or none") {
   window_bench bench;
   send_window window{bench.pair, {.size = 8, .signal_every = 4}};
   prepared_batch batch{send().id(1), send().id(2).signaled(), send().id(3)};
@@ -465,7 +465,7 @@ TEST_CASE("A window counts the accepted requests of a failed prepared list") {
   CHECK(window.outstanding() == 6);
 }
 
-TEST_CASE("The provider's queues never overflow, whatever is posted and completed") {
+TEST_CASE("A window never overflows the provider's queues") {
   const std::uint32_t size = GENERATE(1U, 3U, 8U, 15U);
   const std::uint32_t every = GENERATE(1U, 2U, 5U);
   window_bench bench;

@@ -31,7 +31,7 @@ std::string refusal(test_bench& bench, const shared_receive_queue_options& optio
 
 }  // namespace
 
-TEST_CASE("A shared receive queue is made with exactly its options",
+TEST_CASE("A shared receive queue is created with exactly its options",
           "[ibv_create_srq][ibv_destroy_srq]") {
   test_bench bench;
   int user = 0;
@@ -66,7 +66,7 @@ TEST_CASE("A query of a shared receive queue returns its size and limit", "[ibv_
                                        ": EIO (Input/output error)");
 }
 
-TEST_CASE("Resizing and setting the limit change just that", "[ibv_modify_srq]") {
+TEST_CASE("resize and set_limit change only their attribute", "[ibv_modify_srq]") {
   queue_bench bench;
   bench.machine.forget_calls();
   bench.shared.resize(32);
@@ -77,7 +77,7 @@ TEST_CASE("Resizing and setting the limit change just that", "[ibv_modify_srq]")
   CHECK(bench.shared.query().max_wr() == 32);
 }
 
-TEST_CASE("Receives are posted to it singly and in chains", "[ibv_post_srq_recv]") {
+TEST_CASE("A shared receive queue accepts single receives and chains", "[ibv_post_srq_recv]") {
   queue_bench bench;
   const mutable_buffer first = bench.region.slice(0, 8);
   const std::array<mutable_buffer, 2> list{first, bench.region.slice(8, 16)};
@@ -95,7 +95,7 @@ TEST_CASE("Receives are posted to it singly and in chains", "[ibv_post_srq_recv]
     ibv_post_srq_recv srq0: RECV [mr0+0 8])"));
 }
 
-TEST_CASE("A post that fails names the shared receive queue and what was accepted") {
+TEST_CASE("A failed post names the shared receive queue and the accepted requests") {
   queue_bench bench;
   bench.machine.answer_post({.result = -ENOMEM, .bad_request = 1});
   const post_result result = bench.shared.post(receive(), receive());
@@ -107,7 +107,7 @@ TEST_CASE("A post that fails names the shared receive queue and what was accepte
             "elements, which soft-iWARP refuses, or the queue is full (max_wr is 16)");
 }
 
-TEST_CASE("A queue pair is made with it, and keeps it alive") {
+TEST_CASE("A shared receive queue with a live queue pair fails to close") {
   const told_failures told;
   queue_bench bench;
   auto pair = queue_pair<transport::rc>::create(
@@ -139,7 +139,7 @@ TEST_CASE("Receives posted to a pair with a shared receive queue fail with a hin
         "shared receive queue");
 }
 
-TEST_CASE("Sizes beyond the device are named") {
+TEST_CASE("A failed creation names sizes beyond the device") {
   test_bench bench;
   CHECK(refusal(bench, {.max_wr = 2049, .max_sge = 9}) ==
         "ibv_create_srq on fake0: EINVAL (Invalid argument); max_wr is 2049, the device allows "
@@ -154,7 +154,7 @@ TEST_CASE("Sizes beyond the device are named") {
         "receive queues");
 }
 
-TEST_CASE("A refused change is explained") {
+TEST_CASE("A refused change of a shared receive queue is explained") {
   queue_bench bench;
   const auto explained = [&](const auto& change) {
     return std::string{reported([&](auto&&... policy) { change(policy...); }).explanation()};
@@ -196,7 +196,7 @@ TEST_CASE("Operations on an empty shared receive queue fail with EINVAL") {
         "the protection domain is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("A shared receive queue that cannot be made leaks nothing") {
+TEST_CASE("A failed creation of a shared receive queue leaks nothing") {
   fake::machine machine;
   const context opened = open_device();
   const protection_domain domain{opened};

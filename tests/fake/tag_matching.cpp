@@ -31,7 +31,7 @@ std::string refusal(test_bench& bench, const tag_matching_queue_options& options
 
 }  // namespace
 
-TEST_CASE("A tag matching queue is made with exactly its options",
+TEST_CASE("A tag matching queue is created with exactly its options",
           "[ibv_create_srq_ex][ibv_destroy_srq]") {
   test_bench bench;
   int user = 0;
@@ -48,7 +48,7 @@ TEST_CASE("A tag matching queue is made with exactly its options",
     ibv_destroy_srq srq0)"));
 }
 
-TEST_CASE("A tag is added with its receive, and its handle comes back", "[ibv_post_srq_ops]") {
+TEST_CASE("add_tag adds a tag with its receive and returns its handle", "[ibv_post_srq_ops]") {
   tag_bench bench;
   const mutable_buffer buffer = bench.region.slice(0, 8);
   int message = 0;
@@ -64,7 +64,7 @@ TEST_CASE("A tag is added with its receive, and its handle comes back", "[ibv_po
     ibv_post_srq_ops srq0: TAG_ADD tag=0x7 mask=0xffffffffffffffff)"));
 }
 
-TEST_CASE("Operations on the list are chained in one call", "[ibv_post_srq_ops]") {
+TEST_CASE("post_operations chains its operations in one call", "[ibv_post_srq_ops]") {
   tag_bench bench;
   const std::array<mutable_buffer, 2> list{bench.region.slice(0, 8), bench.region.slice(8, 8)};
   tag_handle first{};
@@ -88,7 +88,7 @@ TEST_CASE("Operations on the list are chained in one call", "[ibv_post_srq_ops]"
   CHECK(second == tag_handle{2});
 }
 
-TEST_CASE("Only accepted additions give a handle", "[ibv_post_srq_ops]") {
+TEST_CASE("Only an accepted add_tag returns a handle", "[ibv_post_srq_ops]") {
   tag_bench bench;
   constexpr tag_handle untouched{99};
   tag_handle first = untouched;
@@ -124,7 +124,7 @@ TEST_CASE("Creating a tag matching queue fails with a reason on a device without
         "matching");
 }
 
-TEST_CASE("Limits of tag matching that are exceeded are named") {
+TEST_CASE("A failed creation names exceeded limits of tag matching") {
   test_bench bench;
   CHECK(refusal(bench, {.max_wr = 4096, .max_sge = 9, .max_tags = 128, .max_operations = 65}) ==
         "ibv_create_srq_ex on fake0: EINVAL (Invalid argument); max_wr is 4096, the device allows "
@@ -132,7 +132,7 @@ TEST_CASE("Limits of tag matching that are exceeded are named") {
         "max_operations is 65, the device allows 64");
 }
 
-TEST_CASE("A tag matching queue is posted to, queried and used as a shared receive queue") {
+TEST_CASE("A tag matching queue works as a shared receive queue") {
   tag_bench bench;
   bench.machine.forget_calls();
   bench.tags.post(receive(bench.region.slice(0, 8)).id(3)).check();

@@ -75,7 +75,7 @@ TEST_CASE("A failed transition without a visible cause has no explanation") {
   CHECK(explanation(bench, [&](failure& why) { CHECK(!receiving.rts().apply(why)); }) == "");
 }
 
-TEST_CASE("Attributes that are missing or forbidden are named") {
+TEST_CASE("The explanation names missing and forbidden attributes") {
   test_bench bench;
   const auto pair = bench.waiting<transport::rc>();
   const auto said = [&](qp_attributes mask) {
@@ -97,7 +97,7 @@ TEST_CASE("Attributes that are missing or forbidden are named") {
         "missing: address; not allowed here: queue_key|retry_count");
 }
 
-TEST_CASE("Reads and atomics over the limit of the device are named with both numbers") {
+TEST_CASE("The explanation names reads and atomics beyond the device's limit") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   CHECK(explanation(bench, [&](failure& why) {
@@ -111,12 +111,12 @@ TEST_CASE("Reads and atomics over the limit of the device are named with both nu
         }) == "max_initiator_read_atomic is 9, the device allows 8");
 }
 
-TEST_CASE("A P_Key index beyond the table is named with the size of the table") {
+TEST_CASE("The explanation names a P_Key index beyond the table") {
   test_bench bench;
   CHECK(explanation_of_init(bench, pkey_index{1}) == "P_Key index 1 is not in the table of 1");
 }
 
-TEST_CASE("A path MTU over that of the port is named with both") {
+TEST_CASE("The explanation names a path MTU beyond that of the port") {
   test_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   CHECK(explanation(bench, [&](failure& why) {
@@ -124,7 +124,7 @@ TEST_CASE("A path MTU over that of the port is named with both") {
         }) == "path MTU 2048 bytes exceeds the active MTU of the port, 1024 bytes");
 }
 
-TEST_CASE("A port that is not active is named with its state") {
+TEST_CASE("The explanation names the state of an inactive port") {
   test_bench bench;
   bench.port().attributes.state = IBV_PORT_DOWN;
   CHECK(explanation_of_init(bench) == "port 1 is down");
@@ -136,7 +136,7 @@ TEST_CASE("A port that is not active is named with its state") {
         "port 1 is initializing");
 }
 
-TEST_CASE("A port that does not exist is explained by those that do") {
+TEST_CASE("The explanation of a missing port lists the ports") {
   test_bench bench;
   auto pair = bench.fresh<transport::rc>();
   CHECK(explanation(bench, [&](failure& why) {
@@ -144,7 +144,7 @@ TEST_CASE("A port that does not exist is explained by those that do") {
         }) == "the device has one port, number 1");
 }
 
-TEST_CASE("Port 0 is explained as every port that does not exist") {
+TEST_CASE("The explanation of port 0 lists the ports") {
   test_bench bench;
   auto pair = bench.fresh<transport::rc>();
   CHECK(explanation(bench, [&](failure& why) {
@@ -152,7 +152,7 @@ TEST_CASE("Port 0 is explained as every port that does not exist") {
         }) == "the device has one port, number 1");
 }
 
-TEST_CASE("An address without a global route is explained on Ethernet, and fine on InfiniBand") {
+TEST_CASE("The explanation names a missing global route only if the port needs one") {
   test_bench bench;
   CHECK(explanation_of_address(bench, {.destination = lid{7}}) ==
         "the address has no global route (GRH), which Ethernet links need");
@@ -163,7 +163,7 @@ TEST_CASE("An address without a global route is explained on Ethernet, and fine 
         "the address has no global route (GRH), which this port needs");
 }
 
-TEST_CASE("An empty source GID is explained with those that can be used") {
+TEST_CASE("The explanation of an empty source GID lists the usable GIDs") {
   test_bench bench;
   CHECK(explanation_of_address(bench, {.route = global_route{.destination = test_bench::peer.gid,
                                                              .source = gid_index{5}}}) ==
@@ -174,21 +174,21 @@ TEST_CASE("An empty source GID is explained with those that can be used") {
         "sgid index 200 is empty; " + usable);
 }
 
-TEST_CASE("A port without any GID is explained by what to do") {
+TEST_CASE("The explanation of a port without a GID suggests a remedy") {
   test_bench bench;
   bench.port().gids.clear();
   CHECK(explanation_of_rtr(bench) ==
         "sgid index 0 is empty; port 1 has none: give its network interface an address");
 }
 
-TEST_CASE("An empty destination is named") {
+TEST_CASE("The explanation names an empty destination GID") {
   test_bench bench;
   endpoint peer = test_bench::peer;
   peer.gid = gid{};
   CHECK(explanation_of_rtr(bench, peer) == "the destination GID is empty");
 }
 
-TEST_CASE("Ends of different address families are both named, with what else could be used") {
+TEST_CASE("The explanation names different address families and lists the usable GIDs") {
   test_bench bench;
   endpoint peer = test_bench::peer;
   peer.gid = gid{global_gid(2)};
@@ -198,7 +198,7 @@ TEST_CASE("Ends of different address families are both named, with what else cou
             usable);
 }
 
-TEST_CASE("A peer to which no way was found is named with the way that was tried") {
+TEST_CASE("The explanation names the route to the peer that was tried") {
   test_bench bench;
   const std::string no_way =
       "no route was found from ::ffff:10.0.0.1 (sgid index 2) to "
@@ -210,13 +210,13 @@ TEST_CASE("A peer to which no way was found is named with the way that was tried
   CHECK(explanation_of_rtr(bench, test_bench::peer, EINVAL) == no_way);
 }
 
-TEST_CASE("An error that has nothing to do with the way to the peer is not blamed on it") {
+TEST_CASE("The explanation does not name the route for unrelated errors") {
   test_bench bench;
   CHECK(explanation_of_rtr(bench, test_bench::peer, ENOMEM) == "");
   CHECK(explanation_of_rtr(bench, test_bench::peer, EPERM) == "");
 }
 
-TEST_CASE("Several things that are wrong are all named") {
+TEST_CASE("The explanation names several causes") {
   test_bench bench;
   bench.port().attributes.state = IBV_PORT_DOWN;
   auto pair = bench.waiting<transport::rc>();

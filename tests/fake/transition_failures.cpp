@@ -36,14 +36,14 @@ void check_survives(test_bench& bench, Pair&& pair, const Apply& apply) {
 
 }  // namespace
 
-TEST_CASE("A transition to INIT that failed can be tried again") {
+TEST_CASE("A failed transition to INIT can be repeated") {
   test_bench bench;
   check_survives(bench, bench.fresh<transport::rc>(), [](auto& pair, auto&&... policy) {
     return pair.init().port(port_number{1}).apply(policy...);
   });
 }
 
-TEST_CASE("A transition to RTR that failed can be tried again") {
+TEST_CASE("A failed transition to RTR can be repeated") {
   test_bench bench;
   auto pair = bench.waiting<transport::rc>();
   const announced_attributes announced = pair.announced();
@@ -53,7 +53,7 @@ TEST_CASE("A transition to RTR that failed can be tried again") {
   });
 }
 
-TEST_CASE("A transition to RTS that failed can be tried again") {
+TEST_CASE("A failed transition to RTS can be repeated") {
   test_bench bench;
   auto pair = bench.receiving<transport::rc>();
   const announced_attributes announced = pair.announced();
@@ -64,7 +64,7 @@ TEST_CASE("A transition to RTS that failed can be tried again") {
   CHECK(field(bench.modification(), "sq_psn") == "0xabcdef");
 }
 
-TEST_CASE("The same builder can be applied again") {
+TEST_CASE("A builder can be applied again") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   const auto builder = fresh.init().port(port_number{1}).pkey_index(pkey_index{0});
@@ -75,7 +75,7 @@ TEST_CASE("The same builder can be applied again") {
   CHECK(!code);
 }
 
-TEST_CASE("A negated errno of ibv_modify_qp is taken for what it means") {
+TEST_CASE("A negative errno of ibv_modify_qp is reported as the positive one") {
   test_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   bench.machine.fail<modify_qp>(-EPERM);
@@ -84,7 +84,7 @@ TEST_CASE("A negated errno of ibv_modify_qp is taken for what it means") {
   CHECK(code == std::errc::operation_not_permitted);
 }
 
-TEST_CASE("A pair that is empty cannot be put into any state") {
+TEST_CASE("Every transition of an empty pair fails") {
   test_bench bench;
   queue_pair<transport::rc, qp_state::reset> none;
   const failure why = reported([&](auto&&... policy) {
@@ -104,7 +104,7 @@ TEST_CASE("A pair that is empty cannot be put into any state") {
   CHECK(bench.machine.count<modify_qp>() == 0);
 }
 
-TEST_CASE("Whichever call fails on the way up, nothing is leaked and nothing is unreported") {
+TEST_CASE("Bringing a pair up reports the failure of any call and leaks nothing") {
   std::size_t failed_at = 0;
   for (std::size_t nth = 1; nth < 100; ++nth) {
     fake::machine machine;

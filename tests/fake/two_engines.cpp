@@ -54,7 +54,7 @@ inline constexpr bool is_extended = requires(const Sender& sender) { sender.star
 
 }  // namespace
 
-TEST_CASE("A pair that prefers the extended calls has them where the provider has them",
+TEST_CASE("A pair that prefers the extended calls has them if the provider supports them",
           "[ibv_create_qp_ex]") {
   engine_bench bench;
   const auto pair = bench.preferred(basic_operations(transport::rc));
@@ -64,7 +64,7 @@ TEST_CASE("A pair that prefers the extended calls has them where the provider ha
   CHECK(pair.with_sender([](auto sender) { return is_extended<decltype(sender)>; }));
 }
 
-TEST_CASE("A pair that prefers the extended calls is made without them where they are lacking",
+TEST_CASE("A pair that prefers the extended calls falls back to the classic calls",
           "[ibv_create_qp_ex][ibv_create_qp]") {
   for (const int error : unsupported_errors) {
     engine_bench bench;
@@ -124,7 +124,7 @@ TEST_CASE("Any other failure of a pair that prefers the extended calls is report
             .verb() == "ibv_create_qp");
 }
 
-TEST_CASE("An operation that the transport does not carry fails without a fallback") {
+TEST_CASE("An operation that the transport does not support fails without a fallback") {
   engine_bench bench;
   bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
   failure why;
@@ -134,8 +134,7 @@ TEST_CASE("An operation that the transport does not carry fails without a fallba
   CHECK(bench.machine.count<called::create_qp>() == 0);
 }
 
-TEST_CASE("One body posts through whichever engine the pair has",
-          "[ibv_wr_complete][ibv_post_send]") {
+TEST_CASE("with_sender posts through either engine", "[ibv_wr_complete][ibv_post_send]") {
   for (const bool lacking : {false, true}) {
     engine_bench bench;
     if (lacking) bench.machine.fail<called::create_qp_ex>(EOPNOTSUPP);
@@ -159,7 +158,7 @@ TEST_CASE("One body posts through whichever engine the pair has",
   }
 }
 
-TEST_CASE("A pair that was not made for all operations sends classically") {
+TEST_CASE("with_sender passes the classic sender if the pair lacks an operation") {
   const engine_bench bench;
   const auto pair = bench.preferred(send_operation::send);
   const auto engine = [](auto sender) { return is_extended<decltype(sender)>; };
@@ -168,7 +167,7 @@ TEST_CASE("A pair that was not made for all operations sends classically") {
   CHECK(!bench.ready<transport::rc>().with_sender(engine));
 }
 
-TEST_CASE("A reference to a pair has its engine too, and a sender returns what its function does") {
+TEST_CASE("with_sender works on a reference to a pair") {
   engine_bench bench;
   const auto pair = bench.preferred(basic_operations(transport::rc));
   const queue_pair_ref<transport::rc> reference = pair;
@@ -182,7 +181,7 @@ TEST_CASE("A reference to a pair has its engine too, and a sender returns what i
   CHECK(calls == 1);
 }
 
-TEST_CASE("A body may return a reference and keep a state") {
+TEST_CASE("with_sender and visit accept a stateful function that returns a reference") {
   engine_bench bench;
   const auto pair = bench.ready<transport::rc>();
   counter count;
@@ -194,8 +193,7 @@ TEST_CASE("A body may return a reference and keep a state") {
   CHECK(queue.visit(count) == 2);
 }
 
-TEST_CASE("A queue of either engine is extended where the provider has that",
-          "[ibv_create_cq_ex]") {
+TEST_CASE("either_completion_queue is extended if the provider supports it", "[ibv_create_cq_ex]") {
   engine_bench bench;
   bench.machine.forget_calls();
   const completion_channel channel{bench.context};
@@ -214,7 +212,7 @@ TEST_CASE("A queue of either engine is extended where the provider has that",
     ibv_destroy_cq cq1)"));
 }
 
-TEST_CASE("A queue of either engine is classic where the provider lacks the other",
+TEST_CASE("either_completion_queue is classic if the provider lacks the extended engine",
           "[ibv_create_cq_ex][ibv_create_cq]") {
   for (const int error : unsupported_errors) {
     engine_bench bench;
@@ -239,7 +237,7 @@ TEST_CASE("A queue of either engine is classic where the provider lacks the othe
   }
 }
 
-TEST_CASE("A queue of either engine is classic on a device without a field") {
+TEST_CASE("either_completion_queue is classic if the device lacks a field") {
   engine_bench bench;
   const auto can_tell_time = [](const either_completion_queue<timed>& queue) {
     return queue.visit([](const auto& any) {
@@ -251,7 +249,7 @@ TEST_CASE("A queue of either engine is classic on a device without a field") {
   CHECK(can_tell_time(either_completion_queue<timed>{bench.context, 16}));
 }
 
-TEST_CASE("Any other failure of a queue of either engine is reported") {
+TEST_CASE("either_completion_queue reports any other failure") {
   engine_bench bench;
   const auto make = [&](auto&&... policy) {
     const either_completion_queue<> queue{bench.context, 16, policy...};
@@ -271,7 +269,7 @@ TEST_CASE("Any other failure of a queue of either engine is reported") {
         }).explanation() == "the context is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("A queue of either engine moves, and is closed once") {
+TEST_CASE("either_completion_queue can be moved and is closed once") {
   for (const bool lacking : {false, true}) {
     engine_bench bench;
     if (lacking) bench.machine.fail<called::create_cq_ex>(EOPNOTSUPP);
@@ -296,7 +294,7 @@ TEST_CASE("A queue of either engine moves, and is closed once") {
   static_assert(!std::is_convertible_v<either_completion_queue<>, completion_queue_ref>);
 }
 
-TEST_CASE("One body serves whichever engine the queue has, and pairs take it") {
+TEST_CASE("visit works with either engine, and pairs accept the queue") {
   for (const bool lacking : {false, true}) {
     engine_bench bench;
     if (lacking) bench.machine.fail<called::create_cq_ex>(EOPNOTSUPP);

@@ -26,7 +26,8 @@ struct window_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("A bind has the window, its next key, the region and the range", "[ibv_post_send]") {
+TEST_CASE("bind_window passes the window, its next key, the region and the range",
+          "[ibv_post_send]") {
   window_bench bench;
   const auto binding =
       bench.second.prepare<std::byte, access_right::remote_read>(bench.region, 32, 64);
@@ -37,7 +38,7 @@ TEST_CASE("A bind has the window, its next key, the region and the range", "[ibv
   CHECK(binding.key() == rkey{0x3005ff});
 }
 
-TEST_CASE("The provider finds the old key in the window, and the next one follows from the new") {
+TEST_CASE("The window has its old key during the post and the new key afterwards") {
   window_bench bench;
   const rkey before = bench.second.key();
   const auto binding = bench.second.prepare(bench.region, 0, 8);
@@ -51,7 +52,7 @@ TEST_CASE("The provider finds the old key in the window, and the next one follow
   CHECK(bench.second.key() == before);
 }
 
-TEST_CASE("A window has its new key only when the bind was accepted") {
+TEST_CASE("A window has its new key only if the bind was accepted") {
   window_bench bench;
   const auto post = [&](const fake::post_answer& answer) {
     const auto binding = bench.second.prepare(bench.region, 0, 8);
@@ -68,7 +69,7 @@ TEST_CASE("A window has its new key only when the bind was accepted") {
   CHECK(post({}));
 }
 
-TEST_CASE("Invalidations have the key") {
+TEST_CASE("Invalidations pass the key") {
   window_bench bench;
   const auto binding = bench.second.prepare(bench.region, 0, 8);
   REQUIRE(binding.key() == rkey{0x3005ff});
@@ -85,7 +86,7 @@ TEST_CASE("Invalidations have the key") {
     ibv_post_send qp0: SEND_WITH_INV flags=SOLICITED invalidate_rkey=0x3005ff [mr0+8 16])"));
 }
 
-TEST_CASE("Invalidation, bind and announcement go down in one call, in their order") {
+TEST_CASE("Invalidation, bind and send are posted by one call in order") {
   window_bench bench;
   const auto first = bench.second.prepare(bench.region, 0, 8);
   bench.pair.post(bind_window(first)).check();
@@ -99,7 +100,7 @@ TEST_CASE("Invalidation, bind and announcement go down in one call, in their ord
       SEND)"));
 }
 
-TEST_CASE("UC pairs carry every operation on windows") {
+TEST_CASE("UC pairs support every operation on windows") {
   window_bench bench;
   const auto pair = bench.ready<transport::uc>();
   const auto binding = bench.second.prepare(bench.region, 0, 8);
@@ -123,7 +124,7 @@ TEST_CASE("A bind by call passes its range and options and returns the new key",
                               adopt, bench.region.device_address() + 32, 16, bound.key()});
 }
 
-TEST_CASE("An unbind is a bind of no bytes", "[ibv_bind_mw]") {
+TEST_CASE("unbind binds a range of length 0", "[ibv_bind_mw]") {
   window_bench bench;
   bench.machine.forget_calls();
   const auto bound = bench.pair.bind(bench.first, bench.region, 32, 64);
@@ -179,7 +180,7 @@ TEST_CASE("A bind of more than 2 GiB fails with its own reason") {
   }
 }
 
-TEST_CASE("A bind by call that cannot work does not reach the provider") {
+TEST_CASE("An invalid bind by call fails without a call of the provider") {
   window_bench bench;
   const auto refused = [&](const auto& pair, memory_region_ref region,
                            const bind_options& options) {

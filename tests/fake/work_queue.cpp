@@ -32,7 +32,7 @@ struct work_queue_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(work_queue_bench, "a work queue is made with what was asked for",
+TEST_CASE_METHOD(work_queue_bench, "a work queue is created with the requested options",
                  "[ibv_create_wq][ibv_destroy_wq]") {
   int user = 0;
   machine.name("user", user);
@@ -75,7 +75,7 @@ TEST_CASE_METHOD(work_queue_bench, "create reports the granted capacity of a wor
   CHECK(granted.max_wr == 0);
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a work queue goes from RESET to ready, ERR and back",
+TEST_CASE_METHOD(work_queue_bench, "a work queue changes from RESET to ready, ERR and back",
                  "[ibv_modify_wq]") {
   auto fresh = fresh_queue();
   machine.forget_calls();
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue goes from RESET to ready, ERR a
     ibv_modify_wq wq0 wq_state=RESET)"));
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a change of state that fails leaves the queue as it was") {
+TEST_CASE_METHOD(work_queue_bench, "a failed change of state leaves the work queue unchanged") {
   auto fresh = fresh_queue();
   const failure why = reported([&] { machine.fail<called::modify_wq>(EIO); },
                                [&](auto&&... policy) { (void)fresh.ready(policy...); });
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(work_queue_bench, "a change of state that fails leaves the queu
         "the work queue is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "flags are turned on and off, and no others",
+TEST_CASE_METHOD(work_queue_bench, "changing flags affects only the given flags",
                  "[ibv_modify_wq]") {
   const auto ready = ready_queue();
   ready.change_flags({.enable = work_queue_flag::strip_vlan,
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(work_queue_bench, "flags are turned on and off, and no others",
             .explanation() == "fake0 has no work queues that can be changed like this");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "receives are posted to a queue that is ready, or in ERR",
+TEST_CASE_METHOD(work_queue_bench, "receives can be posted to a work queue that is ready or in ERR",
                  "[ibv_post_wq_recv]") {
   std::array<std::byte, 64> memory{};
   const memory_region region{domain, memory};
@@ -154,7 +154,7 @@ TEST_CASE_METHOD(work_queue_bench, "receives are posted to a queue that is ready
   CHECK(failed.post(receive()));
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a post that fails names the work queue") {
+TEST_CASE_METHOD(work_queue_bench, "a failed post names the work queue") {
   const auto ready = ready_queue();
   machine.answer_post({.result = -ENOMEM, .bad_request = 1});
   failure why;
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(work_queue_bench,
   CHECK(failed.native_handle() == native);
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a work queue of C is taken over") {
+TEST_CASE_METHOD(work_queue_bench, "a work queue of the C API can be adopted") {
   ibv_wq* const native = fresh_queue().release();
   const work_queue<work_queue_state::reset> adopted{adopt, native};
   CHECK(adopted.native_handle() == native);
@@ -186,7 +186,7 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue of C is taken over") {
   CHECK(viewed.number() == adopted.number());
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a work queue that cannot be made is explained") {
+TEST_CASE_METHOD(work_queue_bench, "a failed creation of a work queue is explained") {
   limits().max_qp_wr = 256;
   limits().max_sge = 4;
   extended().max_wq_type_rq = 8;
@@ -236,7 +236,7 @@ TEST_CASE_METHOD(work_queue_bench,
             .explanation() == "fake0 has no work queues");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a work queue keeps its domain and its completion queue") {
+TEST_CASE_METHOD(work_queue_bench, "closing the domain or completion queue of a work queue fails") {
   const auto ready = ready_queue();
   failure why;
   domain.close(why);
@@ -245,7 +245,8 @@ TEST_CASE_METHOD(work_queue_bench, "a work queue keeps its domain and its comple
   CHECK(why.explanation() == "still in use by 1 work queue; destroy these first");
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a table has its queues in their order, as often as they stand",
+TEST_CASE_METHOD(work_queue_bench,
+                 "an indirection table passes its queues in order, with repetitions",
                  "[ibv_create_rwq_ind_table][ibv_destroy_rwq_ind_table]") {
   const auto first = ready_queue();
   const auto second = fresh_queue();
@@ -264,7 +265,7 @@ TEST_CASE_METHOD(work_queue_bench, "a table has its queues in their order, as of
     ibv_destroy_rwq_ind_table table0)"));
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a table that cannot be right is refused without asking") {
+TEST_CASE_METHOD(work_queue_bench, "an invalid indirection table is refused without a call") {
   const auto only = ready_queue();
   const work_queue<> empty;
   const auto refused = [&](std::vector<reference<ibv_wq>> queues) {
@@ -285,7 +286,8 @@ TEST_CASE_METHOD(work_queue_bench, "a table that cannot be right is refused with
   CHECK(machine.count<called::create_rwq_ind_table>() == 0);
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a table over the device's limit is explained") {
+TEST_CASE_METHOD(work_queue_bench,
+                 "the explanation names an indirection table beyond the device's limit") {
   const auto only = ready_queue();
   const std::array<reference<ibv_wq>, 4> queues{only, only, only, only};
   const auto refused = [&](int error) {
@@ -322,7 +324,7 @@ TEST_CASE_METHOD(work_queue_bench,
   CHECK(machine.count<called::destroy_wq>() == 1);
 }
 
-TEST_CASE_METHOD(work_queue_bench, "a table that was released keeps nothing") {
+TEST_CASE_METHOD(work_queue_bench, "a released indirection table keeps no parents") {
   auto first = ready_queue();
   const std::array<reference<ibv_wq>, 1> queues{first};
   indirection_table table{queues};

@@ -33,7 +33,7 @@ std::string domain_refusal(int error, int file, xrc_domain_opening opening) {
 
 }  // namespace
 
-TEST_CASE("An XRC domain is opened without a file for one process, or through one to be shared",
+TEST_CASE("An XRC domain is opened privately or through a file to be shared",
           "[ibv_open_xrcd][ibv_close_xrcd]") {
   static_assert(O_CREAT == 0x40 && O_EXCL == 0x80);
   test_bench bench;
@@ -70,7 +70,7 @@ TEST_CASE("Opening an XRC domain fails with a reason") {
         "ibv_open_xrcd on fake0: EINVAL (Invalid argument)");
 }
 
-TEST_CASE("A file that could not be opened does not make a private XRC domain") {
+TEST_CASE("An invalid file descriptor does not open a private XRC domain") {
   test_bench bench;
   failure why;
   const xrc_domain xrc{bench.context, -1, xrc_domain_opening::existing_or_new, why};
@@ -80,7 +80,7 @@ TEST_CASE("A file that could not be opened does not make a private XRC domain") 
   CHECK(bench.machine.count<called::open_xrcd>() == 0);
 }
 
-TEST_CASE("A shared receive queue of XRC is made with exactly its options",
+TEST_CASE("A shared receive queue of XRC is created with exactly its options",
           "[ibv_create_srq_ex][ibv_destroy_srq]") {
   xrc_bench bench;
   bench.shared.post(receive(), receive()).check();
@@ -126,7 +126,7 @@ TEST_CASE("A shared receive queue of XRC beyond the device fails with a reason")
   CHECK(why.explanation() == "fake0 has no shared receive queues of this type");
 }
 
-TEST_CASE("Parts of another device are named when a queue that completes on its own is refused") {
+TEST_CASE("A refused shared receive queue of XRC names parts of another device") {
   xrc_bench bench;
   bench.machine.devices.push_back(fake::roce_device("fake1"));
   const context other = open_device("fake1");

@@ -23,7 +23,8 @@ struct xrc_bench : test_bench {
 
 }  // namespace
 
-TEST_CASE("An XRC target is made in its XRC domain alone", "[ibv_create_qp_ex]") {
+TEST_CASE("An XRC target is created in its XRC domain without other objects",
+          "[ibv_create_qp_ex]") {
   xrc_bench bench;
   int user = 0;
   bench.machine.name("user", user);
@@ -46,7 +47,7 @@ TEST_CASE("A failed creation of an XRC target names its XRC domain") {
   CHECK(why.explanation() == "the XRC domain is empty: moved from, closed, or never created");
 }
 
-TEST_CASE("An XRC target is connected to the initiator of its peer", "[ibv_modify_qp]") {
+TEST_CASE("An XRC target connects to the initiator of its peer", "[ibv_modify_qp]") {
   xrc_bench bench;
   auto fresh = target::create(bench.xrc);
   bench.machine.forget_calls();
@@ -64,7 +65,7 @@ TEST_CASE("An XRC target is connected to the initiator of its peer", "[ibv_modif
     ibv_modify_qp qp0 qp_state=RTS timeout=14 sq_psn=0xabcdef)"));
 }
 
-TEST_CASE("An XRC initiator is connected to the target of its peer, whose queue requests name",
+TEST_CASE("An XRC initiator connects to the target of its peer and names the peer's queue",
           "[ibv_modify_qp]") {
   xrc_bench bench;
   const xrc_shared_receive_queue far{bench.domain, bench.xrc, bench.queue, {}};

@@ -37,7 +37,8 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "addresses are found for either side", "[rdma_getaddrinfo]") {
+TEST_CASE_METHOD(fixture, "rdma_getaddrinfo finds active and passive addresses",
+                 "[rdma_getaddrinfo]") {
   rdma_addrinfo* list = found("10.0.0.2");
   CHECK(list->ai_src_addr == nullptr);
   REQUIRE(list->ai_dst_addr != nullptr);
@@ -58,7 +59,8 @@ TEST_CASE_METHOD(fixture, "addresses are found for either side", "[rdma_getaddri
   CHECK(errno == ENOMEM);
 }
 
-TEST_CASE_METHOD(fixture, "endpoints wait for their events", "[rdma_create_ep][rdma_get_request]") {
+TEST_CASE_METHOD(fixture, "calls on endpoints of librdmacm block until their events",
+                 "[rdma_create_ep][rdma_get_request]") {
   rdma_addrinfo* const passive = found("10.0.0.1", RAI_PASSIVE);
   ibv_qp_init_attr pair = small_pair();
   rdma_cm_id* passive_side = nullptr;
@@ -96,7 +98,7 @@ TEST_CASE_METHOD(fixture, "endpoints wait for their events", "[rdma_create_ep][r
   rdma_freeaddrinfo(passive);
 }
 
-TEST_CASE_METHOD(fixture, "a group is joined with its pair, or for sending alone, and left",
+TEST_CASE_METHOD(fixture, "an identifier joins a group as full or send-only member and leaves it",
                  "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
   rdma_addrinfo* const group = found("224.0.0.7", 0, RDMA_PS_UDP);
   rdma_event_channel* const channel = rdma_create_event_channel();
@@ -137,7 +139,7 @@ TEST_CASE_METHOD(fixture, "a group is joined with its pair, or for sending alone
   rdma_freeaddrinfo(group);
 }
 
-TEST_CASE_METHOD(fixture, "devices, settings and ports are there",
+TEST_CASE_METHOD(fixture, "devices, options and ports can be queried and set",
                  "[rdma_get_devices][rdma_set_option][rdma_get_src_port][rdma_init_qp_attr]") {
   int count = 0;
   ibv_context** const devices = rdma_get_devices(&count);

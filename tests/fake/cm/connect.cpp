@@ -61,7 +61,7 @@ TEST_CASE_METHOD(hosts, "the addresses of a host are tried until one answers") {
   CHECK(connection.peer_address() == *cm::socket_address::parse("10.0.0.4", 7471));
 }
 
-TEST_CASE_METHOD(hosts, "the limits of time are those of each address") {
+TEST_CASE_METHOD(hosts, "the timeouts apply to each address separately") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
   manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT}});
   is_silent();
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(hosts, "the limits of time are those of each address") {
     rdma_resolve_route id2 timeout_ms=300)"));
 }
 
-TEST_CASE_METHOD(hosts, "each option goes to the step that it is for",
+TEST_CASE_METHOD(hosts, "connect passes each option to its step",
                  "[rdma_resolve_addr][rdma_create_qp][rdma_connect]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
@@ -105,7 +105,8 @@ TEST_CASE_METHOD(hosts, "each option goes to the step that it is for",
     rdma_destroy_event_channel event_channel0)"));
 }
 
-TEST_CASE_METHOD(hosts, "an address in numbers is tried once, and no name is this machine") {
+TEST_CASE_METHOD(hosts,
+                 "connect tries a numeric address once, and an empty name means this machine") {
   is_silent();
   adverb::failure why;
   CHECK_FALSE(cm::connect("10.0.0.2", 7471, {.connect_timeout = 5ms}, why));
@@ -137,7 +138,7 @@ TEST_CASE_METHOD(
   CHECK(told() == "rdma_connect");
 }
 
-TEST_CASE_METHOD(hosts, "connect reports the failure that came furthest") {
+TEST_CASE_METHOD(hosts, "connect reports the failure of the attempt that got furthest") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5"}};
   is_far_from_every_device();
   is_near();
@@ -161,7 +162,7 @@ TEST_CASE_METHOD(hosts, "connect reports the first of equal failures") {
   CHECK(std::string{why.object()}.ends_with("-> 10.0.0.2:7471"));
 }
 
-TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
+TEST_CASE_METHOD(hosts, "a rejection with private data ends the search") {
   const named_host host{{"fe80::1", "10.0.0.2"}};
   is_silent();
   rejects(by_the_program, "not you");
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(hosts, "a program that rejects with words ends the search") {
   CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
-TEST_CASE_METHOD(hosts, "the words of a program that rejects are quoted, if they can be read") {
+TEST_CASE_METHOD(hosts, "the explanation quotes printable private data of a rejection") {
   const named_host host{{"10.0.0.2"}};
   const auto explanation_of = [&](std::string_view words) {
     const cm::private_data sent = cm::private_data::of(words);
@@ -205,7 +206,7 @@ TEST_CASE_METHOD(hosts, "a rejection without private data moves on to the other 
   CHECK(std::string{why.object()}.ends_with("-> [fe80::1]:7471"));
 }
 
-TEST_CASE_METHOD(hosts, "a signal handler ends the search, and so does a program that gives up") {
+TEST_CASE_METHOD(hosts, "a signal handler or the program's function ends the search") {
   const named_host host{{"10.0.0.2", "10.0.0.3", "10.0.0.4"}};
   adverb::failure why;
   {
@@ -232,7 +233,7 @@ TEST_CASE_METHOD(hosts, "the family or the source address selects the addresses 
   CHECK(tried() == texts{"[fe80::1]:7471"});
 }
 
-TEST_CASE_METHOD(hosts, "a native address is asked of librdmacm") {
+TEST_CASE_METHOD(hosts, "connect passes a native address to rdma_getaddrinfo") {
   (void)cm::connect("fe80::1", 7471, {.family = cm::address_family::infiniband});
   CHECK_THAT(machine.lines<called::rdma_getaddrinfo>(), is_log(R"(
     rdma_getaddrinfo node="fe80::1" service="7471" hints={ai_flags=FAMILY ai_family=IB})"));
@@ -265,7 +266,7 @@ TEST_CASE_METHOD(hosts, "connect explains that an address belongs to another fam
   CHECK(why.explanation() == "10.1.0.2 is not an IPv6 address, and no host has this name");
 }
 
-TEST_CASE("a failed lookup explains which host or family is missing") {
+TEST_CASE("a failed lookup explains which host or address family was not found") {
   const auto explained = [](cm::lookup_error error, const adverb::detail::lookup& wanted) {
     const adverb::failure why{error, "getaddrinfo", [&](adverb::failure_description& description) {
                                 adverb::detail::explain_lookup(description, wanted);
@@ -286,7 +287,7 @@ TEST_CASE("a failed lookup explains which host or family is missing") {
   CHECK(explained(try_again, {.host = ""}) == "no name server answered");
 }
 
-TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has one") {
+TEST_CASE_METHOD(hosts, "resolve returns a route to the first reachable address of a host") {
   const named_host host{{"10.0.0.2", "10.0.0.3"}};
   is_far_from_every_device();
   adverb::failure why;
@@ -314,7 +315,7 @@ TEST_CASE_METHOD(hosts, "the way to a host is that to the first address that has
   CHECK(tried().size() == 1);
 }
 
-TEMPLATE_TEST_CASE_SIG("UC and XRC connect in one line through endpoints of librdmacm", "",
+TEMPLATE_TEST_CASE_SIG("connect supports UC and XRC through endpoints of librdmacm", "",
                        ((transport Service), Service), transport::uc, transport::xrc_send) {
   cm_bench bench;
   CHECK(cm::connect<Service>("10.0.0.2", 7471, {.queue_pair = {.max_send_wr = 3}}));

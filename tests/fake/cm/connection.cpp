@@ -50,8 +50,9 @@ TEST_CASE_METHOD(fixture, "disconnecting waits for its event", "[rdma_disconnect
   CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_ERR);
 }
 
-TEST_CASE_METHOD(fixture, "the peer's disconnect is waited for, and answered without waiting again",
-                 "[rdma_disconnect]") {
+TEST_CASE_METHOD(
+    fixture, "wait_disconnected waits for the peer's disconnect, and disconnect then answers it",
+    "[rdma_disconnect]") {
   raise(RDMA_CM_EVENT_DISCONNECTED);
   std::error_code code = std::make_error_code(std::errc::io_error);
   connection.wait_disconnected(1s, code);
@@ -64,7 +65,7 @@ TEST_CASE_METHOD(fixture, "the peer's disconnect is waited for, and answered wit
   connection.wait_disconnected(0s);
 }
 
-TEST_CASE_METHOD(fixture, "a disconnect that was taken as an event is not waited for",
+TEST_CASE_METHOD(fixture, "a disconnect that was read as an event is not waited for again",
                  "[rdma_disconnect]") {
   CHECK_FALSE(connection.next_event());
   raise(RDMA_CM_EVENT_DISCONNECTED);
@@ -76,7 +77,7 @@ TEST_CASE_METHOD(fixture, "a disconnect that was taken as an event is not waited
   moved.wait_disconnected(0s);
 }
 
-TEST_CASE_METHOD(fixture, "the end of another connection is none of the one that takes its place") {
+TEST_CASE_METHOD(fixture, "assigning a new connection resets the end of the previous one") {
   raise(RDMA_CM_EVENT_DISCONNECTED);
   connection.wait_disconnected(0s);
   connection = connected();
@@ -102,8 +103,7 @@ TEST_CASE_METHOD(fixture, "disconnect fails with ETIMEDOUT if the peer does not 
   CHECK_FALSE(why);
 }
 
-TEST_CASE_METHOD(fixture,
-                 "the kernel's own limit on the answer to a disconnect is none of the program's") {
+TEST_CASE_METHOD(fixture, "disconnect fails with EHOSTUNREACH if the kernel's time limit passes") {
   manager.answer<called::rdma_disconnect>({{RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT}});
   adverb::failure why;
   connection.disconnect(1s, why);
@@ -112,7 +112,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(connection.has_ended());
 }
 
-TEST_CASE_METHOD(fixture, "a disconnect whose call fails is reported, and not waited for",
+TEST_CASE_METHOD(fixture, "disconnect reports a failed call and does not wait",
                  "[rdma_disconnect]") {
   const adverb::failure why = failing<called::rdma_disconnect>(
       EINVAL, [&](auto&&... policy) { connection.disconnect(99s, policy...); });
@@ -141,14 +141,14 @@ TEST_CASE_METHOD(fixture, "the removal of the device ends the wait for the peer'
   CHECK_FALSE(why);
 }
 
-TEST_CASE_METHOD(fixture, "events are there to be polled for") {
+TEST_CASE_METHOD(fixture, "the descriptor of a connection is readable while an event is pending") {
   CHECK(connection.file_descriptor() == connection.identifier().channel().file_descriptor());
   raise(RDMA_CM_EVENT_DEVICE_REMOVAL);
   CHECK(connection.identifier().channel().has_event());
   CHECK(connection.next_event()->type() == cm::event_type::device_removal);
 }
 
-TEST_CASE_METHOD(fixture, "a connection is closed by hand, or dies, and leaves nothing",
+TEST_CASE_METHOD(fixture, "closing or destroying a connection leaks nothing",
                  "[rdma_destroy_qp][rdma_destroy_id]") {
   const adverb::failure why =
       failing<called::rdma_destroy_id>(EIO, [&](auto&&... policy) { connection.close(policy...); });
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "a connection is closed by hand, or dies, and leaves n
   CHECK(manager.live_objects() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a closed connection is reported, and nothing is called") {
+TEST_CASE_METHOD(fixture, "operations on a closed connection fail without a call") {
   connection.close();
   machine.forget_calls();
   CHECK(reported([&](auto&&... policy) { connection.disconnect(1s, policy...); }).code() ==

@@ -40,7 +40,7 @@ TEST_CASE_METHOD(steps, "a listener is bound, and listens", "[rdma_bind_addr][rd
     rdma_listen id0 backlog=7)"));
 }
 
-TEST_CASE_METHOD(steps, "a listener on a port alone has an identifier for each family",
+TEST_CASE_METHOD(steps, "a listener on a port has an identifier for each address family",
                  "[rdma_set_option]") {
   auto at = listener::create(0, {.backlog = 7});
   CHECK(at.port() == 40001);
@@ -64,7 +64,7 @@ TEST_CASE_METHOD(steps, "a listener on a port alone has an identifier for each f
   CHECK(at.port() == 7471);
 }
 
-TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken") {
+TEST_CASE_METHOD(steps, "a listener refuses a port that is free for one address family only") {
   const adverb::failure why =
       reported([&] { machine.fail<called::rdma_bind_addr>(EADDRNOTAVAIL, 2); },
                [](auto&&... policy) { (void)listener::create(7471, {}, policy...); });
@@ -92,7 +92,7 @@ TEST_CASE_METHOD(steps, "a port that is free for one family alone is not taken")
   CHECK(machine.count<called::rdma_bind_addr>() == 8);
 }
 
-TEST_CASE_METHOD(steps, "a listener sets address reuse before it binds", "[rdma_set_option]") {
+TEST_CASE_METHOD(steps, "a listener sets address reuse before bind", "[rdma_set_option]") {
   const auto first = listener::create(here, {.reuse_address = true});
   CHECK_THAT(log(), is_log(R"(
     rdma_create_event_channel
@@ -114,7 +114,7 @@ TEST_CASE_METHOD(steps, "a listener sets address reuse before it binds", "[rdma_
   CHECK(machine.count<called::rdma_bind_addr>() == 0);
 }
 
-TEST_CASE_METHOD(steps, "a listener on every IPv4 address is one identifier") {
+TEST_CASE_METHOD(steps, "a listener on every IPv4 address has one identifier") {
   const auto at = listener::create(cm::socket_address::any_ipv4(7471));
   CHECK(at.local_address() == cm::socket_address::any_ipv4(7471));
   const auto six = listener::create(*cm::socket_address::parse("fe80::1%1", 7472));
@@ -124,13 +124,13 @@ TEST_CASE_METHOD(steps, "a listener on every IPv4 address is one identifier") {
     rdma_bind_addr id1 addr=[fe80::1%1]:7472)"));
 }
 
-TEST_CASE_METHOD(steps, "on a machine without IPv6 a listener on a port alone is one of IPv4") {
+TEST_CASE_METHOD(steps, "a listener on a port uses only IPv4 on a machine without IPv6") {
   machine.fail<called::rdma_listen>(EAFNOSUPPORT);
   const auto at = listener::create(7471);
   CHECK(at.local_address() == cm::socket_address::any_ipv4(7471));
 }
 
-TEST_CASE_METHOD(steps, "a listener on every address may be of one family alone") {
+TEST_CASE_METHOD(steps, "a listener on every address can be limited to one address family") {
   const auto six = listener::create(7471, {.address_family_only = true});
   CHECK(six.local_address() == cm::socket_address::any(7471));
   CHECK_THAT(log(), is_log(R"(
@@ -182,7 +182,7 @@ TEST_CASE_METHOD(steps, "a request has its own channel and the private data of t
   CHECK(manager.unacknowledged(at.identifier().native_handle()) == 0);
 }
 
-TEST_CASE_METHOD(steps, "events that come after a request are its own") {
+TEST_CASE_METHOD(steps, "later events of a request arrive on its own channel") {
   const auto at = listener::create(here);
   const auto request = requested(at);
   manager.raise(request.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
@@ -190,7 +190,7 @@ TEST_CASE_METHOD(steps, "events that come after a request are its own") {
   CHECK(request.identifier().channel().has_event());
 }
 
-TEST_CASE_METHOD(steps, "when no request comes in time it is reported") {
+TEST_CASE_METHOD(steps, "next_request reports a timeout") {
   const auto at = listener::create(here);
   const adverb::failure why =
       reported([&](auto&&... policy) { (void)at.next_request(1ms, policy...); });
@@ -219,13 +219,13 @@ TEST_CASE_METHOD(steps, "the removal of its device ends the wait for a request")
   CHECK(why.explanation() == "the device was removed");
 }
 
-TEST_CASE_METHOD(steps, "an address change is passed over by a listener") {
+TEST_CASE_METHOD(steps, "a listener ignores an address change") {
   const auto at = listener::create(here);
   manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
   CHECK(requested(at));
 }
 
-TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
+TEST_CASE_METHOD(steps, "a request is rejected if no event channel can be created for it",
                  "[rdma_create_event_channel][rdma_migrate_id]") {
   const auto at = listener::create(here);
   const auto turned_down = [&]<class Call>(std::in_place_type_t<Call>, std::string_view verb) {
@@ -245,7 +245,7 @@ TEST_CASE_METHOD(steps, "a request that cannot have a channel is turned down",
   turned_down(std::in_place_type<called::rdma_migrate_id>, "rdma_migrate_id");
 }
 
-TEST_CASE_METHOD(steps, "only a request can be taken as one") {
+TEST_CASE_METHOD(steps, "connection_request::take fails for other events") {
   const auto at = listener::create(here);
   const adverb::failure why = reported([&](auto&&... policy) {
     manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
@@ -293,7 +293,7 @@ TEST_CASE_METHOD(steps, "a step of a request whose call fails can be tried again
   CHECK(waiting.accept());
 }
 
-TEST_CASE_METHOD(steps, "an acceptance whose event does not come waits on when it is tried again",
+TEST_CASE_METHOD(steps, "a repeated accept waits again for the event that did not arrive",
                  "[rdma_accept]") {
   const auto at = listener::create(here);
   auto waiting = requested(at).create_queue_pair();
@@ -306,7 +306,7 @@ TEST_CASE_METHOD(steps, "an acceptance whose event does not come waits on when i
   CHECK(machine.count<called::rdma_accept>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported") {
+TEST_CASE_METHOD(steps, "accept reports a peer that abandons the connection") {
   const auto at = listener::create(here);
   const auto answered = [&](rdma_cm_event_type type, int status) {
     auto waiting = requested(at).create_queue_pair();
@@ -324,7 +324,7 @@ TEST_CASE_METHOD(steps, "a peer that gives up while it is accepted is reported")
   CHECK(answered(RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT).code() == std::errc::host_unreachable);
 }
 
-TEST_CASE_METHOD(steps, "a peer that is gone before it is answered is the reason of every refusal",
+TEST_CASE_METHOD(steps, "a refused answer explains that the peer abandoned the connection",
                  "[rdma_create_qp][rdma_accept][rdma_reject]") {
   const auto at = listener::create(here);
   const auto refused_by_the_kernel = [&]<class Call>(Call*, const auto& operation) {
@@ -349,7 +349,8 @@ TEST_CASE_METHOD(steps, "a peer that is gone before it is answered is the reason
                         [&](auto&&... policy) { waiting.reject({}, policy...); });
 }
 
-TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a connection",
+TEST_CASE_METHOD(steps,
+                 "accept returns a connection that has ended if the peer disconnects meanwhile",
                  "[rdma_accept]") {
   const auto at = listener::create(here);
   auto waiting = requested(at, "hello").create_queue_pair();
@@ -363,7 +364,7 @@ TEST_CASE_METHOD(steps, "a peer that disconnects while it is accepted has had a 
   CHECK(machine.count<called::rdma_disconnect>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "a listener accepts with its options once the program has prepared",
+TEST_CASE_METHOD(steps, "accept runs the program's preparation before it accepts with the options",
                  "[rdma_create_qp][rdma_accept]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
@@ -392,7 +393,7 @@ TEST_CASE_METHOD(steps, "a listener accepts with its options once the program ha
   CHECK(machine.count<called::rdma_accept>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection by limits apart",
+TEST_CASE_METHOD(steps, "accept has separate timeouts for the request and for its connection",
                  "[rdma_accept]") {
   const auto at = listener::create(here);
   const cm::accept_options options{.request_timeout = 20ms, .accept_timeout = 30ms};
@@ -410,7 +411,7 @@ TEST_CASE_METHOD(steps, "a listener waits for a request and for its connection b
   CHECK(why.explanation() == "10.0.0.2:4711 did not confirm the connection within 30 ms");
 }
 
-TEST_CASE_METHOD(steps, "a request is rejected with bytes, and is empty then", "[rdma_reject]") {
+TEST_CASE_METHOD(steps, "reject sends private data and leaves the request empty", "[rdma_reject]") {
   const auto at = listener::create(here);
   auto request = requested(at);
   const auto reject = [&](auto&&... policy) {
@@ -428,7 +429,7 @@ TEST_CASE_METHOD(steps, "a request is rejected with bytes, and is empty then", "
   CHECK_FALSE(with_pair);
 }
 
-TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing is called") {
+TEST_CASE_METHOD(steps, "operations on empty listeners and requests fail without a call") {
   machine.forget_calls();
   const auto empty_one = [](const auto& operation) {
     const adverb::failure why = reported(operation);
@@ -447,7 +448,7 @@ TEST_CASE_METHOD(steps, "empty listeners and requests are reported, and nothing 
   CHECK(machine.log().empty());
 }
 
-TEST_CASE("whatever fails on the way to an accepted connection, nothing is leaked") {
+TEST_CASE("accepting a connection leaks nothing, whichever call fails") {
   const std::size_t attempts = attempts_until_nothing_fails([](cm_bench& bench) {
     const auto at = cm_bench::listener::create(bench.here);
     const auto connection = bench.requested(at).create_queue_pair().accept();
@@ -456,9 +457,7 @@ TEST_CASE("whatever fails on the way to an accepted connection, nothing is leake
   CHECK(attempts > 13);
 }
 
-TEST_CASE(
-    "going on with a failed request calls no C function with what is not there, and leaks "
-    "nothing") {
+TEST_CASE("steps after a failed request pass no null object to C and leak nothing") {
   for (std::size_t nth = 1; nth < 20; ++nth) {
     go_with_failure(nth, [](cm_bench& bench) {
       std::error_code code;

@@ -44,7 +44,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "completions that are there are handed out, as many as there is room",
+TEST_CASE_METHOD(fixture, "wait returns available completions, up to the size of the span",
                  "[ibv_poll_cq]") {
   for (const std::uint64_t id : ids{1, 2, 3}) complete(id);
   CHECK(waited() == ids{1, 2});
@@ -53,7 +53,7 @@ TEST_CASE_METHOD(fixture, "completions that are there are handed out, as many as
   CHECK_FALSE(connection.has_ended());
 }
 
-TEST_CASE_METHOD(fixture, "a completion that comes meanwhile is not slept over",
+TEST_CASE_METHOD(fixture, "wait returns a completion that arrives while it arms the queue",
                  "[ibv_req_notify_cq]") {
   machine.before<called::req_notify_cq>([&] { complete(7); });
   CHECK(waited() == ids{7});
@@ -78,7 +78,7 @@ TEST_CASE_METHOD(fixture, "wait notices an end that comes while it arms the queu
   CHECK(connection.has_ended());
 }
 
-TEST_CASE_METHOD(fixture, "events that end nothing do not end the wait") {
+TEST_CASE_METHOD(fixture, "other events do not end the wait") {
   raise(RDMA_CM_EVENT_TIMEWAIT_EXIT);
   raise(RDMA_CM_EVENT_ADDR_CHANGE);
   CHECK(waited(20ms).empty());
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(fixture, "events that end nothing do not end the wait") {
   CHECK_FALSE(connection.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "a signal handler ends the wait, and nothing is wrong") {
+TEST_CASE_METHOD(fixture, "a signal handler ends the wait without an error") {
   const interrupting signals;
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK(connection.wait(queue, batch, adverb::timeout::endless(), code).empty());

@@ -42,7 +42,7 @@ struct steps : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
+TEST_CASE_METHOD(steps, "each step calls its function and waits for its event",
                  "[rdma_resolve_addr][rdma_resolve_route][rdma_create_qp][rdma_connect][rdma_get_"
                  "cm_event][rdma_ack_cm_event]") {
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -95,7 +95,7 @@ TEST_CASE_METHOD(steps, "each step makes its call and waits for its event",
     rdma_ack_cm_event id0 ESTABLISHED)"));
 }
 
-TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tried again") {
+TEST_CASE_METHOD(steps, "a step whose call failed can be repeated") {
   auto start = connector::create();
   CHECK(message_of<called::rdma_resolve_addr>(EIO, [&](auto&&... policy) {
           (void)start.resolve_address(peer, {}, policy...);
@@ -119,7 +119,7 @@ TEST_CASE_METHOD(steps, "a step whose call fails leaves the connector, to be tri
   CHECK(waiting.connect());
 }
 
-TEST_CASE_METHOD(steps, "a step that its event ends leaves the connector, to be tried again") {
+TEST_CASE_METHOD(steps, "a step whose event reports a failure can be repeated") {
   auto start = connector::create();
   const adverb::failure why = reported(
       [&] {
@@ -144,8 +144,7 @@ TEST_CASE_METHOD(steps, "a step that its event ends leaves the connector, to be 
   CHECK(at_address.resolve_route());
 }
 
-TEST_CASE_METHOD(steps,
-                 "a step whose event does not come in time waits on when it is tried again") {
+TEST_CASE_METHOD(steps, "a repeated step waits again for the event that did not arrive in time") {
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({});
   const cm::resolve_options hasty{.timeout = 1ms};
@@ -181,7 +180,7 @@ TEST_CASE_METHOD(steps,
   CHECK(machine.count<called::rdma_connect>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "the RNR timer is set once connected, and its failure is ignored",
+TEST_CASE_METHOD(steps, "the RNR timer is set after connecting, and its failure is ignored",
                  "[ibv_modify_qp]") {
   auto waiting = ready();
   machine.forget_calls();
@@ -197,7 +196,7 @@ TEST_CASE_METHOD(steps, "the RNR timer is set once connected, and its failure is
     ibv_modify_qp qp0 min_rnr_timer=20)"));
 }
 
-TEST_CASE_METHOD(steps, "a step that a signal handler interrupts waits on when it is tried again") {
+TEST_CASE_METHOD(steps, "a repeated step waits again after a signal handler interrupted it") {
   const interrupting signals;
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({});
@@ -211,7 +210,8 @@ TEST_CASE_METHOD(steps, "a step that a signal handler interrupts waits on when i
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "an answer that is under way is not taken for that of another address") {
+TEST_CASE_METHOD(steps,
+                 "resolve_address fails with EALREADY while another address is being resolved") {
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({});
   std::error_code code;
@@ -226,7 +226,7 @@ TEST_CASE_METHOD(steps, "an answer that is under way is not taken for that of an
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "a step that failed late can be started again") {
+TEST_CASE_METHOD(steps, "a step that failed after its timeout can be started again") {
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({});
   std::error_code code;
@@ -240,7 +240,7 @@ TEST_CASE_METHOD(steps, "a step that failed late can be started again") {
   CHECK(machine.count<called::rdma_resolve_addr>() == 2);
 }
 
-TEST_CASE_METHOD(steps, "an event that cannot be taken is reported, and the step waits on") {
+TEST_CASE_METHOD(steps, "a step reports a failed read of an event and can wait again") {
   auto start = connector::create();
   std::error_code code;
   machine.fail<called::rdma_get_cm_event>(EIO);
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(steps, "an event that cannot be taken is reported, and the step
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "an event that another thread has taken is not waited for in vain") {
+TEST_CASE_METHOD(steps, "a step waits again if another thread took the event") {
   auto start = connector::create();
   machine.fail<called::rdma_get_cm_event>(EAGAIN);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -260,7 +260,7 @@ TEST_CASE_METHOD(steps, "an event that another thread has taken is not waited fo
   CHECK(machine.count<called::rdma_get_cm_event>() == 2);
 }
 
-TEST_CASE_METHOD(steps, "a step that is under way goes along when the connector is moved") {
+TEST_CASE_METHOD(steps, "moving a connector moves the step in progress") {
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({});
   std::error_code code;
@@ -275,7 +275,7 @@ TEST_CASE_METHOD(steps, "a step that is under way goes along when the connector 
   CHECK(machine.count<called::rdma_resolve_addr>() == 1);
 }
 
-TEST_CASE_METHOD(steps, "events that end nothing are passed over") {
+TEST_CASE_METHOD(steps, "a step ignores unrelated events") {
   for (const auto type : {RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_TIMEWAIT_EXIT}) {
     manager.answer<called::rdma_connect>({{type}, {RDMA_CM_EVENT_CONNECT_RESPONSE}});
     CHECK(connected());
@@ -318,12 +318,12 @@ TEST_CASE_METHOD(steps, "each reject reason has a description or a number", "[rd
   }
 }
 
-TEST_CASE_METHOD(steps, "iWARP rejects without a reason") {
+TEST_CASE_METHOD(steps, "a rejection of iWARP has no reason") {
   rejected({RDMA_CM_EVENT_REJECTED, -ECONNREFUSED}, std::errc::connection_refused,
            "nothing listens on that port, or the program refused", cm::reject_reason::unspecified);
 }
 
-TEST_CASE_METHOD(steps, "iWARP's rejection with private data is the program's") {
+TEST_CASE_METHOD(steps, "a rejection of iWARP with private data comes from the program") {
   rejected({RDMA_CM_EVENT_REJECTED, -ECONNRESET, "no room"}, std::errc::connection_reset,
            "the peer's program refused", cm::reject_reason::by_the_program);
 }
@@ -353,7 +353,7 @@ TEST_CASE_METHOD(steps, "each event that ends a connect has an explanation", "[r
   ended(RDMA_CM_EVENT_CONNECT_ERROR, 0, connection_aborted, connect_error);
 }
 
-TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called") {
+TEST_CASE_METHOD(steps, "operations on an empty connector fail without a call") {
   machine.forget_calls();
   const auto empty_one = [](const auto& operation) {
     const adverb::failure why = reported(operation);
@@ -373,7 +373,7 @@ TEST_CASE_METHOD(steps, "an empty connector is reported, and nothing is called")
   CHECK(machine.log().empty());
 }
 
-TEST_CASE("whatever fails on the way to a connection, nothing is leaked") {
+TEST_CASE("connecting leaks nothing, whichever call fails") {
   const std::size_t attempts = attempts_until_nothing_fails([](cm_bench& bench) {
     const auto connection = bench.connected();
     bench.machine.fail_nothing();
@@ -382,9 +382,7 @@ TEST_CASE("whatever fails on the way to a connection, nothing is leaked") {
   CHECK(attempts > 13);
 }
 
-TEST_CASE(
-    "going on with a failed connector calls no C function with what is not there, and leaks "
-    "nothing") {
+TEST_CASE("steps after a failed connector pass no null object to C and leak nothing") {
   for (std::size_t nth = 1; nth < 20; ++nth) {
     go_with_failure(nth, [](cm_bench& bench) {
       std::error_code code;

@@ -22,7 +22,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an endpoint has a pair on the device of its address",
+TEST_CASE_METHOD(fixture, "a datagram endpoint creates a pair on the device of its address",
                  "[rdma_create_id][rdma_bind_addr][rdma_create_qp]") {
   auto made = cm::datagram_endpoint::create(here, {.max_send_wr = 5, .max_recv_wr = 6});
   REQUIRE(made);
@@ -48,7 +48,7 @@ TEST_CASE_METHOD(fixture, "an endpoint has a pair on the device of its address",
   CHECK(moved);
 }
 
-TEST_CASE_METHOD(fixture, "an endpoint has its pair in the domain that is given",
+TEST_CASE_METHOD(fixture, "a datagram endpoint creates its pair in the given domain",
                  "[rdma_create_qp]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
@@ -57,7 +57,8 @@ TEST_CASE_METHOD(fixture, "an endpoint has its pair in the domain that is given"
   CHECK(made.protection_domain() == own);
 }
 
-TEST_CASE_METHOD(fixture, "an address of every interface has no device for an endpoint",
+TEST_CASE_METHOD(fixture,
+                 "a datagram endpoint on the wildcard address fails because it has no device",
                  "[rdma_bind_addr]") {
   const adverb::failure why = reported([](auto&&... policy) {
     const auto none =
@@ -70,7 +71,7 @@ TEST_CASE_METHOD(fixture, "an address of every interface has no device for an en
   CHECK(machine.count<called::rdma_create_qp>() == 0);
 }
 
-TEST_CASE("whatever fails on the way to an endpoint, nothing is leaked") {
+TEST_CASE("creating a datagram endpoint leaks nothing, whichever call fails") {
   const std::size_t attempts = attempts_until_nothing_fails([](cm_bench& bench) {
     const auto endpoint = cm::datagram_endpoint::create(bench.here);
     CHECK(endpoint);
@@ -88,7 +89,7 @@ TEST_CASE("whatever fails on the way to an endpoint, nothing is leaked") {
     });
 }
 
-TEST_CASE_METHOD(fixture, "an endpoint asks from its own address, for its own domain",
+TEST_CASE_METHOD(fixture, "resolve_peer uses the endpoint's address and domain",
                  "[rdma_connect][ibv_create_ah]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain own{device};
@@ -129,7 +130,7 @@ TEST_CASE_METHOD(fixture, "an endpoint asks from its own address, for its own do
   CHECK(found.private_data().size() == 3);
 }
 
-TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are there",
+TEST_CASE_METHOD(fixture, "next_event of an endpoint returns a pending event",
                  "[rdma_get_cm_event]") {
   const auto endpoint = cm::datagram_endpoint::create(here);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -142,7 +143,7 @@ TEST_CASE_METHOD(fixture, "the events of an endpoint are taken when they are the
   CHECK(event->status() == -ENETDOWN);
 }
 
-TEST_CASE_METHOD(fixture, "an endpoint that cannot be closed can be closed again",
+TEST_CASE_METHOD(fixture, "an endpoint whose close failed can be closed again",
                  "[rdma_destroy_id]") {
   auto endpoint = cm::datagram_endpoint::create(here);
   CHECK(failing<called::rdma_destroy_id>(EIO, [&](auto&&... policy) {

@@ -17,7 +17,7 @@ struct fixture : cm_bench_of<adverb::transport::ud> {};
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a datagram peer that refuses yields a rejection with its reason",
+TEST_CASE_METHOD(fixture, "resolve_peer reports a rejection with its reason",
                  "[rdma_connect][rdma_get_cm_event]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain domain{device};

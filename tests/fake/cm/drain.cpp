@@ -61,8 +61,7 @@ ids drained_from_deeper(rc_connection& connection) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "the marks of a drain are at no place of the program's",
-                 "[ibv_poll_cq]") {
+TEST_CASE_METHOD(fixture, "the markers of every drain have the same two ids", "[ibv_poll_cq]") {
   rc_connection connection = connected_to_shared();
   connection.disconnect();
   CHECK(drained(connection).empty());
@@ -72,8 +71,7 @@ TEST_CASE_METHOD(fixture, "the marks of a drain are at no place of the program's
   CHECK(markers() == marks);
 }
 
-TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed out nor taken",
-                 "[ibv_poll_cq]") {
+TEST_CASE_METHOD(fixture, "a drain discards a marker that another drain left", "[ibv_poll_cq]") {
   rc_connection first = ended();
   rc_connection second = ended();
   CHECK(drained(first).empty());
@@ -96,7 +94,7 @@ TEST_CASE_METHOD(fixture, "a mark that another drain has left is neither handed 
   CHECK(machine.count<called::post_recv>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a drain ends at its own marks, not at those of another pair",
+TEST_CASE_METHOD(fixture, "a drain ends at its own markers, not at those of another pair",
                  "[ibv_poll_cq]") {
   rc_connection first = ended();
   rc_connection second = ended();
@@ -122,7 +120,7 @@ TEST_CASE_METHOD(fixture, "a drain ends at its own marks, not at those of anothe
   CHECK(found.empty());
 }
 
-TEST_CASE_METHOD(fixture, "a queue that others keep busy is drained all the same, within its limit",
+TEST_CASE_METHOD(fixture, "a drain ends within its limit although other pairs keep the queue busy",
                  "[ibv_poll_cq]") {
   rc_connection busy = connected_to_shared();
   rc_connection connection = connected_to_shared();

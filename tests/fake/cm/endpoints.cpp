@@ -24,7 +24,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an initiator of XRC connects", "[rdma_create_ep][rdma_connect]") {
+TEST_CASE_METHOD(fixture, "an XRC initiator connects", "[rdma_create_ep][rdma_connect]") {
   cm::connector<initiator, cm::step::route_resolved> far;
   CHECK_THAT((machine.lines_of<called::rdma_create_ep, called::rdma_create_event_channel,
                                called::rdma_migrate_id>(
@@ -44,7 +44,7 @@ TEST_CASE_METHOD(fixture, "an initiator of XRC connects", "[rdma_create_ep][rdma
   CHECK(connection.queue_pair().native_handle()->state == IBV_QPS_RTS);
 }
 
-TEST_CASE_METHOD(fixture, "a target of XRC is asked for by a request, and sends nothing",
+TEST_CASE_METHOD(fixture, "a listener accepts an XRC target, which has no send queue",
                  "[rdma_create_ep][rdma_accept][rdma_create_qp][rdma_create_qp_ex]") {
   const auto at = cm::listener<target>::create(here);
   CHECK_THAT(machine.lines<called::rdma_create_ep>(), is_log(R"(
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(fixture, "a target of XRC is asked for by a request, and sends 
   CHECK(made.accept());
 }
 
-TEST_CASE_METHOD(fixture, "a pair of one's own can be an initiator of XRC",
+TEST_CASE_METHOD(fixture, "use_queue_pair accepts an XRC initiator",
                  "[rdma_init_qp_attr][rdma_establish]") {
   const adverb::context device = adverb::open_device();
   const adverb::protection_domain domain{device};
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(fixture, "a pair of one's own can be an initiator of XRC",
   CHECK(ready.connect().queue_pair().native_handle()->state == IBV_QPS_RTS);
 }
 
-TEST_CASE_METHOD(fixture, "a listener that librdmacm binds as it makes it cannot reuse its address",
+TEST_CASE_METHOD(fixture, "a listener that rdma_create_ep binds cannot reuse its address",
                  "[rdma_create_ep]") {
   const adverb::failure why = reported([&](auto&&... policy) {
     (void)cm::listener<target>::create(here, {.reuse_address = true}, policy...);
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(fixture, "a failed endpoint explains its failure", "[rdma_creat
   CHECK(fails(EACCES, listen) == "ports below 1024 are for privileged programs");
 }
 
-TEST_CASE_METHOD(fixture, "an endpoint that cannot have a channel of its own is none",
+TEST_CASE_METHOD(fixture, "an endpoint is empty if its event channel cannot be created",
                  "[rdma_migrate_id][rdma_create_event_channel]") {
   const auto fails = [&]<class Call>(std::in_place_type_t<Call>, const auto& make) {
     std::error_code code;
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(fixture, "an endpoint that cannot have a channel of its own is 
   CHECK(machine.count<called::rdma_listen>() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a listener that librdmacm binds has the backlog of its options",
+TEST_CASE_METHOD(fixture, "a listener that rdma_create_ep binds uses the given backlog",
                  "[rdma_listen]") {
   const auto at = cm::listener<target>::create(here, {.backlog = 7});
   CHECK(at);

@@ -26,7 +26,7 @@ std::string named(const cm::event_channel& channel) {
 
 }  // namespace
 
-TEST_CASE("a channel is made and destroyed",
+TEST_CASE("an event channel is created and destroyed",
           "[rdma_create_event_channel][rdma_destroy_event_channel]") {
   cm_bench bench;
   {
@@ -58,7 +58,7 @@ TEST_CASE("a failed device list names the device and the kernel module that it n
         "module rdma_ucm");
 }
 
-TEST_CASE_METHOD(fixture, "a channel with identifiers on it is not closed",
+TEST_CASE_METHOD(fixture, "closing a channel with identifiers fails",
                  "[rdma_destroy_event_channel]") {
   const adverb::failure why = reported([&](auto&&... policy) { channel.close(policy...); });
   CHECK(std::string{why.what()} == "rdma_destroy_event_channel on " + named(channel) +
@@ -74,7 +74,7 @@ TEST_CASE_METHOD(fixture, "a channel with identifiers on it is not closed",
   CHECK(manager.live_objects() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "the file of a channel is readable while an event is there") {
+TEST_CASE_METHOD(fixture, "the descriptor of a channel is readable while an event is pending") {
   CHECK_FALSE(channel.has_event());
   raise(RDMA_CM_EVENT_ADDR_CHANGE);
   raise(RDMA_CM_EVENT_DISCONNECTED);
@@ -85,7 +85,8 @@ TEST_CASE_METHOD(fixture, "the file of a channel is readable while an event is t
   CHECK_FALSE(channel.has_event());
 }
 
-TEST_CASE_METHOD(fixture, "a non-blocking event channel without an event has nothing, and no error",
+TEST_CASE_METHOD(fixture,
+                 "next_event of a non-blocking event channel returns none without an error",
                  "[rdma_get_cm_event]") {
   channel.set_non_blocking(true);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -96,7 +97,8 @@ TEST_CASE_METHOD(fixture, "a non-blocking event channel without an event has not
   CHECK(channel.next_event());
 }
 
-TEST_CASE_METHOD(fixture, "an interrupted wait for an event of rdma_cm has nothing, and no error",
+TEST_CASE_METHOD(fixture,
+                 "an interrupted next_event of an event channel returns none without an error",
                  "[rdma_get_cm_event]") {
   machine.fail<called::rdma_get_cm_event>(EINTR);
   std::error_code code = std::make_error_code(std::errc::io_error);
@@ -111,8 +113,7 @@ TEST_CASE_METHOD(fixture, "a wait that fails is reported", "[rdma_get_cm_event]"
         "rdma_get_cm_event on " + named(channel) + ": ENODEV (No such device)");
 }
 
-TEST_CASE_METHOD(fixture, "a wait with a timeout ends with it, without an error",
-                 "[rdma_get_cm_event]") {
+TEST_CASE_METHOD(fixture, "a wait ends at its timeout without an error", "[rdma_get_cm_event]") {
   std::error_code code = std::make_error_code(std::errc::io_error);
   CHECK_FALSE(channel.next_event(1ms, code));
   CHECK_FALSE(code);
@@ -121,7 +122,7 @@ TEST_CASE_METHOD(fixture, "a wait with a timeout ends with it, without an error"
   CHECK(channel.next_event(0ms));
 }
 
-TEST_CASE("an empty channel is reported") {
+TEST_CASE("an empty event channel is reported") {
   cm_bench bench;
   const cm::event_channel empty;
   const std::string explanation =
@@ -136,7 +137,7 @@ TEST_CASE("an empty channel is reported") {
   CHECK(bench.machine.log().empty());
 }
 
-TEST_CASE_METHOD(fixture, "the mode of a channel that is gone is reported") {
+TEST_CASE_METHOD(fixture, "set_non_blocking fails with EBADF on an event channel without a file") {
   rdma_event_channel broken{-1};
   const cm::event_channel_ref reference = &broken;
   const adverb::failure why =

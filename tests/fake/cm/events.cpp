@@ -83,8 +83,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, on destruction", "[rdm
   CHECK_THAT(log_of([&] { event.reset(); }), is_log("rdma_ack_cm_event id0 DISCONNECTED"));
 }
 
-TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to",
-                 "[rdma_ack_cm_event]") {
+TEST_CASE_METHOD(fixture, "a moved connection event is acknowledged once", "[rdma_ack_cm_event]") {
   cm::event first = taken({RDMA_CM_EVENT_DISCONNECTED});
   std::optional<cm::event> second;
   CHECK_THAT(log_of([&] { second = std::move(first); }), is_log({}));
@@ -102,7 +101,7 @@ TEST_CASE_METHOD(fixture, "an event is acknowledged once, where it was moved to"
   CHECK_THAT(log_of([&] { const cm::event moved{std::move(third)}; }), is_log({}));
 }
 
-TEST_CASE_METHOD(fixture, "an event that is acknowledged by hand keeps its type",
+TEST_CASE_METHOD(fixture, "an explicitly acknowledged event keeps its type",
                  "[rdma_ack_cm_event]") {
   {
     cm::event event = taken({RDMA_CM_EVENT_REJECTED, 28, "no"});
@@ -132,7 +131,7 @@ TEST_CASE_METHOD(fixture,
   CHECK(event.reason() == cm::reject_reason::by_the_program);
 }
 
-TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it") {
+TEST_CASE_METHOD(fixture, "a released connection event is not acknowledged") {
   rdma_cm_event* native = nullptr;
   {
     cm::event event = taken({RDMA_CM_EVENT_DISCONNECTED});
@@ -146,7 +145,7 @@ TEST_CASE_METHOD(fixture, "an event that is released is left to whoever takes it
   CHECK(acknowledged() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
+TEST_CASE_METHOD(fixture, "an event returns the private data and parameters of the peer") {
   rdma_conn_param sent{};
   sent.responder_resources = 3;
   sent.initiator_depth = 4;
@@ -168,7 +167,7 @@ TEST_CASE_METHOD(fixture, "private data and parameters are those of the peer") {
   CHECK(told.queue_pair_number == adverb::qp_number{0x77});
 }
 
-TEST_CASE_METHOD(fixture, "the pointer of a multicast join is not taken for private data") {
+TEST_CASE_METHOD(fixture, "the context pointer of a multicast join is not private data") {
   for (const auto type : {RDMA_CM_EVENT_MULTICAST_JOIN, RDMA_CM_EVENT_MULTICAST_ERROR}) {
     fake::cm_event joined{type};
     joined.datagram.private_data = &joined;
@@ -198,7 +197,7 @@ TEST_CASE_METHOD(listening, "a request names its new identifier and the listener
   CHECK(machine.count<called::rdma_destroy_id>() == 0);
 }
 
-TEST_CASE_METHOD(listening, "a request that nobody took is destroyed after its event",
+TEST_CASE_METHOD(listening, "a request that was not taken is destroyed after its event",
                  "[rdma_destroy_id]") {
   CHECK_THAT(log_of([&] {
                cm::event event = asked();
@@ -211,8 +210,7 @@ TEST_CASE_METHOD(listening, "a request that nobody took is destroyed after its e
   CHECK(manager.unacknowledged(id.native_handle()) == 0);
 }
 
-TEST_CASE_METHOD(listening,
-                 "a request is destroyed when another event takes the place of its own") {
+TEST_CASE_METHOD(listening, "assigning another event destroys an untaken request") {
   CHECK_THAT(log_of([&] {
                cm::event event = asked();
                event = asked();
@@ -243,7 +241,7 @@ TEST_CASE_METHOD(listening, "the failure hook reports a request that cannot be d
                                                              adverb::detail::kind_of<rdma_cm_id>);
 }
 
-TEST_CASE_METHOD(listening, "a released event leaves the request alone") {
+TEST_CASE_METHOD(listening, "a released event does not destroy its request") {
   cm::event event = asked();
   rdma_cm_event* const native = event.release();
   event.acknowledge();

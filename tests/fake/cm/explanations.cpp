@@ -75,7 +75,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an address is found by its interface") {
+TEST_CASE_METHOD(fixture, "interface_of returns the interface of an address") {
   const auto interface_of = [](const cm::socket_address& wanted) {
     return std::string{detail::interface_of(wanted).view()};
   };
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(fixture, "an address is found by its interface") {
   CHECK(interface_of({}).empty());
 }
 
-TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are listed, of one family") {
+TEST_CASE_METHOD(fixture, "the explanation lists the RDMA addresses of one family") {
   const auto listed = [&](cm::address_family family) {
     const adverb::static_string<512> words{
         [&](adverb::text_writer& writer) { detail::put_rdma_addresses(writer, family); }};
@@ -108,7 +108,8 @@ TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are listed, of one fami
   CHECK(listed(cm::address_family::ipv4) == rdma_devices);
 }
 
-TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are there as values", "[rdma_bind_addr]") {
+TEST_CASE_METHOD(fixture, "local_addresses returns the addresses of RDMA devices",
+                 "[rdma_bind_addr]") {
   machine.fail<called::rdma_bind_addr>(ENODEV);
   std::string found;
   for (const cm::local_address& each : cm::local_addresses())
@@ -118,7 +119,7 @@ TEST_CASE_METHOD(fixture, "the addresses of RDMA devices are there as values", "
         "[fe80::3%9900003] fake0\n");
 }
 
-TEST_CASE("no more addresses are listed than can be read") {
+TEST_CASE("an explanation lists only a few addresses") {
   cm_bench bench;
   std::vector<local_addresses::entry> many;
   for (std::uint8_t number = 0; number < 100; ++number)
@@ -144,7 +145,7 @@ TEST_CASE("no more addresses are listed than can be read") {
   CHECK(bench.manager.live_objects() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "why an address cannot be bound", "[rdma_bind_addr]") {
+TEST_CASE_METHOD(fixture, "a failed bind explains its cause", "[rdma_bind_addr]") {
   const auto bind = [&](int error, const cm::socket_address& to) {
     return why("rdma_bind_addr", error, to);
   };
@@ -169,7 +170,7 @@ TEST_CASE_METHOD(fixture, "why an address cannot be bound", "[rdma_bind_addr]") 
   CHECK(bind(EINVAL, at("10.0.0.1", 7471)) == "it has the address 10.0.0.1:5 already");
 }
 
-TEST_CASE_METHOD(fixture, "why an identifier cannot listen", "[rdma_listen]") {
+TEST_CASE_METHOD(fixture, "a failed listen explains its cause", "[rdma_listen]") {
   CHECK(why("rdma_listen", EADDRINUSE).empty());
   is_at(at("10.0.0.1", 7471));
   CHECK(why("rdma_listen", EINVAL) == "it already listens");
@@ -178,7 +179,7 @@ TEST_CASE_METHOD(fixture, "why an identifier cannot listen", "[rdma_listen]") {
   CHECK(why("rdma_listen", EINVAL) == "it was created to connect to 10.7.0.7:1");
 }
 
-TEST_CASE_METHOD(fixture, "why an address is not resolved", "[rdma_resolve_addr]") {
+TEST_CASE_METHOD(fixture, "a failed address resolution explains its cause", "[rdma_resolve_addr]") {
   constexpr std::string_view verb = "rdma_resolve_addr";
   CHECK(why(verb, EINVAL) == "no address is given");
   const auto to = at(far_away, 7471);
@@ -204,7 +205,7 @@ TEST_CASE_METHOD(fixture, "why an address is not resolved", "[rdma_resolve_addr]
   CHECK(why(verb, EIO, to).empty());
 }
 
-TEST_CASE_METHOD(fixture, "why a peer is not asked", "[rdma_connect]") {
+TEST_CASE_METHOD(fixture, "a failed rdma_connect explains its cause", "[rdma_connect]") {
   CHECK(why("rdma_connect", ECONNREFUSED) == "nothing listens on that port");
   CHECK(why("rdma_connect", EINVAL) ==
         "the route is not resolved yet, or a connection was already requested");
@@ -214,7 +215,7 @@ TEST_CASE_METHOD(fixture, "why a peer is not asked", "[rdma_connect]") {
         "a link-local address needs its interface: fe80::77%eth0, say");
 }
 
-TEST_CASE_METHOD(fixture, "why a step is refused") {
+TEST_CASE_METHOD(fixture, "a refused step explains its cause") {
   is_at(at("10.9.0.1", 5), at(far_away, 7471));
   CHECK(why_without_first("rdma_resolve_route", ENODEV) ==
         "no RDMA device serves 10.9.0.1 (eth0); " + rdma_devices);
@@ -250,7 +251,7 @@ TEST_CASE_METHOD(fixture, "a timeout explains which answer is missing") {
   CHECK(silence("rdma_resolve_route") == "no event arrived within 3 s");
 }
 
-TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words") {
+TEST_CASE_METHOD(fixture, "every event that ends a step has an errno and an explanation") {
   const auto channel = cm::event_channel::create();
   const auto own = cm::identifier::create(channel, cm::port_space::tcp);
   own.resolve_address(peer, {}, std::chrono::seconds{1});
@@ -302,7 +303,7 @@ TEST_CASE_METHOD(fixture, "every event that ends a step has an errno, and words"
   check(RDMA_CM_EVENT_ESTABLISHED, 0, ECONNABORTED, "the answer was: established");
 }
 
-TEST_CASE("why there is no event channel", "[rdma_create_event_channel]") {
+TEST_CASE("a failed event channel has an explanation", "[rdma_create_event_channel]") {
   const auto why = [](int error) {
     const adverb::static_string<512> words{[&](adverb::text_writer& writer) {
       detail::explain_event_channel(writer, std::error_code{error, std::generic_category()});

@@ -21,7 +21,7 @@ using fixture = identifier_bench;
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an option goes under its name, in the size that librdmacm wants",
+TEST_CASE_METHOD(fixture, "each setter passes its option name and the size that librdmacm expects",
                  "[rdma_set_option]") {
   CHECK_THAT(log_of([&] {
                id.set_type_of_service(0x68);
@@ -40,8 +40,7 @@ TEST_CASE_METHOD(fixture, "an option goes under its name, in the size that librd
     rdma_set_option id0 level=ID optname=ID_ACK_TIMEOUT optval=0x12 optlen=1)"));
 }
 
-TEST_CASE_METHOD(fixture, "a path that is given goes as one record of the wire",
-                 "[rdma_set_option]") {
+TEST_CASE_METHOD(fixture, "set_path passes one path record in wire format", "[rdma_set_option]") {
   cm::path_record path;
   path.destination_lid = adverb::lid{7};
   const ibv_path_data expected = path.native();
@@ -82,7 +81,7 @@ TEST_CASE_METHOD(fixture, "an identifier sets its enhancements and returns those
   CHECK(why.code() == std::errc::io_error);
 }
 
-TEST_CASE_METHOD(fixture, "an event of the queue pair is passed on as it is", "[rdma_notify]") {
+TEST_CASE_METHOD(fixture, "notify passes the event type unchanged", "[rdma_notify]") {
   CHECK_THAT(log_of([&] {
                id.notify(adverb::async_event_type::communication_established);
                id.notify(adverb::async_event_type::path_migrated);
@@ -92,8 +91,7 @@ TEST_CASE_METHOD(fixture, "an event of the queue pair is passed on as it is", "[
     rdma_notify id0 event=PATH_MIG)"));
 }
 
-TEST_CASE_METHOD(fixture, "a request is rejected for its enhancements, with words",
-                 "[rdma_reject_ece]") {
+TEST_CASE_METHOD(fixture, "reject_ece sends private data", "[rdma_reject_ece]") {
   id.bind(here);
   id.listen(1);
   manager.request(id.native_handle());

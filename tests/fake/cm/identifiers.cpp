@@ -54,7 +54,7 @@ struct fixture : identifier_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an identifier is made for a channel and a port space",
+TEST_CASE_METHOD(fixture, "an identifier is created with a channel and a port space",
                  "[rdma_create_id][rdma_destroy_id]") {
   int mine = 0;
   machine.name("mine", mine);
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(fixture, "an identifier is made for a channel and a port space"
     rdma_destroy_id id4)"));
 }
 
-TEST_CASE_METHOD(fixture, "an address is bound as it was given", "[rdma_bind_addr]") {
+TEST_CASE_METHOD(fixture, "bind passes the address unchanged", "[rdma_bind_addr]") {
   CHECK_THAT(log_of([&] { id.bind(here); }), is_log("rdma_bind_addr id0 addr=10.0.0.1:7471"));
   CHECK(id.local_address() == here);
   CHECK(id.context().native_handle() == manager.context());
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(fixture, "an address is bound as it was given", "[rdma_bind_add
   CHECK(id.protection_domain().native_handle() == manager.domain());
 }
 
-TEST_CASE_METHOD(fixture, "an address is resolved from any, or from one of this machine",
+TEST_CASE_METHOD(fixture, "resolve_address accepts an optional source address",
                  "[rdma_resolve_addr]") {
   CHECK_THAT(log_of([&] { id.resolve_address(peer, {}, 1500us); }),
              is_log("rdma_resolve_addr id0 dst_addr=10.0.0.2:7471 timeout_ms=2"));
@@ -117,7 +117,7 @@ TEST_CASE_METHOD(fixture, "a route is resolved", "[rdma_resolve_route]") {
   CHECK(channel.next_event()->type() == cm::event_type::route_resolved);
 }
 
-TEST_CASE_METHOD(fixture, "a queue pair is made in librdmacm's domain, or in the given one",
+TEST_CASE_METHOD(fixture, "create_queue_pair uses librdmacm's domain or the given one",
                  "[rdma_create_qp][rdma_destroy_qp]") {
   resolve();
   CHECK_THAT(log_of([&] { id.create_queue_pair<rc>({.max_send_wr = 5, .max_recv_wr = 6}, {}); }),
@@ -144,7 +144,8 @@ TEST_CASE_METHOD(fixture, "a queue pair is made in librdmacm's domain, or in the
   id.destroy_queue_pair();
 }
 
-TEST_CASE_METHOD(fixture, "own completion queues are handed over, and others are not made",
+TEST_CASE_METHOD(fixture,
+                 "create_queue_pair passes the given completion queues and creates no others",
                  "[rdma_create_qp]") {
   resolve();
   const adverb::completion_queue queue{id.context(), 16};
@@ -158,7 +159,7 @@ TEST_CASE_METHOD(fixture, "own completion queues are handed over, and others are
   id.destroy_queue_pair();
 }
 
-TEST_CASE_METHOD(fixture, "the extended call makes a queue pair with send operations",
+TEST_CASE_METHOD(fixture, "create_queue_pair with send operations uses the extended call",
                  "[rdma_create_qp_ex]") {
   resolve();
   CHECK_THAT(log_of([&] {
@@ -169,7 +170,7 @@ TEST_CASE_METHOD(fixture, "the extended call makes a queue pair with send operat
       max_recv_sge=1} pd=pd0 send_ops_flags=SEND)"));
 }
 
-TEST_CASE_METHOD(fixture, "a queue pair of the extended call is in the domain that is given",
+TEST_CASE_METHOD(fixture, "the extended call creates a queue pair in the given domain",
                  "[rdma_create_qp_ex]") {
   resolve();
   const adverb::protection_domain domain{id.context()};
@@ -236,21 +237,22 @@ TEST_CASE_METHOD(fixture, "a request to connect carries its parameters", "[rdma_
       flow_control=0 retry_count=5 rnr_retry_count=2 srq=1 qp_num=0x55)"));
 }
 
-TEST_CASE_METHOD(fixture, "without options it asks for as much as there is", "[rdma_connect]") {
+TEST_CASE_METHOD(fixture, "connect requests the maximum resources by default", "[rdma_connect]") {
   make_pair();
   CHECK_THAT(log_of([&] { id.connect({}); }), is_log(R"(
     rdma_connect id0 responder_resources=255 initiator_depth=255 flow_control=1 retry_count=6
       rnr_retry_count=7)"));
 }
 
-TEST_CASE_METHOD(fixture, "an own queue pair is established by hand", "[rdma_establish]") {
+TEST_CASE_METHOD(fixture, "establish completes the connection of the program's queue pair",
+                 "[rdma_establish]") {
   resolve();
   id.connect({.queue_pair_number = adverb::qp_number{0x55}});
   CHECK(channel.next_event()->type() == cm::event_type::connect_response);
   CHECK_THAT(log_of([&] { id.establish(); }), is_log("rdma_establish id0"));
 }
 
-TEST_CASE_METHOD(fixture, "listening has a backlog", "[rdma_listen]") {
+TEST_CASE_METHOD(fixture, "listen passes the backlog", "[rdma_listen]") {
   id.bind(here);
   CHECK_THAT(log_of([&] { id.listen(12); }), is_log("rdma_listen id0 backlog=12"));
 }
@@ -272,7 +274,7 @@ TEST_CASE_METHOD(fixture, "a request is rejected", "[rdma_reject]") {
     rdma_reject id2 private_data="\x02\x00no")"));
 }
 
-TEST_CASE_METHOD(fixture, "a connection is ended", "[rdma_disconnect]") {
+TEST_CASE_METHOD(fixture, "disconnect ends a connection", "[rdma_disconnect]") {
   connect();
   CHECK(id.queue_pair<rc>().native_handle()->state == IBV_QPS_RTS);
   CHECK_THAT(log_of([&] { id.disconnect(); }), is_log("rdma_disconnect id0"));
@@ -280,7 +282,7 @@ TEST_CASE_METHOD(fixture, "a connection is ended", "[rdma_disconnect]") {
   CHECK(channel.next_event()->type() == cm::event_type::disconnected);
 }
 
-TEST_CASE_METHOD(fixture, "an identifier that migrates has its events come on the other channel",
+TEST_CASE_METHOD(fixture, "a migrated identifier receives its events on the new channel",
                  "[rdma_migrate_id]") {
   manager.raise(id.native_handle(), {RDMA_CM_EVENT_ADDR_CHANGE});
   cm::event_channel other = cm::event_channel::create();
@@ -297,7 +299,7 @@ TEST_CASE_METHOD(fixture, "an identifier that migrates has its events come on th
   other.close();
 }
 
-TEST_CASE_METHOD(fixture, "an identifier that could not migrate stays where it was",
+TEST_CASE_METHOD(fixture, "an identifier whose migration failed stays on its channel",
                  "[rdma_migrate_id]") {
   const cm::event_channel other = cm::event_channel::create();
   names<called::rdma_migrate_id>("rdma_migrate_id on rdma_cm identifier: EIO (Input/output error)",
@@ -379,7 +381,7 @@ TEST_CASE_METHOD(fixture, "each call that fails names the verb, the identifier a
                                  [&](auto&&... policy) { id.disconnect(policy...); });
 }
 
-TEST_CASE_METHOD(fixture, "an identifier that cannot be made names the channel",
+TEST_CASE_METHOD(fixture, "a failed creation of an identifier names the channel",
                  "[rdma_create_id]") {
   const adverb::failure why = failing<called::rdma_create_id>(EMFILE, [&](auto&&... policy) {
     (void)cm::identifier::create(channel, cm::port_space::tcp, nullptr, policy...);
@@ -389,7 +391,7 @@ TEST_CASE_METHOD(fixture, "an identifier that cannot be made names the channel",
                                        ": EMFILE (Too many open files)");
 }
 
-TEST_CASE_METHOD(fixture, "no empty identifier reaches the C API") {
+TEST_CASE_METHOD(fixture, "an empty identifier is never passed to the C API") {
   machine.forget_calls();
   const cm::identifier empty;
   cm::identifier movable;

@@ -34,7 +34,7 @@ struct fixture : identifier_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a domain that is handed out is kept by an identifier beside",
+TEST_CASE_METHOD(fixture, "protection_domain creates another identifier that keeps the domain",
                  "[rdma_create_id][rdma_bind_addr]") {
   errno = 7;
   CHECK(id.protection_domain().native_handle() == manager.domain());
@@ -61,7 +61,7 @@ TEST_CASE_METHOD(fixture, "a domain that is handed out is kept by an identifier 
   CHECK(keepers_made() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a domain in which librdmacm makes something is kept",
+TEST_CASE_METHOD(fixture, "a domain in which librdmacm creates an object is kept",
                  "[rdma_create_qp][rdma_create_srq][rdma_create_srq_ex]") {
   SECTION("a queue pair") { id.create_queue_pair<rc>({}, {}); }
   SECTION("a queue pair with operations") {
@@ -76,7 +76,7 @@ TEST_CASE_METHOD(fixture, "a domain in which librdmacm makes something is kept",
   CHECK(keepers() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "an identifier keeps nothing for a domain of the program") {
+TEST_CASE_METHOD(fixture, "an identifier does not keep a domain of the program") {
   const adverb::protection_domain own{id.context()};
   id.create_srq({.max_wr = 4}, own);
   id.create_queue_pair<rc>({}, own);
@@ -85,14 +85,14 @@ TEST_CASE_METHOD(fixture, "an identifier keeps nothing for a domain of the progr
   id.destroy_srq();
 }
 
-TEST_CASE_METHOD(fixture, "a listener on every address has no device, and nothing is kept of it") {
+TEST_CASE_METHOD(fixture, "a listener on every address has no device and keeps no domain") {
   const cm::identifier everywhere = cm::identifier::create(channel, cm::port_space::tcp);
   everywhere.bind(cm::socket_address::any_ipv4(7472));
   CHECK_FALSE(everywhere.protection_domain());
   CHECK(keepers_made() == 0);
 }
 
-TEST_CASE_METHOD(fixture, "a domain that cannot be kept is handed out nevertheless") {
+TEST_CASE_METHOD(fixture, "protection_domain returns the domain even if it cannot be kept") {
   const std::size_t before = manager.live_objects();
   const auto handed_out = [&] {
     errno = 7;

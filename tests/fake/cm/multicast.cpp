@@ -43,7 +43,7 @@ struct member : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(by_hand, "a full member and one that only sends are joined with their pointers",
+TEST_CASE_METHOD(by_hand, "full and send-only members are joined with their context pointers",
                  "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
   int mine = 0;
   int another = 0;
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(by_hand, "a full member and one that only sends are joined with
     rdma_leave_multicast id0 addr=239.7.7.1:0)"));
 }
 
-TEST_CASE_METHOD(by_hand, "a call about a group that fails names the group",
+TEST_CASE_METHOD(by_hand, "a failed multicast call names the group",
                  "[rdma_join_multicast][rdma_join_multicast_ex][rdma_leave_multicast]") {
   const std::string rest = " 239.7.7.1 on fake0 10.0.0.1:7471: EIO (Input/output error)";
   using enum cm::multicast_role;
@@ -154,8 +154,7 @@ TEST_CASE_METHOD(by_hand, "a membership of an endpoint sends from the domain of 
   CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd1 "));
 }
 
-TEST_CASE_METHOD(member, "a member that only sends attaches no queue pair",
-                 "[rdma_join_multicast_ex]") {
+TEST_CASE_METHOD(member, "a send-only member attaches no queue pair", "[rdma_join_multicast_ex]") {
   cm::multicast_membership joined;
   const auto join = [&] { joined = endpoint.join(group, {.role = cm::multicast_role::send_only}); };
   CHECK_THAT((machine.lines_of<called::rdma_join_multicast_ex, called::rdma_join_multicast,
@@ -165,8 +164,7 @@ TEST_CASE_METHOD(member, "a member that only sends attaches no queue pair",
   CHECK(joined);
 }
 
-TEST_CASE_METHOD(member, "a membership is left once, where it was moved to",
-                 "[rdma_leave_multicast]") {
+TEST_CASE_METHOD(member, "a moved membership is left once", "[rdma_leave_multicast]") {
   auto first = endpoint.join(group);
   const auto leaves = [&](const auto& action) {
     return machine.lines_of<called::rdma_leave_multicast, called::destroy_ah>(action);
@@ -189,7 +187,7 @@ TEST_CASE_METHOD(member, "a membership is left once, where it was moved to",
     rdma_leave_multicast id0 addr=239.7.7.2:0)"));
 }
 
-TEST_CASE_METHOD(member, "an endpoint that is in a group is not closed") {
+TEST_CASE_METHOD(member, "closing an endpoint in a group fails") {
   auto joined = endpoint.join(group);
   adverb::failure why;
   endpoint.close(why);
@@ -201,7 +199,7 @@ TEST_CASE_METHOD(member, "an endpoint that is in a group is not closed") {
   CHECK_FALSE(endpoint);
 }
 
-TEST_CASE_METHOD(member, "join refuses an address that is no group before any call",
+TEST_CASE_METHOD(member, "join refuses an address that is not a group without a call",
                  "[rdma_join_multicast]") {
   machine.forget_calls();
   const adverb::failure why = reported([&](auto&&... policy) {
@@ -220,14 +218,14 @@ TEST_CASE_METHOD(member, "join refuses an address that is no group before any ca
       "the connection or other rdma_cm identifier is empty: moved from, closed, or never created");
 }
 
-TEST_CASE_METHOD(member, "a group that is not joined is not left", "[rdma_join_multicast]") {
+TEST_CASE_METHOD(member, "a failed join does not leave the group", "[rdma_join_multicast]") {
   (void)failing<called::rdma_join_multicast>(
       ENOMEM, [&](auto&&... policy) { (void)endpoint.join(group, {}, policy...); });
   CHECK(left() == 0);
   endpoint.close();
 }
 
-TEST_CASE_METHOD(member, "a failed join releases what librdmacm keeps of it",
+TEST_CASE_METHOD(member, "a failed join leaves the group to release its memory in librdmacm",
                  "[rdma_join_multicast][rdma_leave_multicast]") {
   const auto answered = [&](int status) {
     const adverb::failure why = reported(
@@ -258,7 +256,7 @@ TEST_CASE_METHOD(member, "a failed join releases what librdmacm keeps of it",
   endpoint.close();
 }
 
-TEST_CASE_METHOD(member, "the loss of a group is that of no other one that is joined meanwhile",
+TEST_CASE_METHOD(member, "the loss of a group does not affect a join in progress",
                  "[rdma_join_multicast]") {
   const auto first = endpoint.join(group);
   CHECK_FALSE(first.is_lost());
@@ -300,7 +298,7 @@ TEST_CASE_METHOD(member, "a group is joined without blocking", "[rdma_join_multi
   CHECK(left() == 1);
 }
 
-TEST_CASE("a group is joined on a shared channel", "[rdma_join_multicast]") {
+TEST_CASE("endpoints on a shared channel join a group", "[rdma_join_multicast]") {
   cm_bench bench;
   cm::event_channel channel = cm::event_channel::create();
   channel.set_non_blocking(true);
@@ -329,7 +327,7 @@ TEST_CASE("a group is joined on a shared channel", "[rdma_join_multicast]") {
   event.reset();
 }
 
-TEST_CASE_METHOD(member, "a group to which there is no way is left", "[ibv_create_ah]") {
+TEST_CASE_METHOD(member, "join leaves the group if its address handle fails", "[ibv_create_ah]") {
   CHECK(failing<called::create_ah>(ENOMEM, [&](auto&&... policy) {
           const auto none = endpoint.join(group, {}, policy...);
           CHECK_FALSE(none);
@@ -378,7 +376,8 @@ TEST_CASE_METHOD(by_hand, "a membership takes over its join event",
   CHECK(machine.line<called::create_ah>().starts_with("ibv_create_ah pd0 "));
 }
 
-TEST_CASE_METHOD(by_hand, "a membership to which there is no way is left", "[ibv_create_ah]") {
+TEST_CASE_METHOD(by_hand, "adopting a membership leaves the group if its address handle fails",
+                 "[ibv_create_ah]") {
   std::optional<cm::event> event;
   CHECK(reported(
             [&] {

@@ -50,7 +50,7 @@ struct fixture : cm_bench {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "an answer that does not come in time is waited for again",
+TEST_CASE_METHOD(fixture, "a repeated connect waits again for the answer",
                  "[rdma_connect][rdma_establish]") {
   auto ready = ready_to_connect();
   manager.answer<called::rdma_connect>({});
@@ -72,8 +72,7 @@ TEST_CASE_METHOD(fixture, "an answer that does not come in time is waited for ag
   CHECK(machine.count<called::rdma_establish>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "a confirmation that does not come in time is waited for again",
-                 "[rdma_accept]") {
+TEST_CASE_METHOD(fixture, "a repeated accept waits again for the confirmation", "[rdma_accept]") {
   auto ready = ready_to_accept();
   manager.answer<called::rdma_accept>({});
   adverb::failure why;
@@ -90,7 +89,7 @@ TEST_CASE_METHOD(fixture, "a confirmation that does not come in time is waited f
   CHECK(machine.count<called::rdma_accept>() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "connecting goes on from the call that failed",
+TEST_CASE_METHOD(fixture, "a repeated connect continues at the call that failed",
                  "[rdma_connect][rdma_init_qp_attr][rdma_establish]") {
   auto ready = ready_to_connect();
   const auto fails = [&](const auto& prepare, int error, ibv_qp_state reached) {
@@ -113,7 +112,7 @@ TEST_CASE_METHOD(fixture, "connecting goes on from the call that failed",
   CHECK(state_of(connection) == IBV_QPS_RTS);
 }
 
-TEST_CASE_METHOD(fixture, "a pair that came as far as RTR goes on from there",
+TEST_CASE_METHOD(fixture, "a repeated connect continues with a pair in RTR",
                  "[rdma_init_qp_attr]") {
   auto ready = ready_to_connect();
   std::error_code code;
@@ -137,7 +136,7 @@ TEST_CASE_METHOD(fixture, "a pair that came as far as RTR goes on from there",
   CHECK_FALSE(code);
 }
 
-TEST_CASE_METHOD(fixture, "a pair lets the peer do what both sides agreed on",
+TEST_CASE_METHOD(fixture, "a connected pair grants the agreed remote rights",
                  "[rdma_init_qp_attr]") {
   const auto rights_of = [&](const auto& holder) {
     return machine.attributes(holder.queue_pair().native_handle()).qp_access_flags;
@@ -149,14 +148,14 @@ TEST_CASE_METHOD(fixture, "a pair lets the peer do what both sides agreed on",
   CHECK(rights_of(ready_to_accept().accept()) == agreed);
 }
 
-TEST_CASE_METHOD(fixture, "on InfiniBand a pair is not given what RoCE alone has",
+TEST_CASE_METHOD(fixture, "on InfiniBand a pair connects without the attributes of RoCE",
                  "[rdma_init_qp_attr]") {
   machine.devices.at(0).ports.at(0).attributes.link_layer = IBV_LINK_LAYER_INFINIBAND;
   CHECK(ready_to_connect().connect());
   CHECK(ready_to_accept().accept());
 }
 
-TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, and connects anew",
+TEST_CASE_METHOD(fixture, "a pair that was taken from a failed connector can connect again",
                  "[rdma_connect]") {
   auto ready = ready_to_connect();
   manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
@@ -174,7 +173,7 @@ TEST_CASE_METHOD(fixture, "a pair comes back from a connector that has failed, a
   CHECK(ready.connect());
 }
 
-TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers is set",
+TEST_CASE_METHOD(fixture, "connect offers enhancements and sets those of the answer",
                  "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
   auto ready = ready_to_connect();
   CHECK_THAT(log_of([&] { ready.offer_ece({.vendor_id = 0x1405, .options = 0x10}); }),
@@ -201,12 +200,12 @@ TEST_CASE_METHOD(fixture, "enhancements are offered, and what the peer answers i
     ibv_modify_qp qp0 min_rnr_timer=12)"));
 }
 
-TEST_CASE_METHOD(fixture, "enhancements that are not offered are not asked for") {
+TEST_CASE_METHOD(fixture, "connect does not query enhancements that it did not offer") {
   CHECK(ready_to_connect().connect());
   CHECK_THAT((machine.lines<called::rdma_get_remote_ece, called::set_ece>()), is_log({}));
 }
 
-TEST_CASE_METHOD(fixture, "enhancements that a request offers are agreed to",
+TEST_CASE_METHOD(fixture, "a request's enhancements can be set and returned",
                  "[rdma_set_local_ece][rdma_get_remote_ece][ibv_set_ece]") {
   auto request = requested(waiting);
   const adverb::ece offered = request.identifier().remote_ece();
@@ -239,7 +238,7 @@ TEST_CASE_METHOD(fixture, "a connection of an own queue pair returns its parts a
   CHECK(why.code() == std::errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(fixture, "a connection of one's own pair is closed by hand",
+TEST_CASE_METHOD(fixture, "a connection of the program's queue pair can be closed",
                  "[ibv_destroy_qp][rdma_destroy_id]") {
   auto connection = ready_to_connect().connect();
   const auto close = [&](auto&&... policy) { connection.close(policy...); };

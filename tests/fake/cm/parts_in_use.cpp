@@ -58,7 +58,7 @@ std::string named(std::string kind, std::uint32_t number) {
 
 }  // namespace
 
-TEST_CASE_METHOD(fixture, "a queue pair of an identifier is not destroyed under its attachments",
+TEST_CASE_METHOD(fixture, "destroying a queue pair of an identifier fails while it has attachments",
                  "[rdma_destroy_qp][rdma_destroy_id]") {
   id = cm::identifier::create(channel, cm::port_space::udp);
   id.bind(here.with_port(0));
@@ -73,8 +73,10 @@ TEST_CASE_METHOD(fixture, "a queue pair of an identifier is not destroyed under 
   check_destroyed();
 }
 
-TEST_CASE_METHOD(fixture, "completion queues of an identifier are not destroyed under others",
-                 "[rdma_destroy_qp][rdma_destroy_id]") {
+TEST_CASE_METHOD(
+    fixture,
+    "destroying a queue pair of an identifier fails while others use its completion queues",
+    "[rdma_destroy_qp][rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   {
     const adverb::completion_reservation room{id.send_cq(), 1};
@@ -89,7 +91,8 @@ TEST_CASE_METHOD(fixture, "completion queues of an identifier are not destroyed 
   check_destroyed();
 }
 
-TEST_CASE_METHOD(fixture, "completion channels of an identifier are not destroyed under others",
+TEST_CASE_METHOD(fixture,
+                 "destroying a queue pair of an identifier fails while others use its channel",
                  "[rdma_destroy_qp][rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   {
@@ -100,7 +103,8 @@ TEST_CASE_METHOD(fixture, "completion channels of an identifier are not destroye
   check_destroyed();
 }
 
-TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destroyed under pairs",
+TEST_CASE_METHOD(fixture,
+                 "destroying a shared receive queue of an identifier fails while pairs use it",
                  "[rdma_destroy_srq][rdma_destroy_id]") {
   id.create_srq({.max_wr = 4});
   const std::string name = named("srq", id.native_handle()->srq->handle);
@@ -126,7 +130,7 @@ TEST_CASE_METHOD(fixture, "a shared receive queue of an identifier is not destro
 }
 
 TEST_CASE_METHOD(fixture,
-                 "completion queues that librdmacm made are not destroyed with another queue",
+                 "completion queues of librdmacm are not destroyed together with a given queue",
                  "[rdma_destroy_srq]") {
   // The pair takes its receives from elsewhere.
   const adverb::shared_receive_queue elsewhere{id.protection_domain(), {.max_wr = 4}};
@@ -138,7 +142,7 @@ TEST_CASE_METHOD(fixture,
 }
 
 TEST_CASE_METHOD(fixture,
-                 "an identifier destroyed while others use its parts reports it and stays alive",
+                 "destroying an identifier whose parts are in use fails and keeps it alive",
                  "[rdma_destroy_id]") {
   id.create_queue_pair<rc>({}, {});
   rdma_cm_id* const native = id.native_handle();

@@ -33,12 +33,12 @@ cm::private_data came(std::string bytes) {
 
 }  // namespace
 
-TEST_CASE("a value is sent with its length before it, little-endian") {
+TEST_CASE("private data has a little-endian length before the value") {
   const std::string sent = wire(cm::private_data::of(std::array<char, 3>{'a', 'b', 'c'}));
   CHECK(sent == std::string{"\3\0abc", 5});
 }
 
-TEST_CASE("a value comes back, with or without padding") {
+TEST_CASE("private_data::as returns the value, with or without padding") {
   std::string bytes = wire(cm::private_data::of(greeting{7, "hello"}));
   for (const std::size_t size : {bytes.size(), cm::max_request_data, cm::max_accept_data}) {
     bytes.resize(size);
@@ -49,7 +49,7 @@ TEST_CASE("a value comes back, with or without padding") {
   }
 }
 
-TEST_CASE("a value of another size is none") {
+TEST_CASE("private_data::as returns none if the value has another size") {
   std::string bytes = wire(cm::private_data::of(std::uint32_t{7}));
   CHECK_FALSE(came(bytes).as<std::uint64_t>());
   CHECK_FALSE(came(bytes).as<std::uint16_t>());
@@ -58,7 +58,7 @@ TEST_CASE("a value of another size is none") {
   CHECK(came(bytes).as<std::uint32_t>() == 7U);
 }
 
-TEST_CASE("a value that is cut short is none") {
+TEST_CASE("private_data::as returns none if the value is truncated") {
   std::string bytes = wire(cm::private_data::of(std::uint32_t{7}));
   while (!bytes.empty()) {
     bytes.pop_back();
@@ -67,7 +67,7 @@ TEST_CASE("a value that is cut short is none") {
   }
 }
 
-TEST_CASE("private data keeps up to 255 bytes and the size of what came") {
+TEST_CASE("private data keeps up to 255 bytes and the size that arrived") {
   CHECK(cm::private_data{}.empty());
   CHECK(wire(came("hello")) == "hello");
   CHECK(came("hello").size() == 5);
@@ -77,7 +77,7 @@ TEST_CASE("private data keeps up to 255 bytes and the size of what came") {
   CHECK(wire(came(most + "yz")) == most);
 }
 
-TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
+TEST_CASE_METHOD(cm_bench, "private data beyond the limit is refused without a call",
                  "[rdma_connect][rdma_accept][rdma_reject]") {
   auto connecting = ready();
   const auto refused = [](std::string_view words, const auto& operation) {
@@ -116,7 +116,7 @@ TEST_CASE_METHOD(cm_bench, "more than can be sent is refused before any call",
   CHECK(accepting.accept());
 }
 
-TEST_CASE_METHOD(cm_bench, "datagrams carry more in a request, and less in what answers it",
+TEST_CASE_METHOD(cm_bench, "datagrams carry more private data in a request and less in an answer",
                  "[rdma_connect][rdma_accept][rdma_reject]") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::udp);
@@ -143,8 +143,7 @@ TEST_CASE_METHOD(cm_bench, "datagrams carry more in a request, and less in what 
                   std::to_string(cm::max_datagram_accept_data) + link);
 }
 
-TEST_CASE_METHOD(cm_bench,
-                 "a request between native addresses carries what IP addresses would take") {
+TEST_CASE_METHOD(cm_bench, "a request between native addresses has room for more private data") {
   using adverb::detail::cm_message;
   const auto channel = cm::event_channel::create();
   for (const auto& [space, request, acceptance] :
@@ -162,7 +161,7 @@ TEST_CASE_METHOD(cm_bench,
   }
 }
 
-TEST_CASE_METHOD(cm_bench, "an identifier without a device sends none, and does not crash") {
+TEST_CASE_METHOD(cm_bench, "connect with private data fails on an identifier without a device") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::tcp);
   const adverb::failure why = reported([&](auto&&... policy) {

@@ -5,7 +5,7 @@
 
 #include "cm_bench.hpp"
 
-TEST_CASE("A shared receive queue of XRC is made with the objects that are given",
+TEST_CASE("create_xrc_srq uses the given domain, completion queue and XRC domain",
           "[rdma_create_srq_ex]") {
   cm_bench bench;
   {
@@ -34,7 +34,7 @@ TEST_CASE("A shared receive queue of XRC is made with the objects that are given
   CHECK(bench.manager.live_objects() == 0);
 }
 
-TEST_CASE("A shared receive queue of XRC that cannot be made leaves the identifier without one",
+TEST_CASE("A failed create_xrc_srq leaves the identifier without a shared receive queue",
           "[rdma_create_srq_ex]") {
   cm_bench bench;
   auto far = bench.far();

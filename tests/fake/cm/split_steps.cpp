@@ -55,7 +55,7 @@ struct wake_up {
 
 }  // namespace
 
-TEST_CASE_METHOD(split, "each step of a connector is started, announced and finished",
+TEST_CASE_METHOD(split, "each step of a connector can be started and finished on its event",
                  "[rdma_resolve_addr][rdma_resolve_route][rdma_connect]") {
   auto start = connector::create();
   start.start_resolve_address(peer);
@@ -84,7 +84,7 @@ TEST_CASE_METHOD(split, "each step of a connector is started, announced and fini
   CHECK(ready.file_descriptor() == -1);
 }
 
-TEST_CASE_METHOD(split, "a step that was started is waited for, and not started again",
+TEST_CASE_METHOD(split, "a started step is waited for and not started again",
                  "[rdma_connect][rdma_accept]") {
   auto going = ready();
   going.start_connect();
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(split, "a step that was started is waited for, and not started 
   CHECK(machine.count<called::rdma_connect>() == 1);
 }
 
-TEST_CASE_METHOD(split, "finishing what was not started is refused") {
+TEST_CASE_METHOD(split, "finish fails with EINVAL if no step was started") {
   auto start = connector::create();
   const auto refused = [](const auto& finish) {
     const adverb::failure why = reported(finish);
@@ -108,8 +108,7 @@ TEST_CASE_METHOD(split, "finishing what was not started is refused") {
   refused([&](auto&&... policy) { (void)asked.finish(policy...); });
 }
 
-TEST_CASE_METHOD(split, "a step that fails as it is finished can be started again",
-                 "[rdma_resolve_addr]") {
+TEST_CASE_METHOD(split, "a step whose finish failed can be started again", "[rdma_resolve_addr]") {
   auto start = connector::create();
   manager.answer<called::rdma_resolve_addr>({{RDMA_CM_EVENT_ADDR_ERROR, -ENODEV}});
   start.start_resolve_address(peer);
@@ -120,7 +119,7 @@ TEST_CASE_METHOD(split, "a step that fails as it is finished can be started agai
   CHECK(start.finish());
 }
 
-TEST_CASE_METHOD(split, "a rejection is there once connecting was finished", "[rdma_connect]") {
+TEST_CASE_METHOD(split, "rejection is available after a failed finish", "[rdma_connect]") {
   auto going = ready();
   manager.answer<called::rdma_connect>({{RDMA_CM_EVENT_REJECTED, 28, "not you"}});
   going.start_connect();
@@ -149,7 +148,7 @@ TEST_CASE_METHOD(split, "requests are taken and accepted without blocking", "[rd
   CHECK(connection.private_data().size() == 5);
 }
 
-TEST_CASE_METHOD(split, "an event of a listener that is no request is reported") {
+TEST_CASE_METHOD(split, "a listener reports an event that is not a request") {
   const auto at = listener::create(here);
   manager.raise(at.identifier().native_handle(), {RDMA_CM_EVENT_DEVICE_REMOVAL});
   std::error_code code;
@@ -168,7 +167,7 @@ TEST_CASE_METHOD(split, "a connection ends without blocking", "[rdma_disconnect]
   CHECK(connection.has_ended());
 }
 
-TEST_CASE_METHOD(split, "queues are drained without blocking, and armed in between",
+TEST_CASE_METHOD(split, "a drain can run without blocking and arms the queues between its steps",
                  "[ibv_poll_cq][ibv_req_notify_cq]") {
   auto connection = connected();
   connection.queue_pair().post(adverb::receive().id(7)).check();
@@ -191,7 +190,7 @@ TEST_CASE_METHOD(split, "queues are drained without blocking, and armed in betwe
   CHECK(why.code() == std::errc::invalid_argument);
 }
 
-TEST_CASE_METHOD(shared, "many set-ups share a channel, and each takes its own events",
+TEST_CASE_METHOD(shared, "several connectors share a channel, and each accepts only its own events",
                  "[rdma_migrate_id]") {
   const auto at = cm::listener<>::create(channel, here);
   auto one = connector::create(channel);
@@ -257,7 +256,7 @@ TEST_CASE_METHOD(shared, "a shared channel refuses each call that waits for even
   });
 }
 
-TEST_CASE_METHOD(shared, "an empty channel is shared by nothing") {
+TEST_CASE_METHOD(shared, "operations with an empty shared channel fail with EINVAL") {
   const cm::event_channel none;
   const auto refused = [](const auto& operation) {
     CHECK(reported(operation).code() == std::errc::invalid_argument);
@@ -277,7 +276,7 @@ TEST_CASE_METHOD(shared, "an empty channel is shared by nothing") {
   CHECK(at.take_request(asked));
 }
 
-TEST_CASE_METHOD(shared, "a connection moves to a shared channel, with the events that nobody took",
+TEST_CASE_METHOD(shared, "a connection moves to a shared channel with its pending events",
                  "[rdma_migrate_id]") {
   auto connection = ready().connect({}, 1s);
   manager.raise(connection.identifier().native_handle(), {RDMA_CM_EVENT_DISCONNECTED});
@@ -292,7 +291,7 @@ TEST_CASE_METHOD(shared, "a connection moves to a shared channel, with the event
   connection.drain([](const auto&) {});
 }
 
-TEST_CASE_METHOD(split, "a descriptor ends every wait for an event", "[rdma_connect]") {
+TEST_CASE_METHOD(split, "a wake descriptor ends every wait for an event", "[rdma_connect]") {
   const wake_up awake;
   const auto cancelled = [](const auto& wait) {
     const adverb::failure why = reported(wait);
@@ -308,7 +307,7 @@ TEST_CASE_METHOD(split, "a descriptor ends every wait for an event", "[rdma_conn
   cancelled([&](auto&&... policy) { connection.wait_disconnected(awake.endless(), policy...); });
 }
 
-TEST_CASE_METHOD(split, "a descriptor ends the wait for completions", "[ibv_get_cq_event]") {
+TEST_CASE_METHOD(split, "a wake descriptor ends the wait for completions", "[ibv_get_cq_event]") {
   const wake_up awake;
   auto connection = connected();
   adverb::completion batch[4];
