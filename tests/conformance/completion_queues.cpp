@@ -35,7 +35,7 @@ struct waiting_bench : bench {
 
 }  // namespace
 
-TEST_CASE("An empty queue has nothing, however often it is polled", "[ibv_poll_cq]") {
+TEST_CASE("Polling an empty queue returns 0 each time", "[ibv_poll_cq]") {
   const bench bench;
   ibv_wc found{};
   for (int repetition = 0; repetition < 3; ++repetition)
@@ -43,7 +43,7 @@ TEST_CASE("An empty queue has nothing, however often it is polled", "[ibv_poll_c
   CHECK(ibv_poll_cq(bench.queue.native_handle(), 0, &found) == 0);
 }
 
-TEST_CASE("A poll takes as many as there is room for, in their order", "[ibv_poll_cq]") {
+TEST_CASE("Polls for one completion at a time return the completions in order", "[ibv_poll_cq]") {
   waiting_bench bench;
   bench.announced.request_notification();
   bench.complete(1, 3);
@@ -56,7 +56,7 @@ TEST_CASE("A poll takes as many as there is room for, in their order", "[ibv_pol
   CHECK(bench.channel.next_event());
 }
 
-TEST_CASE("One event comes for each time that a queue was armed",
+TEST_CASE("An armed queue raises one event",
           "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]") {
   waiting_bench bench;
   bench.complete(1, 1);
@@ -89,13 +89,12 @@ TEST_CASE("A flushed request wakes a queue that is armed for solicited messages"
   CHECK(next_completion(bench.announced).id() == 1);
 }
 
-TEST_CASE("A queue without a channel can be armed, and nothing comes of it",
-          "[ibv_req_notify_cq]") {
+TEST_CASE("ibv_req_notify_cq succeeds on a queue without a channel", "[ibv_req_notify_cq]") {
   const bench bench;
   CHECK(ibv_req_notify_cq(bench.queue.native_handle(), 0) == 0);
 }
 
-TEST_CASE("A queue is resized up and down, and not to nothing or beyond the device",
+TEST_CASE("ibv_resize_cq grows and shrinks a queue and refuses 0 and sizes beyond the device",
           "[ibv_resize_cq]") {
   const bench bench;
   ibv_cq* const queue = bench.queue.native_handle();
@@ -111,7 +110,8 @@ TEST_CASE("A queue is resized up and down, and not to nothing or beyond the devi
   CHECK(queue->cqe == before);
 }
 
-TEST_CASE("A queue is not made smaller than what is in it", "[ibv_resize_cq]") {
+TEST_CASE("ibv_resize_cq refuses a size below the number of queued completions",
+          "[ibv_resize_cq]") {
   waiting_bench bench;
   bench.announced.request_notification();
   bench.complete(1, 4);

@@ -69,8 +69,7 @@ alignas(4096) std::array<std::byte, 4096> memory;
 
 }  // namespace
 
-TEST_CASE("A completion queue has at least one entry, and not more than the device allows",
-          "[ibv_create_cq]") {
+TEST_CASE("ibv_create_cq refuses 0 entries and more than the device allows", "[ibv_create_cq]") {
   const bench bench;
   const auto limit = static_cast<int>(bench.device.query_device().max_completion_queue_entries());
   CHECK(refusal_of_queue(bench, 1, 0) == 0);
@@ -80,7 +79,8 @@ TEST_CASE("A completion queue has at least one entry, and not more than the devi
   CHECK(refusal_of_queue(bench, -1, 0) == EINVAL);
 }
 
-TEST_CASE("A completion queue has one of the vectors of the device", "[ibv_create_cq]") {
+TEST_CASE("ibv_create_cq refuses a completion vector that the device does not have",
+          "[ibv_create_cq]") {
   const bench bench;
   const int vectors = bench.device.native_handle()->num_comp_vectors;
   CHECK(refusal_of_queue(bench, 16, vectors - 1) == 0);
@@ -88,7 +88,7 @@ TEST_CASE("A completion queue has one of the vectors of the device", "[ibv_creat
   CHECK(refusal_of_queue(bench, 16, -1) == EINVAL);
 }
 
-TEST_CASE("A queue pair is not larger than the device allows", "[ibv_create_qp]") {
+TEST_CASE("ibv_create_qp refuses sizes beyond the limits of the device", "[ibv_create_qp]") {
   const bench bench;
   const device_attributes limits = bench.device.query_device();
   const std::uint32_t requests = limits.max_work_requests();
@@ -102,15 +102,15 @@ TEST_CASE("A queue pair is not larger than the device allows", "[ibv_create_qp]"
   CHECK(refusal_of_pair(bench, {.max_inline_data = 1U << 20}) == EINVAL);
 }
 
-TEST_CASE("A queue pair without requests of its own can be made", "[ibv_create_qp]") {
+TEST_CASE("ibv_create_qp accepts a queue pair without work requests", "[ibv_create_qp]") {
   CHECK(refusal_of_pair(bench{}, {.max_send_wr = 0, .max_recv_wr = 0}) == 0);
 }
 
-TEST_CASE("A queue pair of a transport that there is not is refused", "[ibv_create_qp]") {
+TEST_CASE("ibv_create_qp refuses an unknown transport", "[ibv_create_qp]") {
   CHECK(refusal_of_pair(bench{}, {}, static_cast<ibv_qp_type>(77)) == EINVAL);
 }
 
-TEST_CASE("A right to change memory needs that of local writes", "[ibv_reg_mr]") {
+TEST_CASE("ibv_reg_mr refuses remote write and atomic rights without local write", "[ibv_reg_mr]") {
   const bench bench;
   const auto refused = [&](unsigned access) {
     return refusal_of_region(bench, memory.data(), memory.size(), access);
@@ -123,7 +123,8 @@ TEST_CASE("A right to change memory needs that of local writes", "[ibv_reg_mr]")
   CHECK(refused(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC) == 0);
 }
 
-TEST_CASE("Memory of no pages, and memory beyond the last address, are refused", "[ibv_reg_mr]") {
+TEST_CASE("ibv_reg_mr refuses memory of no pages and memory beyond the last address",
+          "[ibv_reg_mr]") {
   const bench bench;
   CHECK(refusal_of_region(bench, memory.data(), 0, IBV_ACCESS_LOCAL_WRITE) == EINVAL);
   // Linux counts pages: no bytes within one are a region.
@@ -131,7 +132,7 @@ TEST_CASE("Memory of no pages, and memory beyond the last address, are refused",
   CHECK(refusal_of_region(bench, memory.data(), ~std::size_t{0}, IBV_ACCESS_LOCAL_WRITE) == EINVAL);
 }
 
-TEST_CASE("An address on Ethernet has a global route, from a GID that there is",
+TEST_CASE("ibv_create_ah on Ethernet requires a global route from an existing GID",
           "[ibv_create_ah][ibv_destroy_ah]") {
   const bench bench;
   REQUIRE(bench.device.query_port(first_port).is_ethernet());
@@ -150,7 +151,7 @@ TEST_CASE("An address on Ethernet has a global route, from a GID that there is",
   CHECK(refusal_of_address(bench, elsewhere) == EINVAL);
 }
 
-TEST_CASE("A domain with anything in it is in use",
+TEST_CASE("ibv_dealloc_pd fails with EBUSY while the domain has objects",
           "[ibv_alloc_pd][ibv_dealloc_pd][ibv_reg_mr][ibv_dereg_mr]") {
   const bench bench;
   ibv_pd* const domain = ibv_alloc_pd(bench.device.native_handle());
@@ -180,7 +181,7 @@ TEST_CASE("A domain with anything in it is in use",
   CHECK(ibv_dealloc_pd(domain) == 0);
 }
 
-TEST_CASE("A completion queue with a pair, and a channel with a queue, are in use",
+TEST_CASE("Destroying a completion queue or channel in use fails with EBUSY",
           "[ibv_destroy_cq][ibv_destroy_qp][ibv_create_comp_channel][ibv_destroy_comp_channel]") {
   const bench bench;
   ibv_context* const device = bench.device.native_handle();

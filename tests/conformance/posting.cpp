@@ -97,7 +97,7 @@ TEST_CASE("A full send queue refuses the next request and holds at least max_sen
   CHECK(fill(pair, send(), room) >= room);
 }
 
-TEST_CASE("A list that is too long ends a chain, and what stands before it is accepted",
+TEST_CASE("A chain with a list that is too long is accepted up to that request",
           "[ibv_post_send][ibv_post_recv]") {
   const bench bench;
   std::array<std::byte, 64> memory{};
@@ -112,7 +112,7 @@ TEST_CASE("A list that is too long ends a chain, and what stands before it is ac
   CHECK(received.accepted() == 2U);
 }
 
-TEST_CASE("More inline data than the pair takes is refused", "[ibv_post_send]") {
+TEST_CASE("Inline data beyond the limit of the pair is refused", "[ibv_post_send]") {
   const bench bench;
   const auto pair = lonely(bench, {});
   const std::vector<std::byte> large(2000);
@@ -121,7 +121,7 @@ TEST_CASE("More inline data than the pair takes is refused", "[ibv_post_send]") 
   CHECK(result.accepted() == 0U);
 }
 
-TEST_CASE("A pair that fails flushes what is posted, with its ids and in its order",
+TEST_CASE("A pair that enters ERR flushes its receives in order with their ids",
           "[ibv_modify_qp][ibv_poll_cq]") {
   const bench bench;
   auto pair = bench.waiting<transport::uc>({.max_recv_wr = 4});
@@ -162,7 +162,7 @@ TEST_CASE("Receives posted in ERR are flushed", "[ibv_post_recv]") {
   CHECK(next_completion(bench.queue).id() == 7);
 }
 
-TEST_CASE("A pair that goes back to RESET forgets what is posted", "[ibv_modify_qp]") {
+TEST_CASE("A pair that returns to RESET discards its posted receives", "[ibv_modify_qp]") {
   const bench bench;
   auto pair = bench.waiting<transport::rc>({.max_recv_wr = 4});
   pair.post(receive().id(1)).check();

@@ -7,7 +7,7 @@
 
 using namespace adverb;
 
-TEST_CASE("Ports count from 1, and others are refused", "[ibv_query_port]") {
+TEST_CASE("ibv_query_port accepts ports from 1 to the number of ports", "[ibv_query_port]") {
   const bench bench;
   const auto asked = [&](unsigned port) {
     ibv_port_attr found{};
@@ -19,7 +19,8 @@ TEST_CASE("Ports count from 1, and others are refused", "[ibv_query_port]") {
   CHECK(asked(ports + 1) == EINVAL);
 }
 
-TEST_CASE("An entry of the GID table is there, empty, or beyond it", "[ibv_query_gid_ex]") {
+TEST_CASE("ibv_query_gid_ex returns 0, ENODATA if the entry is empty, or EINVAL beyond the table",
+          "[ibv_query_gid_ex]") {
   const bench bench;
   const auto asked = [&](std::uint32_t port, std::uint32_t index) {
     ibv_gid_entry found{};
@@ -33,7 +34,7 @@ TEST_CASE("An entry of the GID table is there, empty, or beyond it", "[ibv_query
   CHECK(asked(9, 0) == EINVAL);
 }
 
-TEST_CASE("A GID alone is zero where the table is empty", "[ibv_query_gid]") {
+TEST_CASE("ibv_query_gid returns a zero GID for an empty entry", "[ibv_query_gid]") {
   const bench bench;
   ibv_context* const device = bench.device.native_handle();
   const int length = bench.device.query_port(first_port).native().gid_tbl_len;
@@ -46,7 +47,7 @@ TEST_CASE("A GID alone is zero where the table is empty", "[ibv_query_gid]") {
   CHECK(ibv_query_gid(device, 9, 0, &found) == -1);
 }
 
-TEST_CASE("A GID table that does not fit is refused, and one that does is counted",
+TEST_CASE("ibv_query_gid_table returns the number of entries, or -EINVAL if they do not fit",
           "[ibv_query_gid_table]") {
   const bench bench;
   ibv_context* const device = bench.device.native_handle();
@@ -58,7 +59,7 @@ TEST_CASE("A GID table that does not fit is refused, and one that does is counte
   CHECK(ibv_query_gid_table(device, entries.data(), exactly - 1, 0) == -EINVAL);
 }
 
-TEST_CASE("A P_Key is there, or beyond the table", "[ibv_query_pkey]") {
+TEST_CASE("ibv_query_pkey returns the P_Key or fails beyond the table", "[ibv_query_pkey]") {
   const bench bench;
   ibv_context* const device = bench.device.native_handle();
   const int length = bench.device.query_port(first_port).native().pkey_tbl_len;

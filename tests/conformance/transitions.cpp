@@ -169,14 +169,17 @@ void check_all(transport service) {
 
 }  // namespace
 
-TEST_CASE("The transitions of RC are those of the table", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("ibv_modify_qp accepts exactly the transitions of the RC table",
+          "[ibv_modify_qp][ibv_query_qp]") {
   check_all(transport::rc);
 }
 
-TEST_CASE("The transitions of UC are those of the table", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("ibv_modify_qp accepts exactly the transitions of the UC table",
+          "[ibv_modify_qp][ibv_query_qp]") {
   check_all(transport::uc);
 }
 
-TEST_CASE("The transitions of UD are those of the table", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("ibv_modify_qp accepts exactly the transitions of the UD table",
+          "[ibv_modify_qp][ibv_query_qp]") {
   check_all(transport::ud);
 }

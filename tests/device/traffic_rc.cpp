@@ -96,7 +96,7 @@ TEST_CASE("Inline data may be changed as soon as it was posted, and needs no reg
     CHECK(link.far_end.bytes[4 * index] == static_cast<std::byte>(index + 1));
 }
 
-TEST_CASE("More inline data than the pair takes is refused") {
+TEST_CASE("Inline data beyond the limit of the pair is refused") {
   rc_loopback link;
   const std::vector<std::byte> large(link.near_pair.query().max_inline_data() + 1);
   const post_result result =
