@@ -71,7 +71,7 @@ struct overrun {
 
 }  // namespace
 
-TEST_CASE("Without an event a device that does not wait has nothing") {
+TEST_CASE("next_async_event of a non-blocking device returns none if there is no event") {
   const context device = open_device();
   CHECK(!device.has_async_event());
   device.set_async_non_blocking(true);

@@ -63,7 +63,7 @@ TEST_CASE("An atomic write arrives after the writes before it", "[optional][ibv_
   }
 }
 
-TEST_CASE("The peer refuses an atomic write to an address that is no multiple of 8",
+TEST_CASE("The peer refuses an atomic write to an unaligned address",
           "[optional][ibv_wr_atomic_write]") {
   if (!is_there("an unaligned atomic write")) return;
   const atomic_write_link link;

@@ -22,7 +22,7 @@ struct atomic_link : loopback<transport::rc> {
 
 }  // namespace
 
-TEST_CASE("Fetch-and-add adds there, and brings what was there before") {
+TEST_CASE("Fetch-and-add adds at the peer and returns the previous value") {
   atomic_link link;
   link.counters[1] = 40;
   link.near_pair
@@ -46,7 +46,7 @@ TEST_CASE("Fetch-and-add wraps around at 64 bits") {
   CHECK(link.counters[0] == 4);
 }
 
-TEST_CASE("Compare-and-swap replaces only what it expected") {
+TEST_CASE("Compare-and-swap replaces only the expected value") {
   atomic_link link;
   link.counters[0] = 0x1122334455667788;
   link.near_pair
@@ -69,7 +69,7 @@ TEST_CASE("Compare-and-swap replaces only what it expected") {
   CHECK(link.counters[0] == 2);
 }
 
-TEST_CASE("Atomics of one chain see each other") {
+TEST_CASE("Each atomic of a chain uses the result of the one before") {
   atomic_link link;
   link.near_pair
       .post(fetch_and_add(link.remote, 1, link.result_region.slice(0, 8)),

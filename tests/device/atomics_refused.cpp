@@ -97,7 +97,7 @@ TEST_CASE("An atomic to a region of another protection domain is refused by the 
                 completion_status::remote_access_error);
 }
 
-TEST_CASE("The result of an atomic with a wrong lkey is a local error, after the operation") {
+TEST_CASE("An atomic with a wrong lkey is performed and fails with a local error") {
   atomic_link link;
   const mutable_buffer bogus{
       adopt,
@@ -123,7 +123,7 @@ TEST_CASE("A remote buffer fails to convert to an unaligned number") {
   CHECK(why.explanation() == "atomic operations need an address that is a multiple of 8");
 }
 
-TEST_CASE("An unaligned atomic that was forged is refused") {
+TEST_CASE("A forged unaligned atomic is refused") {
   atomic_link link;
   const post_result result = link.near_pair.post(
       fetch_and_add(atomic_link::claimed(link.there_region, 0, 4), 1, link.result()).id(1));
@@ -137,7 +137,7 @@ TEST_CASE("An unaligned atomic that was forged is refused") {
   CHECK(link.there == std::array<std::uint64_t, 2>{40, 50});
 }
 
-TEST_CASE("An unaligned atomic that was forged is refused through the extended calls") {
+TEST_CASE("A forged unaligned atomic is refused through the extended calls") {
   loopback_options<transport::rc> options;
   options.pair.send_operations = basic_operations(transport::rc);
   atomic_link link{options};

@@ -58,7 +58,7 @@ TEST_CASE("An impossible size or vector of a completion queue fails with an expl
                                              std::to_string(vectors) + ", numbered from 0");
 }
 
-TEST_CASE("wait returns completions that are there, and those that come",
+TEST_CASE("wait returns available completions and those that arrive",
           "[ibv_create_comp_channel][ibv_get_cq_event][ibv_ack_cq_events][ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive().id(1), receive().id(2)).check();
@@ -88,7 +88,7 @@ TEST_CASE("wait fails and explains that the queue lacks a channel") {
   CHECK(why.explanation() == "the queue has no completion channel");
 }
 
-TEST_CASE("wait goes on waiting after events that were already answered by polling") {
+TEST_CASE("wait continues after events whose completions were already polled") {
   loopback<transport::rc> link{with_channels()};
   std::array<completion, 4> found;
   // Each of these leaves an event behind, because the queue was armed and then polled.
@@ -109,7 +109,7 @@ TEST_CASE("wait goes on waiting after events that were already answered by polli
   CHECK(last[0].id() == 9);
 }
 
-TEST_CASE("arm_and_poll takes all there is, and the next completion gives an event") {
+TEST_CASE("arm_and_poll returns all completions, and the next completion raises an event") {
   loopback<transport::rc> link{with_channels()};
   for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
   for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
@@ -133,7 +133,7 @@ TEST_CASE("arm_and_poll takes all there is, and the next completion gives an eve
   CHECK(ids.back() == 6);
 }
 
-TEST_CASE("One channel serves several queues, and names the one that has something") {
+TEST_CASE("One channel serves several queues and names the queue of each event") {
   loopback<transport::rc> link;
   const completion_channel channel{link.context};
   const completion_queue first{link.context, 16, {.channel = channel}};
@@ -163,7 +163,7 @@ TEST_CASE("One channel serves several queues, and names the one that has somethi
   CHECK(count == 1);
 }
 
-TEST_CASE("A channel that does not block has no event as a value") {
+TEST_CASE("next_event of a non-blocking channel returns none if there is no event") {
   loopback<transport::rc> link{with_channels()};
   link.far_channel.set_non_blocking(true);
   CHECK(!link.far_channel.next_event());
@@ -176,7 +176,7 @@ TEST_CASE("A channel that does not block has no event as a value") {
   CHECK(!link.far_channel.next_event());
 }
 
-TEST_CASE("A queue that is armed for solicited messages sleeps through the others",
+TEST_CASE("A queue that is armed for solicited messages raises no event for others",
           "[ibv_req_notify_cq]") {
   loopback<transport::rc> link{with_channels()};
   link.far_pair.post(receive(), receive()).check();
@@ -202,7 +202,7 @@ TEST_CASE("An error wakes a queue that is armed for solicited messages", "[optio
   CHECK(next_completion(link.near_end.queue).status() == completion_status::flushed);
 }
 
-TEST_CASE("Completions of several requests are taken at once, as many as there is room for") {
+TEST_CASE("poll returns several completions at once, up to the size of the span") {
   loopback<transport::rc> link;
   for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
   for (int index = 0; index < 4; ++index) link.near_pair.post(send()).check();
@@ -217,7 +217,7 @@ TEST_CASE("Completions of several requests are taken at once, as many as there i
   CHECK(rest[1].id() == 5);
 }
 
-TEST_CASE("A queue whose event was taken can be destroyed at once",
+TEST_CASE("A queue can be destroyed directly after its event was read",
           "[ibv_get_cq_event][ibv_ack_cq_events][ibv_destroy_cq]") {
   loopback<transport::rc> link;
   const completion_channel channel{link.context};
@@ -237,7 +237,7 @@ TEST_CASE("A queue whose event was taken can be destroyed at once",
   CHECK(!queue);
 }
 
-TEST_CASE("An event that nobody took does not keep its queue or channel",
+TEST_CASE("An unread event does not keep its queue or channel from closing",
           "[ibv_destroy_cq][ibv_destroy_comp_channel]") {
   loopback<transport::rc> link{with_channels()};
   link.near_end.queue.request_notification();

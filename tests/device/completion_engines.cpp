@@ -59,7 +59,7 @@ TEMPLATE_TEST_CASE("RC: a message completes on both sides",
   CHECK(link.far_end.bytes[0] == std::byte{42});
 }
 
-TEMPLATE_TEST_CASE("RC: immediate data comes with messages and writes",
+TEMPLATE_TEST_CASE("RC: immediate data arrives with messages and writes",
                    "[ibv_wc_read_imm_data][ibv_wc_read_wc_flags][ibv_wc_read_opcode]",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
@@ -171,7 +171,7 @@ TEMPLATE_TEST_CASE("A queue pair in ERR flushes its receives with their status",
     });
 }
 
-TEMPLATE_TEST_CASE("RC: waiting returns what is there, and what comes",
+TEMPLATE_TEST_CASE("RC: wait returns available completions and those that arrive",
                    "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]", completion_queue,
                    extended) {
   queue_link<transport::rc, TestType> link;
@@ -187,7 +187,7 @@ TEMPLATE_TEST_CASE("RC: waiting returns what is there, and what comes",
   sender.join();
 }
 
-TEMPLATE_TEST_CASE("UD: an event comes for a datagram, and names its queue",
+TEMPLATE_TEST_CASE("UD: a datagram raises an event that names its queue",
                    "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events]", completion_queue,
                    extended) {
   datagram_link<TestType> link;
@@ -207,8 +207,8 @@ TEMPLATE_TEST_CASE("UD: an event comes for a datagram, and names its queue",
   }
 }
 
-TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue armed",
-                   "[ibv_req_notify_cq]", completion_queue, extended) {
+TEMPLATE_TEST_CASE("wait ends at its timeout and leaves the queue armed", "[ibv_req_notify_cq]",
+                   completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   const auto wait = [&](auto timeout) {
     return link.far_end.queue.wait(up_to<1>, [](const auto& each) { each.check(); }, timeout);
@@ -223,7 +223,7 @@ TEMPLATE_TEST_CASE("Waiting for a time ends at that time, and leaves the queue a
   CHECK(wait(std::chrono::seconds{0}) == 1);
 }
 
-TEMPLATE_TEST_CASE("RC: a loop takes what comes from another thread until it is stopped", "",
+TEMPLATE_TEST_CASE("RC: a loop polls completions until another thread stops it", "",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   constexpr std::uint64_t messages = 200;
@@ -266,7 +266,7 @@ TEMPLATE_TEST_CASE("RC: a loop takes what comes from another thread until it is 
   }
 }
 
-TEMPLATE_TEST_CASE("RC: what a stopped loop has not taken is there afterwards", "",
+TEMPLATE_TEST_CASE("RC: a stopped loop leaves unpolled completions in the queue", "",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   for (std::uint64_t id = 1; id <= 3; ++id) {
@@ -281,7 +281,7 @@ TEMPLATE_TEST_CASE("RC: what a stopped loop has not taken is there afterwards", 
   take(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 3); });
 }
 
-TEMPLATE_TEST_CASE("A loop asleep that nothing comes to is stopped by its interval", "",
+TEMPLATE_TEST_CASE("A sleeping loop without completions stops after its interval", "",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   int asked = 0;
@@ -290,7 +290,7 @@ TEMPLATE_TEST_CASE("A loop asleep that nothing comes to is stopped by its interv
             std::chrono::milliseconds{5}) == 0);
 }
 
-TEMPLATE_TEST_CASE("A queue that was made single threaded carries traffic", "[ibv_create_cq_ex]",
+TEMPLATE_TEST_CASE("A single-threaded completion queue carries traffic", "[ibv_create_cq_ex]",
                    completion_queue, extended) {
   queue_link<transport::rc, TestType> link{{.single_threaded = true}};
   link.far_pair.post(receive().id(3)).check();
@@ -299,7 +299,7 @@ TEMPLATE_TEST_CASE("A queue that was made single threaded carries traffic", "[ib
   take(link.far_end.queue, [](const auto& received) { CHECK(received.id() == 3); });
 }
 
-TEMPLATE_TEST_CASE("A queue grows and shrinks with completions in it, as far as they fit",
+TEMPLATE_TEST_CASE("A completion queue grows and shrinks as long as its completions fit",
                    "[ibv_resize_cq]", completion_queue, extended) {
   queue_link<transport::rc, TestType> link;
   for (std::uint64_t id = 1; id <= 5; ++id) link.far_pair.post(receive().id(id)).check();
@@ -323,7 +323,7 @@ TEMPLATE_TEST_CASE("A queue grows and shrinks with completions in it, as far as 
     take(queue, [&](const auto& received) { CHECK(received.id() == id); });
 }
 
-TEMPLATE_TEST_CASE("A queue is not resized beyond the device, or to nothing", "[ibv_resize_cq]",
+TEMPLATE_TEST_CASE("resize refuses 0 and sizes beyond the device", "[ibv_resize_cq]",
                    completion_queue, extended) {
   const context device = open_device();
   const TestType queue{device, 16};

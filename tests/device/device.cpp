@@ -9,7 +9,7 @@
 
 using namespace adverb;
 
-TEST_CASE("The devices of this machine can be listed, found by name, and opened",
+TEST_CASE("Devices can be listed, found by name and opened",
           "[ibv_get_device_list][ibv_free_device_list][ibv_get_device_name][ibv_open_device]"
           "[ibv_close_device]") {
   const device_list devices;
@@ -24,7 +24,7 @@ TEST_CASE("The devices of this machine can be listed, found by name, and opened"
   CHECK(first.native_handle() != named.native_handle());
 }
 
-TEST_CASE("A device that is not there is reported with those that are") {
+TEST_CASE("open_device with an unknown name fails and lists the devices") {
   const failure why = reported([](auto&&... policy) {
     const context none = open_device("no_such_device", policy...);
     CHECK(!none);
@@ -35,7 +35,7 @@ TEST_CASE("A device that is not there is reported with those that are") {
   CHECK(why.explanation().find(device_list{}[0].name()) != std::string_view::npos);
 }
 
-TEST_CASE("A device has limits that a program can live with", "[ibv_query_device_ex]") {
+TEST_CASE("query_device returns nonzero limits", "[ibv_query_device_ex]") {
   const context device = open_device();
   const device_attributes limits = device.query_device();
   CHECK(limits.physical_ports() >= 1);
@@ -58,7 +58,7 @@ TEST_CASE("The first port is active", "[ibv_query_port]") {
   CHECK(port.pkey_table_length() > 0);
 }
 
-TEST_CASE("A port that does not exist is refused with those that do") {
+TEST_CASE("A query of a missing port fails and lists the ports") {
   const context device = open_device();
   for (const port_number port : {port_number{0}, port_number{99}}) {
     const failure why =
@@ -86,7 +86,7 @@ TEST_CASE("The GID table agrees with single queries of its entries",
   }
 }
 
-TEST_CASE("An index of the GID table at which nothing is gives nothing",
+TEST_CASE("An empty index of the GID table returns none and an empty GID",
           "[ibv_query_gid_ex][ibv_query_gid]") {
   const context device = open_device();
   const auto table = device.gid_table();
@@ -97,7 +97,7 @@ TEST_CASE("An index of the GID table at which nothing is gives nothing",
   CHECK(device.gid(first_port, last).is_empty());
 }
 
-TEST_CASE("The GID that is chosen is in the table, and link-local only if all are") {
+TEST_CASE("choose_gid returns a GID of the table, link-local only if all are") {
   const context device = open_device();
   const auto chosen = choose_gid(device, first_port);
   REQUIRE(chosen);
@@ -106,7 +106,7 @@ TEST_CASE("The GID that is chosen is in the table, and link-local only if all ar
     for (const gid_entry& entry : device.gid_table()) CHECK(entry.gid().is_link_local());
 }
 
-TEST_CASE("The first partition key is there, and one beyond the table is not", "[ibv_query_pkey]") {
+TEST_CASE("pkey returns the first partition key and fails beyond the table", "[ibv_query_pkey]") {
   const context device = open_device();
   CHECK(device.pkey(first_port, pkey_index{0}) == pkey{0xffff});
   const auto beyond = static_cast<pkey_index>(device.query_port(first_port).pkey_table_length());
@@ -125,7 +125,7 @@ TEST_CASE("A device list identifies a device without opening it",
   CHECK(to_string(first.node_type()) == ibv_node_type_str(first.native_handle()->node_type));
 }
 
-TEST_CASE("A GID table is not read into too little room", "[ibv_query_gid_table]") {
+TEST_CASE("gid_table fails if the span is too small", "[ibv_query_gid_table]") {
   const context device = open_device();
   std::vector<gid_entry> room = device.gid_table();
   REQUIRE(room.size() > 1);
@@ -138,14 +138,14 @@ TEST_CASE("A GID table is not read into too little room", "[ibv_query_gid_table]
   CHECK(why.explanation() == "the table has more entries than fit: there is room for 1");
 }
 
-TEST_CASE("An entry of the GID table of a port that does not exist is an error") {
+TEST_CASE("gid_entry fails if the port does not exist") {
   const context device = open_device();
   const failure why = reported(
       [&](auto&&... policy) { (void)device.gid_entry(port_number{99}, gid_index{0}, policy...); });
   CHECK(why.verb() == "ibv_query_gid_ex");
 }
 
-TEST_CASE("A partition key is found by its value, and one that is not there is none",
+TEST_CASE("find_pkey returns the index of a partition key, or none if it is missing",
           "[ibv_get_pkey_index]") {
   const context device = open_device();
   CHECK(device.find_pkey(first_port, pkey{0xffff}) == pkey_index{0});
@@ -155,7 +155,7 @@ TEST_CASE("A partition key is found by its value, and one that is not there is n
   CHECK(why.verb() == "ibv_query_port");
 }
 
-TEST_CASE("The link of the first port is described") {
+TEST_CASE("The first port reports its link width and speed") {
   const port_attributes port = open_device().query_port(first_port);
   CHECK(port.physical_state() == physical_state::link_up);
   CHECK(lanes_of(port.active_width()) >= 1);
@@ -163,7 +163,8 @@ TEST_CASE("The link of the first port is described") {
   CHECK(port.needs_global_route() == port.is_ethernet());
 }
 
-TEST_CASE("The clock of a device runs, or is not there", "[ibv_query_rt_values_ex][optional]") {
+TEST_CASE("device_time returns an advancing clock or fails with EOPNOTSUPP",
+          "[ibv_query_rt_values_ex][optional]") {
   const context device = open_device();
   failure why;
   const device_ticks before = device.device_time(why);
@@ -221,7 +222,7 @@ TEST_CASE("An address on the local Ethernet resolves to a MAC address",
   CHECK(to_string(found).size() == 17U);
 }
 
-TEST_CASE("An address on a port that is not there is not resolved") {
+TEST_CASE("resolve_ethernet fails if the port does not exist") {
   const context device = open_device();
   const address way{.port = port_number{200},
                     .route = global_route{.destination = gid{}, .source = gid_index{0}}};
@@ -231,7 +232,7 @@ TEST_CASE("An address on a port that is not there is not resolved") {
   CHECK(why.explanation().find("the device has ") == 0);
 }
 
-TEST_CASE("An address of nobody is not resolved") {
+TEST_CASE("resolve_ethernet fails if no host has the address") {
   const context device = open_device();
   const auto own = choose_gid(device, first_port);
   REQUIRE(own);

@@ -91,7 +91,7 @@ TEST_CASE("A read through a pair that does not grant it is refused by the peer")
         completion_status::remote_invalid_request_error);
 }
 
-TEST_CASE("A message without a receive is given up at once when no retry is allowed") {
+TEST_CASE("A message without a receive fails at once if no RNR retry is allowed") {
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 0;
   rc_loopback link{options};
@@ -101,7 +101,7 @@ TEST_CASE("A message without a receive is given up at once when no retry is allo
   CHECK(hint_for(failed.status()) == "the peer has no receive posted");
 }
 
-TEST_CASE("A message without a receive waits for one by default") {
+TEST_CASE("A message without a receive waits for a receive by default") {
   rc_loopback link;
   link.near_pair.post(send().signaled()).check();
   std::this_thread::sleep_for(std::chrono::milliseconds{20});
@@ -112,7 +112,7 @@ TEST_CASE("A message without a receive waits for one by default") {
   next_success(link.far_end.queue);
 }
 
-TEST_CASE("A peer that is gone is given up after the retries") {
+TEST_CASE("A send to a destroyed pair fails after the retries") {
   loopback_options<transport::rc> options;
   options.connect.retry_count = 1;
   options.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);
@@ -135,7 +135,7 @@ TEST_CASE("A receive that is too short fails on both sides") {
                                    : completion_status::local_length_error));
 }
 
-TEST_CASE("A buffer with a key that does not exist is a local error") {
+TEST_CASE("A buffer with an unknown key fails with a local error") {
   rc_loopback link;
   link.far_pair.post(receive(link.far_end.region.slice(0, 100))).check();
   const const_buffer bogus{adopt,
@@ -157,7 +157,7 @@ TEST_CASE("A queue pair in ERR flushes a posted request") {
   CHECK(make_error_code(flushed.status()) == std::errc::operation_canceled);
 }
 
-TEST_CASE("Receives that are posted when a pair fails are flushed") {
+TEST_CASE("Posted receives are flushed if the pair fails") {
   rc_loopback link;
   link.near_pair.post(receive().id(1), receive().id(2)).check();
   const auto failed = link.near_pair.error();
@@ -165,7 +165,7 @@ TEST_CASE("Receives that are posted when a pair fails are flushed") {
   CHECK(next_completion(link.near_end.queue).status() == completion_status::flushed);
 }
 
-TEST_CASE("A failed pair is reset and connected again") {
+TEST_CASE("A failed pair can be reset and connected again") {
   rc_loopback link;
   const auto restarted = [](auto& pair) {
     auto failed = pair.error();

@@ -112,7 +112,7 @@ TEST_CASE("Completions are moderated by number and time", "[ibv_modify_cq][optio
   queue.moderate(1, std::chrono::microseconds{limits.max_cq_period});
 }
 
-TEST_CASE("A round with a limit takes that many, in order, and leaves the rest",
+TEST_CASE("A round with a limit returns that many completions in order and leaves the rest",
           "[ibv_start_poll][ibv_next_poll][ibv_end_poll]") {
   const extended_link link;
   send_messages(link, 5);
@@ -124,7 +124,7 @@ TEST_CASE("A round with a limit takes that many, in order, and leaves the rest",
   for ([[maybe_unused]] const auto& each : link.far_end.queue.poll(3)) FAIL("all were taken");
 }
 
-TEST_CASE("A loop that is left takes off what it came to, and no more",
+TEST_CASE("Leaving a loop removes only the completions that it reached",
           "[ibv_start_poll][ibv_end_poll]") {
   const extended_link link;
   send_messages(link, 3);
@@ -140,7 +140,7 @@ TEST_CASE("A loop that is left takes off what it came to, and no more",
   take(link.far_end.queue, [](const auto& last) { CHECK(last.id() == 3); });
 }
 
-TEST_CASE("One at a time, more completions than the queue has room for go through it",
+TEST_CASE("A queue that is polled one at a time carries more completions than its size",
           "[ibv_start_poll][ibv_end_poll]") {
   const extended_link link;
   const std::uint64_t rounds = 3 * link.far_end.queue.capacity();
@@ -153,11 +153,11 @@ TEST_CASE("One at a time, more completions than the queue has room for go throug
   }
 }
 
-TEST_CASE("A loop without a limit takes all, and the queue goes on working",
+TEST_CASE("A loop without a limit returns all completions and leaves the queue usable",
           "[ibv_start_poll][ibv_next_poll][ibv_end_poll][optional]") {
   const extended_link link;
   if (holds(device_facts::loses_place, link.context)) {
-    tell_skip("A loop without a limit takes all, and the queue goes on working",
+    tell_skip("A loop without a limit returns all completions and leaves the queue usable",
               "librxe before rdma-core 55 loses its place in a queue that was emptied");
     return;
   }
@@ -187,7 +187,7 @@ TEST_CASE("librxe before rdma-core 55 returns a bogus completion after an unlimi
   CHECK(bogus == 1);
 }
 
-TEST_CASE("One channel serves many queues of both engines, and names the one that has something",
+TEST_CASE("One channel serves many queues of both engines and names the queue of each event",
           "[ibv_req_notify_cq][ibv_get_cq_event][ibv_ack_cq_events][ibv_cq_ex_to_cq]") {
   const context device = open_device();
   const protection_domain domain{device};

@@ -43,7 +43,7 @@ TEST_CASE("librxe before rdma-core 64 miscounts the lists of the extended calls"
   CHECK(arrived(send(std::span{pieces})) == 0);
 }
 
-TEST_CASE("A batch is sent in its order, and an aborted one not at all", "[ibv_wr_abort]") {
+TEST_CASE("A batch is sent in order, and an aborted batch is not sent", "[ibv_wr_abort]") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   const auto sender = pair.near_pair.extended();
   for (std::uint64_t id = 0; id < 4; ++id)
@@ -64,7 +64,7 @@ TEST_CASE("A batch is sent in its order, and an aborted one not at all", "[ibv_w
   }
 }
 
-TEST_CASE("A dropped batch sends nothing and leaves the next one whole", "[ibv_wr_abort]") {
+TEST_CASE("A dropped batch sends nothing and does not affect the next one", "[ibv_wr_abort]") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   const auto sender = pair.near_pair.extended();
   const auto of_length = [&](std::size_t length) {
@@ -117,8 +117,9 @@ TEST_CASE("Classic and extended posts alternate on one pair") {
   }
 }
 
-TEST_CASE("UD sends through the extended calls, with and without an immediate, and nothing at all",
-          "[ibv_wr_set_ud_addr]") {
+TEST_CASE(
+    "UD sends through the extended calls with and without immediate data, also empty messages",
+    "[ibv_wr_set_ud_addr]") {
   loopback<transport::ud> pair{extended_options<transport::ud>()};
   const address_handle way{pair.domain, pair.to_far};
   const datagram_destination there{way, pair.far_endpoint.number, pair.far_endpoint.queue_key};
@@ -154,10 +155,10 @@ TEST_CASE("UC writes and sends through the extended calls") {
   CHECK(pair.far_end.holds(64, 64, 2));
 }
 
-TEST_CASE("A device that lacks an operation refuses a pair for it", "[optional]") {
+TEST_CASE("Creating a pair fails if the device lacks one of its operations", "[optional]") {
   const context device = open_device();
   if (!is_soft_roce(device)) {
-    tell_skip("A device that lacks an operation refuses a pair for it",
+    tell_skip("Creating a pair fails if the device lacks one of its operations",
               "the device is not Soft-RoCE");
     return;
   }

@@ -180,7 +180,7 @@ TEST_CASE("A write with a wrong rkey fails, unsignaled, and its successors are f
       access_refused);
 }
 
-TEST_CASE("A write to a region that is gone fails") {
+TEST_CASE("A write to a deregistered region fails") {
   rc_loopback link;
   memory_region region{link.domain, link.far_end.bytes, every_right};
   const auto remote = claimed<to_write>(region);
@@ -203,7 +203,7 @@ TEST_CASE("A write through a pair that does not grant it fails, and can be grant
   next_success(link.near_end.queue);
 }
 
-TEST_CASE("A receive that is too short fails both, and both recover") {
+TEST_CASE("A receive that is too short fails both sides, and both recover") {
   rc_loopback link;
   link.far_pair.post(receive(link.far_end.region.slice(0, 10)).id(5), receive().id(6)).check();
   check_fails(link, send(link.near_end.region.slice(0, 11)),
@@ -212,7 +212,7 @@ TEST_CASE("A receive that is too short fails both, and both recover") {
                   : invalid_at_peer);
 }
 
-TEST_CASE("A receive that is too short fails the receiver, whose other receives are flushed") {
+TEST_CASE("A receive that is too short fails the receiver and flushes its other receives") {
   rc_loopback link;
   link.far_pair.post(receive(link.far_end.region.slice(0, 10)).id(5), receive().id(6)).check();
   link.near_pair.post(send(link.near_end.region.slice(0, 11))).check();
@@ -228,7 +228,7 @@ TEST_CASE("A receive that is too short fails the receiver, whose other receives 
   CHECK(link.far_pair.query().state() == qp_state::error);
 }
 
-TEST_CASE("An access that a peer refuses puts the peer into ERR too, and flushes its receives") {
+TEST_CASE("A refused access moves the peer to ERR too and flushes its receives") {
   rc_loopback link;
   link.far_pair.post(receive().id(5)).check();
   link.near_pair
@@ -242,7 +242,7 @@ TEST_CASE("An access that a peer refuses puts the peer into ERR too, and flushes
   CHECK(link.far_pair.query().state() == qp_state::error);
 }
 
-TEST_CASE("A refused access flushes the sends of the peer that are not acknowledged") {
+TEST_CASE("A refused access flushes the unacknowledged sends of the peer") {
   rc_loopback link;
   // The near side has no receive, so that the send stays unacknowledged.
   link.far_pair
@@ -261,14 +261,14 @@ TEST_CASE("A refused access flushes the sends of the peer that are not acknowled
   CHECK(first_failed.status() == completion_status::flushed);
 }
 
-TEST_CASE("A peer without a receive fails the send when there is no retry, and both recover") {
+TEST_CASE("A send to a peer without a receive fails if there is no retry, and both recover") {
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 0;
   rc_loopback link{options};
   check_fails(link, send(), completion_status::rnr_retries_exceeded);
 }
 
-TEST_CASE("A peer that posts a receive in time is waited for") {
+TEST_CASE("A send succeeds if the peer posts a receive in time") {
   loopback_options<transport::rc> options;
   options.connect.rnr_retry_count = 6;
   options.connect.rnr_timer = rnr_timer{std::chrono::milliseconds{20}};
@@ -280,7 +280,7 @@ TEST_CASE("A peer that posts a receive in time is waited for") {
   CHECK(next_success(link.far_end.queue).id() == 2);
 }
 
-TEST_CASE("A peer that was reset is given up, and what is queued is flushed with its ids") {
+TEST_CASE("A send to a reset peer fails, and queued requests are flushed with their ids") {
   loopback_options<transport::rc> options;
   options.connect.retry_count = 1;
   options.connect.acknowledge_timeout = acknowledge_timeout::from_code(10);

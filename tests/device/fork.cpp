@@ -38,7 +38,7 @@ TEST_CASE("Late fork support is refused if libibverbs has registered memory") {
   CHECK(why.explanation() == "the process already registered memory");
 }
 
-TEST_CASE("Fork support that was enabled in time can be enabled again") {
+TEST_CASE("Fork support can be enabled again if it was enabled in time") {
   initialize_fork_support();
   const context device = open_device();
   const protection_domain domain{device};
@@ -47,7 +47,7 @@ TEST_CASE("Fork support that was enabled in time can be enabled again") {
   initialize_fork_support();
 }
 
-TEST_CASE("Memory that was written after a fork still reaches the device") {
+TEST_CASE("The device reads memory that was written after a fork") {
   loopback<transport::rc> link;
   link.near_end.fill(0, 4096, 1);
   int ends[2];

@@ -9,8 +9,7 @@
 
 using namespace adverb;
 
-TEST_CASE("A domain with a live region is not deallocated, and the region is named",
-          "[ibv_dealloc_pd]") {
+TEST_CASE("Closing a domain with a live region fails and names the region", "[ibv_dealloc_pd]") {
   const context device = open_device();
   protection_domain domain{device};
   std::vector<std::byte> bytes(4096);
@@ -42,7 +41,7 @@ TEST_CASE("The kernel refuses to close a domain with an untracked region") {
   domain.close();
 }
 
-TEST_CASE("Queues, channels and domains outlive the pairs on them") {
+TEST_CASE("Closing queues, channels and domains of live pairs fails") {
   loopback_options<transport::rc> options;
   options.with_channels = true;
   loopback<transport::rc> link{options};
@@ -83,7 +82,7 @@ TEST_CASE("A context destroyed before its children reports a failure and stays o
   adopted.close();
 }
 
-TEST_CASE("A hundred pairs are made and destroyed in any order") {
+TEST_CASE("A hundred pairs are created and destroyed in random order") {
   const context device = open_device();
   const protection_domain domain{device};
   const completion_queue queue{device, 16};
@@ -95,7 +94,7 @@ TEST_CASE("A hundred pairs are made and destroyed in any order") {
   pairs.erase(pairs.begin(), pairs.begin() + 50);
 }
 
-TEST_CASE("A released pair is the caller's") {
+TEST_CASE("A released pair is not destroyed by its former owner") {
   const context device = open_device();
   const protection_domain domain{device};
   const completion_queue queue{device, 16};
@@ -105,7 +104,7 @@ TEST_CASE("A released pair is the caller's") {
   CHECK(ibv_destroy_qp(native) == 0);
 }
 
-TEST_CASE("Everything can be closed by hand, children first",
+TEST_CASE("Every object can be closed explicitly, children first",
           "[ibv_destroy_qp][ibv_destroy_ah][ibv_dereg_mr][ibv_destroy_cq][ibv_destroy_comp_channel]"
           "[ibv_dealloc_pd][ibv_close_device]") {
   context device = open_device();

@@ -54,14 +54,14 @@ class low_memlock {
 
 }  // namespace
 
-TEST_CASE("Many protection domains live side by side", "[ibv_alloc_pd]") {
+TEST_CASE("Many protection domains can exist at once", "[ibv_alloc_pd]") {
   const context device = open_device();
   std::vector<protection_domain> domains;
   for (int index = 0; index < 100; ++index) domains.emplace_back(device);
   for (const protection_domain& domain : domains) CHECK(domain);
 }
 
-TEST_CASE("Memory is registered with every set of rights that makes sense",
+TEST_CASE("Memory can be registered with every legal set of rights",
           "[ibv_reg_mr][ibv_reg_mr_iova2]") {
   const context device = open_device();
   const protection_domain domain{device};
@@ -111,7 +111,7 @@ TEST_CASE("A registration of unmapped memory fails with EFAULT") {
   munmap(mapped, page);
 }
 
-TEST_CASE("Constant memory can be sent from, and is not registered for writing") {
+TEST_CASE("const memory can be registered for sending but not for writing") {
   const context device = open_device();
   const protection_domain domain{device};
   static constexpr std::array<std::uint32_t, 4> numbers{1, 2, 3, 4};
@@ -123,7 +123,7 @@ TEST_CASE("Constant memory can be sent from, and is not registered for writing")
   CHECK(code == std::errc::invalid_argument);
 }
 
-TEST_CASE("The same memory can be registered twice, with keys of its own each time") {
+TEST_CASE("The same memory can be registered twice with different keys") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -132,7 +132,7 @@ TEST_CASE("The same memory can be registered twice, with keys of its own each ti
   CHECK(first.lkey() != second.lkey());
 }
 
-TEST_CASE("Memory that does not persist cannot be registered for flushes to persistence",
+TEST_CASE("Registering volatile memory for flushes to persistence fails",
           "[optional][ibv_reg_mr]") {
   const context device = open_device();
   if (!device.query_device().capabilities().contains(device_capability::flush_persistent)) {
@@ -150,7 +150,7 @@ TEST_CASE("Memory that does not persist cannot be registered for flushes to pers
         "flush_persistent requires persistent memory, such as a file on DAX mapped with MAP_SYNC");
 }
 
-TEST_CASE("A limit for locked memory that is too low is named, with what to do", "[optional]") {
+TEST_CASE("A failed registration names the limit on locked memory and a remedy", "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(4 << 20);

@@ -19,7 +19,7 @@ void check_bound(const window_link<>& link, std::uint64_t id) {
 
 }  // namespace
 
-TEST_CASE("Through a window of type 1 the peer writes and reads",
+TEST_CASE("The peer writes and reads through a window of type 1",
           "[ibv_alloc_mw][ibv_bind_mw][ibv_dealloc_mw]") {
   window_link link;
   const window granting{link.domain};
@@ -38,7 +38,7 @@ TEST_CASE("Through a window of type 1 the peer writes and reads",
   CHECK(link.near_end.holds(4096, 64, 5));
 }
 
-TEST_CASE("A window of type 1 grants the rights that it was bound with") {
+TEST_CASE("A window of type 1 grants exactly the rights of its bind") {
   window_link link;
   const window granting{link.domain};
   const auto bound = link.far_pair.bind<std::byte, access_right::remote_read>(
@@ -49,7 +49,7 @@ TEST_CASE("A window of type 1 grants the rights that it was bound with") {
         completion_status::remote_access_error);
 }
 
-TEST_CASE("A send behind the bind takes the key to the peer in time") {
+TEST_CASE("A send after the bind announces the key of a window to the peer") {
   window_link link;
   const window granting{link.domain};
   using announced = remote_buffer<std::byte, access_right::remote_write>;
@@ -64,7 +64,7 @@ TEST_CASE("A send behind the bind takes the key to the peer in time") {
   CHECK(link.far_end.holds(256, 32, 5));
 }
 
-TEST_CASE("An unbound window is closed", "[ibv_bind_mw]") {
+TEST_CASE("An unbound window refuses access", "[ibv_bind_mw]") {
   window_link link;
   const window granting{link.domain};
   const auto bound = link.far_pair.bind(granting, link.region, 0, 64);
@@ -77,7 +77,7 @@ TEST_CASE("An unbound window is closed", "[ibv_bind_mw]") {
   link.region.close();
 }
 
-TEST_CASE("A window of type 1 is bound elsewhere without unbinding; the old key is dead") {
+TEST_CASE("Binding a window of type 1 again invalidates its old key") {
   window_link link;
   const window granting{link.domain};
   const auto first = link.far_pair.bind(granting, link.region, 0, 64);
@@ -89,7 +89,7 @@ TEST_CASE("A window of type 1 is bound elsewhere without unbinding; the old key 
   CHECK(link.write_to(first.remote(), 64) == completion_status::remote_access_error);
 }
 
-TEST_CASE("A window of type 1 that was deallocated is closed") {
+TEST_CASE("A deallocated window of type 1 refuses access") {
   window_link link;
   window granting{link.domain};
   const auto bound = link.far_pair.bind(granting, link.region, 0, 64, {.signaled = true});
@@ -103,7 +103,7 @@ TEST_CASE("A window of type 1 that was deallocated is closed") {
   CHECK(link.write_to(bound.remote(), 64) == completion_status::remote_access_error);
 }
 
-TEST_CASE("A bind of type 1 that failed gives the key back") {
+TEST_CASE("A failed bind of type 1 restores the key of its window") {
   window_link link;
   const window granting{link.domain};
   // The buffer claims a right that the region does not have: only the device detects that.
@@ -121,7 +121,7 @@ TEST_CASE("A bind of type 1 that failed gives the key back") {
   CHECK(bound.key() == failing.key());
 }
 
-TEST_CASE("A bind that the queue has no room for is an error of the call") {
+TEST_CASE("A bind fails with ENOMEM if the send queue is full") {
   window_link link;
   const window granting{link.domain};
   // Nothing leaves the queue of a pair that does not complete: the peer has no receive.

@@ -12,7 +12,7 @@ using window = memory_window<window_type::two>;
 
 }  // namespace
 
-TEST_CASE("Through a window of type 2 the peer writes and reads",
+TEST_CASE("The peer writes and reads through a window of type 2",
           "[ibv_alloc_mw][ibv_dealloc_mw][ibv_inc_rkey]") {
   window_link link;
   const window granting{link.domain};
@@ -32,7 +32,7 @@ TEST_CASE("Through a window of type 2 the peer writes and reads",
   CHECK(link.near_end.holds(4096, 64, 5));
 }
 
-TEST_CASE("A window refuses access to the bytes before and behind it", "[optional]") {
+TEST_CASE("A window refuses access to the bytes before and after it", "[optional]") {
   for (const std::uint64_t first : {999U, 1001U}) {
     window_link link;
     if (holds(device_facts::window_bounds_are_those_of_region, link.context))
@@ -56,7 +56,7 @@ TEST_CASE("A window refuses access beyond its region") {
   CHECK(link.far_end.bytes == std::vector<std::byte>(size));
 }
 
-TEST_CASE("A window grants the rights that it was bound with, whatever the region has") {
+TEST_CASE("A window grants exactly the rights of its bind, whatever the region grants") {
   {
     window_link link;
     const window granting{link.domain};
@@ -78,7 +78,7 @@ TEST_CASE("A window grants the rights that it was bound with, whatever the regio
   }
 }
 
-TEST_CASE("A region that peers have no right to is opened by a window") {
+TEST_CASE("A window grants access to a region without remote rights") {
   window_link link;
   std::vector<std::byte> bytes(4096);
   const memory_region closed{link.domain, bytes,
@@ -92,9 +92,7 @@ TEST_CASE("A region that peers have no right to is opened by a window") {
   granting.close();
 }
 
-TEST_CASE(
-    "Bind and announcement go in one post, and the announcement is good when it "
-    "arrives") {
+TEST_CASE("A bind and its announcement in one post let the peer use the key at once") {
   window_link link;
   const window granting{link.domain};
   const auto grant =
@@ -112,7 +110,7 @@ TEST_CASE(
   CHECK(link.far_end.holds(528, 8, 5));
 }
 
-TEST_CASE("A window that this side invalidated is closed", "[ibv_post_send]") {
+TEST_CASE("A locally invalidated window refuses access", "[ibv_post_send]") {
   window_link link;
   const window granting{link.domain};
   const auto grant = granting.prepare(link.region, 0, 64);
@@ -126,7 +124,7 @@ TEST_CASE("A window that this side invalidated is closed", "[ibv_post_send]") {
   CHECK(link.far_end.holds(0, 64, 5));
 }
 
-TEST_CASE("A window that the peer invalidated is closed", "[ibv_post_send]") {
+TEST_CASE("A window that the peer invalidated refuses access", "[ibv_post_send]") {
   window_link link;
   const window granting{link.domain};
   const auto grant = granting.prepare(link.region, 0, 64);
@@ -155,7 +153,8 @@ TEST_CASE("A window that the peer invalidated is closed", "[ibv_post_send]") {
   CHECK(link.far_end.holds(0, 64, 5));
 }
 
-TEST_CASE("The completion of the receive has the key that the peer invalidated", "[optional]") {
+TEST_CASE("The completion of the receive contains the key that the peer invalidated",
+          "[optional]") {
   window_link link;
   const window granting{link.domain};
   const auto grant = granting.prepare(link.region, 0, 64);
@@ -172,7 +171,7 @@ TEST_CASE("The completion of the receive has the key that the peer invalidated",
   CHECK(received.success().receive().invalidated_key() == grant.key());
 }
 
-TEST_CASE("A message that invalidates nothing has no invalidated key") {
+TEST_CASE("A message without an invalidation has no invalidated key") {
   window_link link;
   link.far_pair.post(receive()).check();
   link.near_pair.post(send()).check();
@@ -180,7 +179,7 @@ TEST_CASE("A message that invalidates nothing has no invalidated key") {
   CHECK(!received.success().receive().invalidated_key());
 }
 
-TEST_CASE("A window that was deallocated is closed, and its region can be deregistered") {
+TEST_CASE("A deallocated window refuses access, and its region can be deregistered") {
   window_link link;
   window granting{link.domain};
   const auto grant = granting.prepare(link.region, 0, 64);
@@ -208,7 +207,7 @@ TEST_CASE("A region with a bound window fails to deregister with an explanation"
   link.region.close();
 }
 
-TEST_CASE("A window is bound again under the next key, all in one post; the old key is dead") {
+TEST_CASE("One post invalidates a window and binds it under the next key") {
   window_link link;
   const window granting{link.domain};
   const auto first = granting.prepare(link.region, 0, 64);
@@ -243,7 +242,7 @@ TEST_CASE("A window is bound again more often than there are keys") {
   CHECK(grant.key() == first_key);
 }
 
-TEST_CASE("A window that is bound is not bound again before it was invalidated") {
+TEST_CASE("Binding a bound window of type 2 fails until it is invalidated") {
   window_link link;
   const window granting{link.domain};
   link.bind_to(granting.prepare(link.region, 0, 64));
@@ -252,7 +251,7 @@ TEST_CASE("A window that is bound is not bound again before it was invalidated")
   CHECK(next_completion(link.far_end.queue).status() == refused_bind_on(link.context));
 }
 
-TEST_CASE("A bind that failed gives the key back, and the window is as good as before") {
+TEST_CASE("A failed bind of type 2 restores the key and leaves the window usable") {
   window_link link;
   const protection_domain other{link.context};
   // A pair of another domain may not bind it, which only the device can see.
@@ -273,7 +272,7 @@ TEST_CASE("A bind that failed gives the key back, and the window is as good as b
   CHECK(link.write_to(grant.remote(), 64) == completion_status::success);
 }
 
-TEST_CASE("A zero_based window is addressed from 0 on") {
+TEST_CASE("A zero_based window is addressed from 0") {
   window_link link;
   const window granting{link.domain};
   const auto grant = granting.prepare < std::byte,
@@ -285,7 +284,7 @@ TEST_CASE("A zero_based window is addressed from 0 on") {
   CHECK(link.far_end.bytes[3007] == std::byte{0});
 }
 
-TEST_CASE("A window over a region with a device address of its own is at that address") {
+TEST_CASE("A window over a region with another device address uses that address") {
   window_link link;
   std::vector<std::byte> memory(4096);
   const std::uint64_t device_address =
@@ -301,7 +300,7 @@ TEST_CASE("A window over a region with a device address of its own is at that ad
   CHECK(memory[163] == link.near_end.bytes[63]);
 }
 
-TEST_CASE("Two windows over the same bytes grant what each was bound with") {
+TEST_CASE("Two windows over the same bytes grant the rights of their own binds") {
   window_link link;
   const window reading{link.domain};
   const window writing{link.domain};

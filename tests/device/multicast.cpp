@@ -62,7 +62,7 @@ class interface_membership {
 
 }  // namespace
 
-TEST_CASE("A pair is attached to a multicast group, and detached",
+TEST_CASE("A pair can be attached to a multicast group and detached",
           "[ibv_attach_mcast][ibv_detach_mcast]") {
   ud_link link;
   multicast_attachment attachment{link.far_pair, group};
@@ -71,7 +71,7 @@ TEST_CASE("A pair is attached to a multicast group, and detached",
   CHECK(!attachment);
 }
 
-TEST_CASE("Detaching what is not attached is refused") {
+TEST_CASE("Detaching a pair that is not attached is refused") {
   ud_link link;
   multicast_attachment attachment{adopt, link.far_pair, group};
   failure why;
@@ -91,13 +91,13 @@ TEST_CASE("Attaching to a GID that is no group fails with EINVAL") {
   CHECK(why.explanation().starts_with("the GID is not a multicast GID"));
 }
 
-TEST_CASE("A pair that is attached is not destroyed by the kernel either") {
+TEST_CASE("The kernel refuses to destroy an attached pair") {
   ud_link link;
   multicast_attachment attachment{link.far_pair, group};
   CHECK(ibv_destroy_qp(link.far_pair.native_handle()) == EBUSY);
 }
 
-TEST_CASE("A message to a group comes to every pair that is attached",
+TEST_CASE("A message to a group arrives at every attached pair",
           "[ibv_attach_mcast][ibv_detach_mcast]") {
   ud_link link;
   const interface_membership membership{link.context, link.to_far};

@@ -135,7 +135,7 @@ TEST_CASE("A peer writes into a gigabyte of which no page is present",
   CHECK(link.near_end.holds(0, 8, 3));
 }
 
-TEST_CASE("Data arrives at its place within a page, and goes on in the next one",
+TEST_CASE("Data arrives at the right offset of a page and continues in the next page",
           "[optional][ibv_reg_mr]") {
   constexpr std::string_view test = "places within on-demand pages";
   if (!is_there(paged_operation::write, test)) return;
@@ -157,7 +157,7 @@ TEST_CASE("Data arrives at its place within a page, and goes on in the next one"
   CHECK(goes_on);
 }
 
-TEST_CASE("Messages leave from and arrive in pages that are absent", "[optional][ibv_reg_mr]") {
+TEST_CASE("Messages are sent from and received into absent pages", "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(paged_operations{send} | receive, "messages in on-demand memory")) return;
   loopback<transport::rc> link;
@@ -173,7 +173,7 @@ TEST_CASE("Messages leave from and arrive in pages that are absent", "[optional]
   CHECK(memory.present() == std::vector<std::size_t>{0, 1, 2, 3});
 }
 
-TEST_CASE("Datagrams arrive in pages that are absent", "[optional][ibv_reg_mr]") {
+TEST_CASE("Datagrams arrive in absent pages", "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(paged_operations{send} | receive, "datagrams in on-demand memory", transport::ud))
     return;
@@ -195,7 +195,7 @@ TEST_CASE("Datagrams arrive in pages that are absent", "[optional][ibv_reg_mr]")
   CHECK(memory[1][moved ? 0 : 40] == std::byte{6});
 }
 
-TEST_CASE("Atomic operations change pages that are absent", "[optional][ibv_reg_mr]") {
+TEST_CASE("Atomic operations change absent pages", "[optional][ibv_reg_mr]") {
   if (!is_there(paged_operation::atomic, "atomic operations in on-demand memory")) return;
   loopback<transport::rc> link;
   const lazy_pages memory{2};
@@ -209,7 +209,7 @@ TEST_CASE("Atomic operations change pages that are absent", "[optional][ibv_reg_
   CHECK(memory[1][0] == std::byte{7});
 }
 
-TEST_CASE("An atomic write changes a page that is absent", "[optional][ibv_wr_atomic_write]") {
+TEST_CASE("An atomic write changes an absent page", "[optional][ibv_wr_atomic_write]") {
   using link_type = extended_link<send_operation::atomic_write>;
   using remote_type = remote_buffer<std::uint64_t, access_right::remote_write>;
   constexpr std::string_view test = "an atomic write to on-demand memory";
@@ -259,7 +259,7 @@ TEST_CASE("A flush to persistence completes", "[optional][ibv_wr_flush]") {
         completion_status::remote_access_error);
 }
 
-TEST_CASE("Advice brings pages for writing and for reading, and maps those that are present",
+TEST_CASE("prefetch faults pages in for writing and for reading and maps present ones",
           "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice about on-demand memory")) return;
   loopback<transport::rc> link;
@@ -289,7 +289,7 @@ TEST_CASE("Advice brings pages for writing and for reading, and maps those that 
   CHECK(holds(memory[2], 4));
 }
 
-TEST_CASE("Advice that does not wait is followed later", "[optional][ibv_advise_mr]") {
+TEST_CASE("An asynchronous prefetch takes effect later", "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice that does not wait")) return;
   const context device = open_device();
   const protection_domain domain{device};
@@ -303,8 +303,7 @@ TEST_CASE("Advice that does not wait is followed later", "[optional][ibv_advise_
   if (is_soft_roce(device)) CHECK(memory.present() == std::vector<std::size_t>{1});
 }
 
-TEST_CASE("Advice about memory that is not there fails with an explanation",
-          "[optional][ibv_advise_mr]") {
+TEST_CASE("prefetch of unmapped memory fails with an explanation", "[optional][ibv_advise_mr]") {
   if (!takes_advice("advice about memory that is not there")) return;
   const context device = open_device();
   const protection_domain domain{device};
@@ -338,7 +337,7 @@ TEST_CASE("Advice about memory that is not there fails with an explanation",
   }
 }
 
-TEST_CASE("A device follows the pages of on-demand memory, and keeps those of other memory",
+TEST_CASE("A device follows remapped pages of on-demand memory but not of pinned memory",
           "[optional][ibv_reg_mr]") {
   using enum paged_operation;
   if (!is_there(write, "pages that change")) return;

@@ -72,7 +72,7 @@ TEST_CASE("A read fetches into several buffers") {
   CHECK(link.near_end.holds(11000, 20, 8 + 70));
 }
 
-TEST_CASE("Writes and reads of nothing complete and touch nothing") {
+TEST_CASE("Writes and reads of no bytes complete and change nothing") {
   loopback<transport::rc> link;
   link.near_pair
       .post(write(link.far_end.remote()).signaled().id(1),
@@ -94,7 +94,7 @@ TEST_CASE("A write can carry its data inline") {
     CHECK(link.far_end.bytes[index] == static_cast<std::byte>(index + 1));
 }
 
-TEST_CASE("A chain of mixed requests is done in its order, a fenced one after earlier reads") {
+TEST_CASE("A chain of mixed requests is executed in order, a fenced one after earlier reads") {
   loopback<transport::rc> link;
   link.near_end.fill(0, 64, 1);
   link.far_end.fill(512, 64, 2);
@@ -128,8 +128,7 @@ TEST_CASE("A remote buffer that was encoded and decoded reaches the same memory"
   CHECK(link.far_end.holds(64, 40, 6));
 }
 
-TEST_CASE("A region with a device address of its own is written at that address",
-          "[ibv_reg_mr_iova]") {
+TEST_CASE("A region with another device address is written at that address", "[ibv_reg_mr_iova]") {
   loopback<transport::rc> link;
   std::vector<std::byte> memory(4096);
   const std::uint64_t device_address =

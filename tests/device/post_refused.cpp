@@ -120,7 +120,7 @@ TEST_CASE("A receive is posted in every state from INIT on", "[ibv_post_recv]") 
   CHECK(failed.post(receive()));
 }
 
-TEST_CASE("A full send queue refuses what is too much, and has room again when it is empty",
+TEST_CASE("A full send queue refuses a request and has room again once it is empty",
           "[ibv_post_send]") {
   rc_loopback link;
   const std::uint32_t room = link.near_pair.query().max_send_wr();
@@ -136,7 +136,7 @@ TEST_CASE("A full send queue refuses what is too much, and has room again when i
   CHECK(link.near_pair.post(send()));
 }
 
-TEST_CASE("Unsignaled sends free the queue only with a signaled one behind them",
+TEST_CASE("A signaled send frees the queue entries of earlier unsignaled sends",
           "[ibv_post_send][ibv_poll_cq]") {
   rc_loopback link;
   const auto remote = link.far_end.remote();
@@ -147,7 +147,7 @@ TEST_CASE("Unsignaled sends free the queue only with a signaled one behind them"
   }
 }
 
-TEST_CASE("A full receive queue has room again when a message was taken", "[ibv_post_recv]") {
+TEST_CASE("A full receive queue has room again after a message was received", "[ibv_post_recv]") {
   rc_loopback link;
   const std::uint32_t room = link.far_pair.query().max_recv_wr();
   CHECK(fill(link.far_pair, receive(), room) >= room);
@@ -157,7 +157,7 @@ TEST_CASE("A full receive queue has room again when a message was taken", "[ibv_
   CHECK(!link.far_pair.post(receive()));
 }
 
-TEST_CASE("A chain ends at the send that is invalid, and what stands before it is sent",
+TEST_CASE("A chain ends at an invalid send, and the sends before it are executed",
           "[ibv_post_send]") {
   rc_loopback link;
   const std::vector<const_buffer> list(link.near_pair.query().max_send_sge() + 1,
@@ -174,7 +174,7 @@ TEST_CASE("A chain ends at the send that is invalid, and what stands before it i
   CHECK(next_success(link.near_end.queue).id() == 4);
 }
 
-TEST_CASE("A chain ends at the receive that is invalid, and what stands before it is received",
+TEST_CASE("A chain ends at an invalid receive, and the receives before it are posted",
           "[ibv_post_recv]") {
   rc_loopback link;
   const std::vector<mutable_buffer> list(link.far_pair.query().max_recv_sge() + 1,

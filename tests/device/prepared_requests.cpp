@@ -13,8 +13,7 @@ constexpr std::size_t slot_size = 64;
 
 }  // namespace
 
-TEST_CASE("A prepared write goes to other places with other data, a thousand times",
-          "[ibv_post_send]") {
+TEST_CASE("A prepared write can be changed and posted a thousand times", "[ibv_post_send]") {
   loopback<transport::rc> link;
   loopback_end& from = link.near_end;
   const auto remote = link.far_end.remote();
@@ -33,7 +32,7 @@ TEST_CASE("A prepared write goes to other places with other data, a thousand tim
   }
 }
 
-TEST_CASE("A prepared read brings other memory each time") {
+TEST_CASE("A prepared read can be moved and posted again") {
   loopback<transport::rc> link;
   const auto remote = link.far_end.remote();
   link.far_end.fill(0, slots * slot_size, 5);
@@ -50,7 +49,7 @@ TEST_CASE("A prepared read brings other memory each time") {
   CHECK(link.near_end.holds(0, slots * slot_size, 5));
 }
 
-TEST_CASE("Prepared atomics change counters in turn, with other values each time") {
+TEST_CASE("Prepared atomics can change counter and values between posts") {
   loopback<transport::rc> link;
   constexpr access_rights atomic_right = access_right::remote_atomic;
   constexpr std::size_t count = 8;
@@ -133,7 +132,7 @@ TEST_CASE("A prepared list is posted whole and in part, and inline bytes are rea
   for (std::uint64_t round = 1; round <= 100; ++round) check(1 + round % 8, round);
 }
 
-TEST_CASE("Prepared datagrams go to other pairs by other destinations") {
+TEST_CASE("Prepared datagrams can change their destination between posts") {
   loopback<transport::ud> link;
   const address_handle way{link.domain, link.to_far};
   const datagram_destination to_far{way, link.far_endpoint.number, link.far_endpoint.queue_key};

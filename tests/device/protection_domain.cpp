@@ -7,7 +7,7 @@
 
 using namespace adverb;
 
-TEST_CASE("A protection domain is made and closed", "[ibv_alloc_pd][ibv_dealloc_pd]") {
+TEST_CASE("A protection domain is created and closed", "[ibv_alloc_pd][ibv_dealloc_pd]") {
   const context device = open_device();
   protection_domain domain{device};
   CHECK(domain);
@@ -25,7 +25,7 @@ TEST_CASE("Closing a protection domain twice does nothing the second time") {
   CHECK(!why);
 }
 
-TEST_CASE("Many protection domains live side by side, each its own",
+TEST_CASE("Many protection domains can exist at once, each with its own handle",
           "[ibv_alloc_pd][ibv_dealloc_pd]") {
   const context device = open_device();
   std::vector<protection_domain> domains;
@@ -36,7 +36,7 @@ TEST_CASE("Many protection domains live side by side, each its own",
   }
 }
 
-TEST_CASE("A protection domain in use is not closed, and can be once it is not") {
+TEST_CASE("Closing a protection domain fails while it is in use") {
   const context device = open_device();
   protection_domain domain{device};
   std::vector<std::byte> bytes(64);

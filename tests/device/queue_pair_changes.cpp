@@ -8,7 +8,7 @@
 using namespace adverb;
 using namespace std::chrono_literals;
 
-TEST_CASE("Rights are changed while the pair is ready", "[ibv_modify_qp][ibv_query_qp]") {
+TEST_CASE("Rights can be changed in RTS", "[ibv_modify_qp][ibv_query_qp]") {
   loopback<transport::rc> pair;
   pair.far_pair.change().allow(access_right::remote_read).apply();
   CHECK(pair.far_pair.query().allowed().contains(access_right::remote_read));
@@ -21,7 +21,7 @@ TEST_CASE("Rights are changed while the pair is ready", "[ibv_modify_qp][ibv_que
         completion_status::remote_invalid_request_error);
 }
 
-TEST_CASE("A drained send queue is started again and sends") {
+TEST_CASE("A drained send queue can be started again") {
   loopback<transport::rc> pair;
   auto drained = pair.near_pair.drain().apply();
   CHECK(drained.query().state() == qp_state::sqd);
@@ -34,7 +34,7 @@ TEST_CASE("A drained send queue is started again and sends") {
   next_success(pair.far_end.queue);
 }
 
-TEST_CASE("The queue key of a ready datagram pair is changed") {
+TEST_CASE("The queue key of a datagram pair can be changed in RTS") {
   loopback<transport::ud> pair;
   pair.far_pair.change().queue_key(queue_key{0x2222}).apply();
   CHECK(pair.far_pair.query().queue_key() == queue_key{0x2222});

@@ -81,43 +81,43 @@ void check_extended(queue_pair_options options) {
 
 }  // namespace
 
-TEST_CASE("An RC pair is made with what is there by default", "[ibv_create_qp][ibv_destroy_qp]") {
+TEST_CASE("An RC pair is created with default options", "[ibv_create_qp][ibv_destroy_qp]") {
   check_with_defaults<transport::rc>();
 }
-TEST_CASE("A UC pair is made with what is there by default", "[ibv_create_qp]") {
+TEST_CASE("A UC pair is created with default options", "[ibv_create_qp]") {
   check_with_defaults<transport::uc>();
 }
-TEST_CASE("A UD pair is made with what is there by default", "[ibv_create_qp]") {
+TEST_CASE("A UD pair is created with default options", "[ibv_create_qp]") {
   check_with_defaults<transport::ud>();
 }
 
-TEST_CASE("An RC pair is made with every option", "[ibv_create_qp][ibv_query_qp]") {
+TEST_CASE("An RC pair is created with every option", "[ibv_create_qp][ibv_query_qp]") {
   int user = 0;
   check_with_options<transport::rc>(all_options(&user));
 }
-TEST_CASE("A UC pair is made with every option", "[ibv_create_qp][ibv_query_qp]") {
+TEST_CASE("A UC pair is created with every option", "[ibv_create_qp][ibv_query_qp]") {
   int user = 0;
   check_with_options<transport::uc>(all_options(&user));
 }
-TEST_CASE("A UD pair is made with every option", "[ibv_create_qp][ibv_query_qp]") {
+TEST_CASE("A UD pair is created with every option", "[ibv_create_qp][ibv_query_qp]") {
   int user = 0;
   check_with_options<transport::ud>(all_options(&user));
 }
 
-TEST_CASE("An extended RC pair is made with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
+TEST_CASE("An extended RC pair is created with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
   int user = 0;
   check_extended<transport::rc>(all_options(&user));
 }
-TEST_CASE("An extended UC pair is made with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
+TEST_CASE("An extended UC pair is created with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
   int user = 0;
   check_extended<transport::uc>(all_options(&user));
 }
-TEST_CASE("An extended UD pair is made with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
+TEST_CASE("An extended UD pair is created with every option", "[ibv_create_qp_ex][ibv_query_qp]") {
   int user = 0;
   check_extended<transport::ud>(all_options(&user));
 }
 
-TEST_CASE("A pair that was not made for it has no extended sender") {
+TEST_CASE("extended fails on a pair without send operations") {
   const loopback<transport::rc> link;
   failure why;
   (void)link.near_pair.extended(why);

@@ -58,16 +58,16 @@ void check_connection() {
 
 }  // namespace
 
-TEST_CASE("Only what the builders demand brings RC from RESET to RTS, to ERR and back",
+TEST_CASE("The required attributes bring an RC pair from RESET to RTS, to ERR and back",
           "[ibv_modify_qp]") {
   check_connection<transport::rc>();
 }
 
-TEST_CASE("Only what the builders demand brings UC from RESET to RTS, to ERR and back") {
+TEST_CASE("The required attributes bring a UC pair from RESET to RTS, to ERR and back") {
   check_connection<transport::uc>();
 }
 
-TEST_CASE("Only what the builders demand brings UD from RESET to RTS, to ERR and back") {
+TEST_CASE("The required attributes bring a UD pair from RESET to RTS, to ERR and back") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::ud>();
   check_state(fresh);
@@ -84,7 +84,7 @@ TEST_CASE("Only what the builders demand brings UD from RESET to RTS, to ERR and
   check_state(again);
 }
 
-TEST_CASE("The peer in its parts is enough for RTR") {
+TEST_CASE("RTR accepts address, queue pair number and PSN of the peer separately") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const endpoint mine = waiting.endpoint();
@@ -164,7 +164,7 @@ TEST_CASE("A pair is at least as large as requested", "[ibv_create_qp][ibv_query
   CHECK(found.signals_all_sends());
 }
 
-TEST_CASE("A pair beyond the limits of the device is refused with the limit") {
+TEST_CASE("Creating a pair beyond the limits of the device fails and names the limit") {
   const transition_bench bench;
   const std::uint32_t limit = bench.device.query_device().max_work_requests();
   const failure why = reported([&](auto&&... policy) {
@@ -177,7 +177,7 @@ TEST_CASE("A pair beyond the limits of the device is refused with the limit") {
                                  ", the device allows " + std::to_string(limit));
 }
 
-TEST_CASE("An empty source GID is refused with those that can be used") {
+TEST_CASE("RTR with an empty source GID fails and lists the usable GIDs") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   auto chosen = bench.waiting<transport::rc>();
@@ -196,8 +196,7 @@ TEST_CASE("An empty source GID is refused with those that can be used") {
   check_state(waiting);
 }
 
-TEST_CASE("More reads in progress than the device allows are refused with the limit",
-          "[optional]") {
+TEST_CASE("More reads in progress than the device allows fail and name the limit", "[optional]") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const std::uint32_t limit = bench.device.query_device().max_destination_read_atomic();
@@ -223,7 +222,7 @@ TEST_CASE("More reads in progress than the device allows are refused with the li
   check_state(receiving);
 }
 
-TEST_CASE("A partition that the port does not have is refused with the size of its table") {
+TEST_CASE("A missing partition key index fails and names the size of the table") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::uc>();
   const std::uint32_t length = bench.device.query_port(first_port).pkey_table_length();
@@ -240,7 +239,7 @@ TEST_CASE("A partition that the port does not have is refused with the size of i
   check_state(fresh);
 }
 
-TEST_CASE("A port that the device does not have is refused with those that it has") {
+TEST_CASE("INIT with a missing port fails and lists the ports") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   failure why;
@@ -249,7 +248,7 @@ TEST_CASE("A port that the device does not have is refused with those that it ha
   CHECK(why.explanation() == "the device has one port, number 1");
 }
 
-TEST_CASE("An MTU beyond what the port can ever do is refused") {
+TEST_CASE("RTR refuses an invalid path MTU") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   std::error_code code;
@@ -260,7 +259,7 @@ TEST_CASE("An MTU beyond what the port can ever do is refused") {
   check_state(waiting);
 }
 
-TEST_CASE("A pair in RESET cannot be put into ERR, where Linux follows its own table") {
+TEST_CASE("The transition from RESET to ERR fails with an explanation") {
   const transition_bench bench;
   auto fresh = bench.fresh<transport::rc>();
   failure why;
@@ -272,7 +271,7 @@ TEST_CASE("A pair in RESET cannot be put into ERR, where Linux follows its own t
   check_state(fresh);
 }
 
-TEST_CASE("connect brings two pairs up, and one that fails can be connected again") {
+TEST_CASE("connect brings two pairs up and can be repeated after a failure") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::rc>();
   const endpoint peer = waiting.endpoint();
@@ -291,7 +290,7 @@ TEST_CASE("connect brings two pairs up, and one that fails can be connected agai
   CHECK(pair.query().sq_psn() == announced.psn);
 }
 
-TEST_CASE("A pair of the C API is adopted in the state that it is in") {
+TEST_CASE("A pair of the C API is adopted in its current state") {
   const transition_bench bench;
   auto waiting = bench.waiting<transport::uc>();
   const announced_attributes announced = waiting.announced();

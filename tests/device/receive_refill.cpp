@@ -28,7 +28,7 @@ struct blocks_of {
 
 }  // namespace
 
-TEST_CASE("A queue pair is kept filled from INIT on, over five thousand messages",
+TEST_CASE("A refill keeps a queue pair filled from INIT on over five thousand messages",
           "[ibv_post_recv][ibv_poll_cq]") {
   const context device = open_device();
   const protection_domain domain{device};
@@ -76,8 +76,7 @@ TEST_CASE("A queue pair is kept filled from INIT on, over five thousand messages
   CHECK(receives.waiting() == 0);
 }
 
-TEST_CASE("A shared receive queue is kept filled, whichever pair the messages arrive at",
-          "[ibv_post_srq_recv]") {
+TEST_CASE("A refill keeps a shared receive queue of several pairs filled", "[ibv_post_srq_recv]") {
   shared_loopback<transport::rc> link{3, {.max_wr = block_count, .max_sge = 1}};
   const blocks_of memory{link.domain};
   receive_refill receives{link.shared, memory.region.blocks(block_size)};

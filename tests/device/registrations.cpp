@@ -36,7 +36,7 @@ void fill(pages& memory, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("Memory at a device address of its own is sent from, received into, and read by a peer",
+TEST_CASE("A region with another device address supports sends, receives and reads by a peer",
           "[ibv_reg_mr_iova]") {
   loopback<transport::rc> link;
   const auto memory = std::make_unique<pages>();
@@ -54,7 +54,7 @@ TEST_CASE("Memory at a device address of its own is sent from, received into, an
   CHECK(std::memcmp(link.near_end.bytes.data(), &memory->bytes[200], 8) == 0);
 }
 
-TEST_CASE("Zero-based memory is addressed from 0 on, locally and by a peer",
+TEST_CASE("Zero-based memory is addressed from 0, locally and by a peer",
           "[optional][ibv_reg_mr_iova]") {
   loopback<transport::rc> link;
   const auto memory = std::make_unique<pages>();
@@ -79,7 +79,7 @@ TEST_CASE("Zero-based memory is addressed from 0 on, locally and by a peer",
   CHECK(std::memcmp(link.near_end.bytes.data(), &memory->bytes[200], 8) == 0);
 }
 
-TEST_CASE("Soft-RoCE does not look at the zero-based flag alone", "[optional]") {
+TEST_CASE("Soft-RoCE ignores a zero-based flag by itself", "[optional]") {
   loopback<transport::rc> link;
   if (!holds(device_facts::zero_based_flag_is_ignored, link.context))
     return tell_skip("the zero-based flag alone", "the device heeds it");
@@ -110,7 +110,7 @@ TEST_CASE("A device address with another page offset fails with an explanation")
         "the offsets within a page differ: 24 bytes for the memory, 0 for its device address");
 }
 
-TEST_CASE("Relaxed ordering is a wish that changes nothing else", "[ibv_reg_mr]") {
+TEST_CASE("Memory with relaxed ordering carries messages", "[ibv_reg_mr]") {
   loopback<transport::rc> link;
   const auto memory = std::make_unique<pages>();
   fill(*memory, 3);
@@ -120,7 +120,7 @@ TEST_CASE("Relaxed ordering is a wish that changes nothing else", "[ibv_reg_mr]"
   CHECK(std::memcmp(&memory->bytes[0], &memory->bytes[page], 16) == 0);
 }
 
-TEST_CASE("Every illegal combination of access rights is refused, and every legal one is not") {
+TEST_CASE("Every illegal combination of access rights is refused, and every legal one accepted") {
   const context device = open_device();
   const protection_domain domain{device};
   std::vector<std::byte> bytes(page);
@@ -206,7 +206,7 @@ TEST_CASE("A region grants flush rights or the device lacks flushes", "[optional
   tell_skip("rights to flush", why.explanation());
 }
 
-TEST_CASE("A null region swallows and gives zeros, or the device has none",
+TEST_CASE("A null region discards writes and reads as zeros, or the device lacks it",
           "[optional][ibv_alloc_null_mr]") {
   loopback<transport::rc> link;
   failure why;
@@ -239,7 +239,7 @@ TEST_CASE("of_dmabuf without a file fails with EBADF or EOPNOTSUPP", "[optional]
   tell_skip("memory of a dma-buf", why.explanation());
 }
 
-TEST_CASE("Device memory is copied to and from, or the device has none",
+TEST_CASE("Device memory can be written and read, or the device lacks it",
           "[optional][ibv_alloc_dm][ibv_free_dm][ibv_memcpy_to_dm][ibv_memcpy_from_dm]") {
   const context device = open_device();
   const std::array<std::uint32_t, 4> values{1, 2, 3, 4};
@@ -257,7 +257,7 @@ TEST_CASE("Device memory is copied to and from, or the device has none",
   CHECK(found == values);
 }
 
-TEST_CASE("A region is registered anew, or the device cannot and leaves it as it was",
+TEST_CASE("reregister changes a region, or fails and leaves it unchanged",
           "[optional][ibv_rereg_mr]") {
   loopback<transport::rc> link;
   const context& device = link.context;
@@ -302,7 +302,7 @@ TEST_CASE("prefetch advises the device or fails with EOPNOTSUPP", "[optional]") 
   tell_skip("advice about memory", why.explanation());
 }
 
-TEST_CASE("Thread and parent domains are made, or the device has none",
+TEST_CASE("Thread and parent domains can be created, or the device lacks them",
           "[optional][ibv_alloc_td][ibv_dealloc_td][ibv_alloc_parent_domain]") {
   const context device = open_device();
   const protection_domain domain{device};

@@ -114,7 +114,7 @@ void check_streams(shared_queue& bench, const MakeWindow& make) {
 
 }  // namespace
 
-TEST_CASE("Windows of several pairs stream over one queue that is just large enough") {
+TEST_CASE("Windows of several pairs stream over one completion queue of exactly their size") {
   shared_queue bench{3 * 8};
   check_streams(bench, [](const queue_pair<transport::rc>& pair) {
     return send_window{pair, {.size = 8, .signal_every = 3}};
@@ -122,14 +122,14 @@ TEST_CASE("Windows of several pairs stream over one queue that is just large eno
   CHECK(bench.near_queue.reserved() == 0);
 }
 
-TEST_CASE("Windows over the extended sender stream alike") {
+TEST_CASE("Windows over extended senders stream over one completion queue") {
   shared_queue bench{3 * 5};
   check_streams(bench, [](const queue_pair<transport::rc>& pair) {
     return send_window{pair.extended(), {.size = 5}};
   });
 }
 
-TEST_CASE("By default a window is what the send queue really holds") {
+TEST_CASE("A window has the actual size of the send queue by default") {
   const shared_queue bench{256};
   send_window window{bench.near[0]};
   CHECK(window.size() == bench.near[0].query().max_send_wr());
@@ -174,7 +174,7 @@ TEST_CASE("Sends through a window arrive in their order") {
   CHECK(received == count);
 }
 
-TEST_CASE("Prepared lists go through a window again and again, whole and in part") {
+TEST_CASE("A window posts prepared lists repeatedly, completely and in part") {
   shared_queue bench{64};
   send_window window{bench.near[0], {.size = 7, .signal_every = 3}};
   const auto remote = bench.region.remote<std::byte, access_right::remote_write>();

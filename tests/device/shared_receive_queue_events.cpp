@@ -19,7 +19,7 @@ std::optional<async_event> next_event(context_ref context, int milliseconds) {
 
 }  // namespace
 
-TEST_CASE("A queue that falls below its limit gives one event, until it is set again",
+TEST_CASE("A queue below its limit raises one event until the limit is set again",
           "[ibv_modify_srq]") {
   shared_loopback<transport::rc> link{2};
   const auto post_one = receive(link.far_end.region.slice(0, 8));

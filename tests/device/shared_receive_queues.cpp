@@ -16,7 +16,7 @@ constexpr std::size_t route = 40;
 
 }  // namespace
 
-TEST_CASE("Receives of one queue serve several connected pairs",
+TEST_CASE("One shared receive queue serves several connected pairs",
           "[ibv_create_srq][ibv_destroy_srq][ibv_post_srq_recv]") {
   constexpr std::size_t pairs = 3;
   shared_loopback<transport::rc> link{pairs};
@@ -60,7 +60,7 @@ TEST_CASE("A chain of receives is posted in its order", "[ibv_post_srq_recv]") {
   CHECK(link.far_end.holds(600, 4, 5 + 4 * 7));
 }
 
-TEST_CASE("Receives of one queue serve several pairs of datagrams",
+TEST_CASE("One shared receive queue serves several datagram pairs",
           "[ibv_create_srq][ibv_post_srq_recv]") {
   shared_loopback<transport::ud> link{2};
   const address_handle way{link.domain, link.to_far()};
@@ -116,7 +116,7 @@ TEST_CASE("A full shared receive queue refuses the next receive") {
   CHECK(partly.accepted() == 1U);
 }
 
-TEST_CASE("A receive with more elements than the queue was made for is refused") {
+TEST_CASE("A receive with more elements than max_sge is refused") {
   shared_loopback<transport::rc> link{1, {.max_wr = 8, .max_sge = 1}};
   const std::uint32_t allowed = link.shared.query().max_sge();
   const std::vector<mutable_buffer> list(allowed + 1, link.far_end.region.slice(0, 8));
@@ -127,7 +127,7 @@ TEST_CASE("A receive with more elements than the queue was made for is refused")
   CHECK(refused.accepted() == 1U);
 }
 
-TEST_CASE("A message that is longer than its receive fails at both ends") {
+TEST_CASE("A message longer than its receive fails on both sides") {
   shared_loopback<transport::rc> link{1};
   link.shared.post(receive(link.far_end.region.slice(0, 8)).id(7)).check();
   link.near_pairs[0].post(send(link.near_end.region.const_slice(0, 16)).signaled()).check();
@@ -143,7 +143,7 @@ TEST_CASE("A message that is longer than its receive fails at both ends") {
   }
 }
 
-TEST_CASE("A message that finds the queue empty waits for a receive", "[ibv_post_srq_recv]") {
+TEST_CASE("A message to an empty shared receive queue waits for a receive", "[ibv_post_srq_recv]") {
   shared_loopback<transport::rc> link{1};
   link.near_end.fill(0, 8, 3);
   link.near_pairs[0].post(send(link.near_end.region.const_slice(0, 8)).signaled()).check();
@@ -196,7 +196,7 @@ TEST_CASE("A limit above the size fails with EINVAL and an explanation") {
         "the limit is " + std::to_string(beyond) + ", the queue holds " + std::to_string(size));
 }
 
-TEST_CASE("A shared receive queue is made larger with what is posted in it",
+TEST_CASE("resize enlarges a shared receive queue and keeps its posted receives",
           "[ibv_modify_srq][optional]") {
   shared_loopback<transport::rc> link{1, {.max_wr = 4, .max_sge = 1}};
   if (!link.context.query_device().capabilities().contains(
@@ -234,7 +234,7 @@ TEST_CASE("A size beyond the device fails with EINVAL and an explanation") {
                                  std::to_string(allowed_sge));
 }
 
-TEST_CASE("A shared receive queue that pairs use is not destroyed", "[ibv_destroy_srq]") {
+TEST_CASE("Closing a shared receive queue fails while pairs use it", "[ibv_destroy_srq]") {
   shared_loopback<transport::rc> link{2};
   failure why;
   link.shared.close(why);

@@ -32,7 +32,7 @@ TEST_CASE("A message completes on both sides with the ids of its requests",
   CHECK(link.far_end.bytes[1000] == std::byte{0});
 }
 
-TEST_CASE("A message of several packets arrives whole") {
+TEST_CASE("A message of several packets arrives completely") {
   rc_loopback link;
   link.near_end.fill(0, 30000, 5);
   link.far_pair.post(receive(link.far_end.region.buffer())).check();
@@ -42,7 +42,7 @@ TEST_CASE("A message of several packets arrives whole") {
   CHECK(link.far_end.holds(0, 30000, 5));
 }
 
-TEST_CASE("Immediate data arrives as it was given") {
+TEST_CASE("Immediate data arrives unchanged") {
   rc_loopback link;
   link.far_pair.post(receive(link.far_end.region.slice(0, 64)), receive()).check();
   link.near_pair
@@ -84,7 +84,7 @@ TEST_CASE("A send gathers several buffers and the receive scatters them") {
   CHECK(link.far_end.holds(2020, 30, 3));
 }
 
-TEST_CASE("Inline data may be changed as soon as it was posted, and needs no region") {
+TEST_CASE("Inline data needs no region and can be changed directly after the post") {
   rc_loopback link;
   std::array<std::uint32_t, 4> numbers{1, 2, 3, 4};
   link.far_pair.post(receive(link.far_end.region.slice(0, 64))).check();
@@ -105,7 +105,7 @@ TEST_CASE("Inline data beyond the limit of the pair is refused") {
   CHECK(result.accepted() == 0U);
 }
 
-TEST_CASE("An empty message is a message") {
+TEST_CASE("An empty message consumes a receive") {
   rc_loopback link;
   link.far_pair.post(receive(link.far_end.region.slice(0, 16)).id(9)).check();
   link.near_pair.post(send().signaled()).check();
@@ -115,7 +115,7 @@ TEST_CASE("An empty message is a message") {
   CHECK(received.success().receive().length() == 0);
 }
 
-TEST_CASE("Only what is signaled completes, and in the order of posting") {
+TEST_CASE("Only signaled sends complete, in the order of posting") {
   rc_loopback link;
   for (int index = 0; index < 4; ++index) link.far_pair.post(receive()).check();
   link.near_pair.post(send().id(1), send().id(2).signaled(), send().id(3), send().id(4).signaled())
@@ -126,7 +126,7 @@ TEST_CASE("Only what is signaled completes, and in the order of posting") {
   CHECK(link.near_end.queue.poll(rest).empty());
 }
 
-TEST_CASE("A pair that signals all sends completes those too that are not signaled") {
+TEST_CASE("A pair that signals all sends completes unsignaled requests too") {
   loopback_options<transport::rc> options;
   options.pair.signal_all_sends = true;
   rc_loopback link{options};
@@ -150,7 +150,7 @@ TEST_CASE("Both directions carry traffic at once") {
   CHECK(link.far_end.holds(1000, 100, 1));
 }
 
-TEST_CASE("A list that is longer than the pair takes is refused") {
+TEST_CASE("A list longer than the limit of the pair is refused") {
   rc_loopback link;
   const std::vector<mutable_buffer> list(link.near_pair.query().max_send_sge() + 1,
                                          link.near_end.region.slice(0, 1));

@@ -101,23 +101,25 @@ constexpr access_rights relaxed = every_right | access_right::relaxed_ordering;
 
 }  // namespace
 
-TEST_CASE("RC messages of every size arrive whole", "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
+TEST_CASE("RC messages of every size arrive completely",
+          "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   check_sizes<transport::rc>();
 }
 
-TEST_CASE("UC messages of every size arrive whole", "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
+TEST_CASE("UC messages of every size arrive completely",
+          "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   check_sizes<transport::uc>();
 }
 
-TEST_CASE("RC writes of every size arrive whole, before what announces them") {
+TEST_CASE("RC writes of every size arrive completely before their announcement") {
   check_writes<transport::rc>();
 }
 
-TEST_CASE("UC writes of every size arrive whole, before what announces them") {
+TEST_CASE("UC writes of every size arrive completely before their announcement") {
   check_writes<transport::uc>();
 }
 
-TEST_CASE("RC reads of every size arrive whole") {
+TEST_CASE("RC reads of every size arrive completely") {
   const loopback<transport::rc> link;
   large_memory near{link.domain};
   large_memory far{link.domain};
@@ -137,7 +139,7 @@ TEST_CASE("RC reads of every size arrive whole") {
   }
 }
 
-TEST_CASE("UD messages of up to one packet arrive whole",
+TEST_CASE("UD messages of up to one packet arrive completely",
           "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   const loopback<transport::ud> link;
   const address_handle way{link.domain, link.to_far};
@@ -167,7 +169,7 @@ TEST_CASE("A UD message of more than one packet is not sent") {
   CHECK(next_success(link.far_end.queue).success().receive().length() == 45);
 }
 
-TEST_CASE("RC traffic between regions of relaxed ordering") {
+TEST_CASE("RC messages arrive between regions of relaxed ordering") {
   const loopback<transport::rc> link;
   large_memory near{link.domain, relaxed};
   large_memory far{link.domain, relaxed};
@@ -175,7 +177,7 @@ TEST_CASE("RC traffic between regions of relaxed ordering") {
     check_message(link, near, far, size);
 }
 
-TEST_CASE("UD traffic between regions of relaxed ordering") {
+TEST_CASE("UD messages arrive between regions of relaxed ordering") {
   const loopback<transport::ud> link;
   const address_handle way{link.domain, link.to_far};
   const datagram_destination there{way, link.far_endpoint.number, link.far_endpoint.queue_key};

@@ -95,17 +95,17 @@ void check_both_ways(std::uint64_t count) {
 
 }  // namespace
 
-TEST_CASE("A thousand RC messages each way, of which every fourth is signaled",
+TEST_CASE("A thousand RC messages arrive each way if every fourth is signaled",
           "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   check_both_ways<transport::rc>(1000);
 }
 
-TEST_CASE("A thousand UC messages each way, of which every fourth is signaled",
+TEST_CASE("A thousand UC messages arrive each way if every fourth is signaled",
           "[ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   check_both_ways<transport::uc>(1000);
 }
 
-TEST_CASE("A thousand UD messages of one pair to another, several at a time") {
+TEST_CASE("A thousand UD messages arrive if several are posted at a time") {
   const loopback<transport::ud> link;
   const address_handle way{link.domain, link.to_far};
   const datagram_destination there{way, link.far_endpoint.number, link.far_endpoint.queue_key};
@@ -129,7 +129,7 @@ TEST_CASE("A thousand UD messages of one pair to another, several at a time") {
   }
 }
 
-TEST_CASE("Sixteen reads and writes at once complete in the order of posting") {
+TEST_CASE("Sixteen concurrent reads and writes complete in the order of posting") {
   loopback<transport::rc> link;
   const auto remote = link.far_end.remote();
   link.far_end.fill(0, 16000, 4);

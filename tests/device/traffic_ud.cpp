@@ -16,7 +16,7 @@ struct ud_link : loopback<transport::ud> {
 
 }  // namespace
 
-TEST_CASE("A datagram arrives behind the GRH area and names its sender",
+TEST_CASE("A datagram arrives after the GRH area and names its sender",
           "[ibv_create_ah][ibv_post_send][ibv_post_recv][ibv_poll_cq]") {
   ud_link link;
   link.near_end.fill(0, 500, 3);
@@ -45,7 +45,7 @@ TEST_CASE("A datagram carries immediate data") {
   CHECK(message.immediate() == immediate{0x01020304});
 }
 
-TEST_CASE("A datagram that is longer than its receive is the receiver's affair only") {
+TEST_CASE("A datagram longer than its receive does not fail the sender") {
   ud_link link;
   link.far_pair.post(receive(link.far_end.region.slice(0, grh_size + 10)).id(1)).check();
   link.near_pair.post(send(link.near_end.region.slice(0, 11)).signaled().to(link.far)).check();
@@ -74,7 +74,7 @@ TEST_CASE("A datagram with another queue key is dropped") {
   CHECK(next_success(link.far_end.queue).success().receive().immediate() == immediate{2});
 }
 
-TEST_CASE("Datagrams are answered to whoever sent them") {
+TEST_CASE("A datagram can be answered to its sender") {
   ud_link link;
   link.near_pair.post(receive(link.near_end.region.slice(0, 128)).id(1)).check();
   link.far_pair.post(receive(link.far_end.region.slice(0, 128))).check();
@@ -93,7 +93,7 @@ TEST_CASE("Datagrams are answered to whoever sent them") {
   CHECK(link.near_end.holds(grh_size, 16, 1));
 }
 
-TEST_CASE("Several datagrams go out with one post") {
+TEST_CASE("One post sends several datagrams") {
   ud_link link;
   for (std::uint64_t id = 1; id <= 3; ++id)
     link.far_pair.post(receive(link.far_end.region.slice(id * 1000, 100)).id(id)).check();
@@ -117,7 +117,7 @@ TEST_CASE("An address handle without a global route fails on RoCE with an explan
   CHECK(why.explanation() == "the address has no global route (GRH), which Ethernet links need");
 }
 
-TEST_CASE("An address handle from an empty GID is refused with those that can be used") {
+TEST_CASE("An address handle from an empty GID fails and lists the usable GIDs") {
   ud_link link;
   address way = link.to_far;
   way.route->source = gid_index{200};
@@ -127,7 +127,7 @@ TEST_CASE("An address handle from an empty GID is refused with those that can be
   CHECK(why.explanation().starts_with("sgid index 200 is empty; usable: "));
 }
 
-TEST_CASE("Many address handles can be made and destroyed", "[ibv_create_ah][ibv_destroy_ah]") {
+TEST_CASE("Many address handles can be created and destroyed", "[ibv_create_ah][ibv_destroy_ah]") {
   ud_link link;
   std::vector<address_handle> handles;
   for (int index = 0; index < 50; ++index) handles.emplace_back(link.domain, link.to_far);

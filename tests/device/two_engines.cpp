@@ -120,7 +120,7 @@ TEMPLATE_TEST_CASE("Either engine: messages arrive, with and without immediate d
   CHECK(link.far_end.holds(2000, 8, 3));
 }
 
-TEMPLATE_TEST_CASE("Either engine: memory is written and read, or nothing is",
+TEMPLATE_TEST_CASE("Either engine: writes and reads work, also of no bytes",
                    "[ibv_post_send][ibv_wr_rdma_write][ibv_wr_rdma_write_imm][ibv_wr_rdma_read]"
                    "[ibv_wr_set_sge_list]",
                    classic_both, extended_sending, extended_queue, extended_both) {
@@ -155,7 +155,7 @@ TEMPLATE_TEST_CASE("Either engine: memory is written and read, or nothing is",
   CHECK(link.near_end.holds(0, 5000, 5));
 }
 
-TEMPLATE_TEST_CASE("Either engine: numbers are swapped and added to",
+TEMPLATE_TEST_CASE("Either engine: compare-and-swap and fetch-and-add work",
                    "[ibv_post_send][ibv_wr_atomic_cmp_swp][ibv_wr_atomic_fetch_add]", classic_both,
                    extended_sending, extended_queue, extended_both) {
   if (lacks<TestType>()) return;
@@ -184,7 +184,7 @@ TEMPLATE_TEST_CASE("Either engine: numbers are swapped and added to",
   CHECK(number_at(link.far_end, 16) == 7);
 }
 
-TEMPLATE_TEST_CASE("Either engine: a chain of mixed requests is carried out in its order",
+TEMPLATE_TEST_CASE("Either engine: a chain of mixed requests is executed in order",
                    "[ibv_post_send][ibv_wr_complete]", classic_both, extended_sending,
                    extended_queue, extended_both) {
   if (lacks<TestType>()) return;
@@ -227,7 +227,7 @@ TEMPLATE_TEST_CASE("Either engine: inline data is copied when it is posted",
   CHECK(std::memcmp(link.far_end.bytes.data(), "thirty-two bytes of inline data.", 32) == 0);
 }
 
-TEMPLATE_TEST_CASE("Either engine: lists of elements and of inline data arrive whole",
+TEMPLATE_TEST_CASE("Either engine: lists of elements and of inline data arrive completely",
                    "[ibv_post_send][ibv_wr_set_inline_data_list][optional]", classic_both,
                    extended_sending, extended_queue, extended_both) {
   if (lacks<TestType>()) return;
@@ -319,7 +319,7 @@ TEMPLATE_TEST_CASE("Either engine: the completion of a datagram names its sender
   CHECK(link.far_end.holds(grh_size, 500, 17));
 }
 
-TEST_CASE("A queue of either engine is made on every device, extended where that is there",
+TEST_CASE("either_completion_queue is extended if the device supports it",
           "[ibv_create_cq_ex][ibv_create_cq]") {
   const context device = open_device();
   failure lacking;
@@ -335,9 +335,8 @@ TEST_CASE("A queue of either engine is made on every device, extended where that
   CHECK(queue.visit([](const auto& any) { return any.poll(up_to<1>, [](const auto&) {}); }) == 0);
 }
 
-TEST_CASE(
-    "A pair and a queue that prefer the extended engine carry a message by whichever they got",
-    "[ibv_create_qp_ex][ibv_create_cq_ex]") {
+TEST_CASE("A pair and a queue that prefer the extended engine carry a message on either engine",
+          "[ibv_create_qp_ex][ibv_create_cq_ex]") {
   queue_pair_options options = loopback_options<transport::rc>{}.pair;
   options.send_operations = basic_operations(transport::rc);
   options.fall_back_to_classic = true;
@@ -360,7 +359,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "A device that lacks an operation or a field gives the classic engine, where that is wanted",
+    "A pair or queue falls back to the classic engine if the device lacks an operation or field",
     "[optional]") {
   const context device = open_device();
   const protection_domain domain{device};

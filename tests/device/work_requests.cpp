@@ -116,18 +116,18 @@ post_result post_by_value(const queue_pair<transport::rc>& pair,
 
 }  // namespace
 
-TEST_CASE("A chain of mixed requests goes with one doorbell", "[ibv_post_send]") {
+TEST_CASE("One post executes a chain of mixed requests", "[ibv_post_send]") {
   both_engines pair;
   check_chain(pair, [&](const auto&... requests) { return pair.near_pair.post(requests...); });
 }
 
-TEST_CASE("A chain of mixed requests goes through the extended calls",
+TEST_CASE("One batch of the extended calls executes a chain of mixed requests",
           "[ibv_wr_start][ibv_wr_complete]") {
   both_engines pair;
   check_chain(pair, [&](const auto&... requests) { return pair.sender.post(requests...); });
 }
 
-TEST_CASE("A list is as long as the device takes, as a span and element by element",
+TEST_CASE("A message gathers as many elements as the device allows",
           "[ibv_post_send][ibv_post_recv]") {
   both_engines pair;
   const std::size_t room = pair.near_pair.query().max_send_sge();
@@ -148,7 +148,7 @@ TEST_CASE("A list is as long as the device takes, as a span and element by eleme
   CHECK(pair.holds_gathered(most_elements));
 }
 
-TEST_CASE("A message is scattered over as many buffers as the device takes", "[ibv_post_recv]") {
+TEST_CASE("A message scatters over as many buffers as the device allows", "[ibv_post_recv]") {
   both_engines pair;
   const std::size_t room = pair.far_pair.query().max_recv_sge();
   REQUIRE(room >= most_elements);
@@ -163,7 +163,8 @@ TEST_CASE("A message is scattered over as many buffers as the device takes", "[i
     CHECK(pair.far_end.bytes[index / 3 * 4 + index % 3] == pair.near_end.bytes[index]);
 }
 
-TEST_CASE("Inline data fills what the pair takes, and not one byte more", "[ibv_post_send]") {
+TEST_CASE("Inline data of max_inline_data bytes is sent, and one byte more is refused",
+          "[ibv_post_send]") {
   both_engines pair;
   const std::size_t room = pair.near_pair.query().max_inline_data();
   REQUIRE(room >= 64);
@@ -199,7 +200,8 @@ TEST_CASE("Inline data fills what the pair takes, and not one byte more", "[ibv_
   check([&] { return listed(room); }, [&] { return listed(room + 1); });
 }
 
-TEST_CASE("Inline data that 32 bits cannot count is refused, not cut", "[ibv_post_send]") {
+TEST_CASE("Inline data of more than 32 bits in length is refused, not truncated",
+          "[ibv_post_send]") {
   both_engines pair;
   const std::span<const std::byte> huge{pair.near_end.bytes.data(), (std::size_t{1} << 32) + 8};
   CHECK(!pair.near_pair.post(send(inline_data{huge})));
@@ -208,7 +210,7 @@ TEST_CASE("Inline data that 32 bits cannot count is refused, not cut", "[ibv_pos
   CHECK(!pair.near_pair.post(send(std::span{pieces})));
 }
 
-TEST_CASE("Pieces of inline data whose sum 32 bits cannot count are refused", "[ibv_post_send]") {
+TEST_CASE("Pieces of inline data with a sum of more than 32 bits are refused", "[ibv_post_send]") {
   both_engines pair;
   const std::span<const std::byte> half{pair.near_end.bytes.data(), std::size_t{1} << 31};
   CHECK(!pair.near_pair.post(send(inline_data{half}, inline_data{half})));
@@ -218,8 +220,7 @@ TEST_CASE("Pieces of inline data whose sum 32 bits cannot count are refused", "[
   CHECK(!pair.sender.post(send(std::span{pieces})));
 }
 
-TEST_CASE("A list of inline data of a program's own types arrives in one message",
-          "[ibv_post_send]") {
+TEST_CASE("A list of inline data of different types arrives in one message", "[ibv_post_send]") {
   both_engines pair;
   struct {
     std::uint32_t kind = 0x64636261;
