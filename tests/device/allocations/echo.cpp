@@ -107,7 +107,7 @@ asio::awaitable<void> net_connect_one(net_side& here, std::vector<async::connect
 
 }  // namespace
 
-TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+TEST_CASE("Echoing tasks allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const async::waiting way :
        {async::waiting::events, async::waiting::busy, async::waiting::adaptive}) {
     for (const std::size_t count : {1U, 64U}) {
@@ -124,7 +124,7 @@ TEST_CASE("Tasks that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]
   }
 }
 
-TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+TEST_CASE("Echoing coroutines of Asio allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
     net_side here{{.completions = completions_for_many_pairs()}};
     std::vector<async::connection> servers;
@@ -138,7 +138,7 @@ TEST_CASE("Coroutines of Asio that echo allocate nothing", "[ibv_post_send][ibv_
   }
 }
 
-TEST_CASE("Sends of Asio take the memory of the waits that they follow", "[ibv_post_send]") {
+TEST_CASE("A send of Asio reuses the memory of the wait before it", "[ibv_post_send]") {
   constexpr std::size_t count = 8;
   net_side here;
   std::vector<async::connection> clients;
@@ -177,7 +177,7 @@ TEST_CASE("Sends of Asio take the memory of the waits that they follow", "[ibv_p
   CHECK(new_blocks == 0);
 }
 
-TEST_CASE("Senders that echo allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
+TEST_CASE("Echoing senders allocate nothing", "[ibv_post_send][ibv_get_cq_event]") {
   for (const std::size_t count : {1U, 64U}) {
     side here{{.completions = completions_for_many_pairs()}};
     sender_test::connected ends{here, count};

@@ -18,7 +18,7 @@
 
 using namespace adverb;
 
-TEST_CASE("An address in numbers is looked up, with what it is for",
+TEST_CASE("A numeric address is looked up for the given use",
           "[rdma_getaddrinfo][rdma_freeaddrinfo]") {
   const cm::address_list found{"10.1.2.3",
                                7471,
@@ -42,7 +42,7 @@ TEST_CASE("An address in numbers is looked up, with what it is for",
   CHECK(info.native_handle() == found.native_handle());
 }
 
-TEST_CASE("A host is found by its name", "[rdma_getaddrinfo]") {
+TEST_CASE("A lookup finds a host by its name", "[rdma_getaddrinfo]") {
   addrinfo* known = nullptr;
   if (::getaddrinfo("localhost", nullptr, nullptr, &known) != 0)
     skip("a host by its name", "no host is named localhost here");
@@ -52,7 +52,7 @@ TEST_CASE("A host is found by its name", "[rdma_getaddrinfo]") {
   CHECK(found.front().destination() == cm_test::in_numbers("127.0.0.1", 7471));
 }
 
-TEST_CASE("Datagrams are looked up as such, and IPv6 as such", "[rdma_getaddrinfo]") {
+TEST_CASE("A lookup respects the datagram transport and IPv6", "[rdma_getaddrinfo]") {
   const cm::address_list datagrams{"::1", "7471", {.transport = transport::ud}};
   REQUIRE_FALSE(datagrams.empty());
   CHECK(datagrams.front().transport() == transport::ud);
@@ -60,7 +60,7 @@ TEST_CASE("Datagrams are looked up as such, and IPv6 as such", "[rdma_getaddrinf
   CHECK(datagrams.front().destination() == cm_test::in_numbers("::1", 7471));
 }
 
-TEST_CASE("An address to listen on is a source", "[rdma_getaddrinfo]") {
+TEST_CASE("A passive lookup returns a source address", "[rdma_getaddrinfo]") {
   const cm::address_list found{
       "", 7471, {.passive = true, .family = cm::address_family::ipv6, .transport = transport::rc}};
   REQUIRE_FALSE(found.empty());
@@ -69,7 +69,7 @@ TEST_CASE("An address to listen on is a source", "[rdma_getaddrinfo]") {
   CHECK(found.front().destination().is_empty());
 }
 
-TEST_CASE("The address to connect from goes along", "[rdma_getaddrinfo]") {
+TEST_CASE("A lookup returns the given source address", "[rdma_getaddrinfo]") {
   const cm::socket_address from = cm_test::device_address();
   const cm::address_list by_name{"10.1.2.3", 7471, {.from = from}};
   CHECK(by_name.front().source() == from);
@@ -79,7 +79,7 @@ TEST_CASE("The address to connect from goes along", "[rdma_getaddrinfo]") {
   CHECK(by_address.front().source() == from);
 }
 
-TEST_CASE("A native address is a GID in numbers", "[rdma_getaddrinfo]") {
+TEST_CASE("A native address is looked up as a numeric GID", "[rdma_getaddrinfo]") {
   const cm::address_list found{"fe80::1",
                                7471,
                                {.numeric_host = true,
@@ -94,7 +94,7 @@ TEST_CASE("A native address is a GID in numbers", "[rdma_getaddrinfo]") {
   CHECK(native.partition() == pkey{0xffff});
 }
 
-TEST_CASE("A list is moved, released and adopted") {
+TEST_CASE("An address list can be moved, released and adopted") {
   cm::address_list first{"10.1.2.3", 1};
   rdma_addrinfo* const native = first.native_handle();
   cm::address_list second{std::move(first)};
@@ -139,7 +139,7 @@ TEST_CASE("A failed lookup names the host or service", "[rdma_getaddrinfo]") {
         "no host is named " + std::string(125, 'x') + "...");
 }
 
-TEST_CASE("An address of another family than the requested one is not found",
+TEST_CASE("A lookup fails if the address belongs to another family than requested",
           "[rdma_getaddrinfo]") {
   failure why;
   const cm::address_list found{"10.1.2.3", 1, {.family = cm::address_family::ipv6}, why};
@@ -159,8 +159,7 @@ TEST_CASE("A lookup distinguishes an unknown name from a silent name server",
     CHECK(why.explanation() == "no host is named no-such-host.invalid");
 }
 
-TEST_CASE("The address of the device is among those of this machine's RDMA devices",
-          "[rdma_bind_addr]") {
+TEST_CASE("local_addresses contains the address of the device", "[rdma_bind_addr]") {
   const auto found = cm::local_addresses();
   const auto is_it = [](const cm::local_address& each) {
     return each.address == cm_test::device_address();

@@ -22,7 +22,7 @@ struct greeting {
 
 }  // namespace
 
-TEST_CASE("A connection is made step by step, and carries data both ways",
+TEST_CASE("A connection that is made step by step carries data both ways",
           "[rdma_connect][rdma_accept][rdma_listen][rdma_bind_addr][rdma_resolve_addr]") {
   two_sides(
       [](const rc_listener& listener) {

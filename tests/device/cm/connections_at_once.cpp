@@ -51,7 +51,7 @@ void make_at_once(const rc_listener& listener, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("Two hundred connections at once leave nothing behind",
+TEST_CASE("Two hundred connections at once leak nothing",
           "[rdma_connect][rdma_accept][rdma_destroy_id][rdma_destroy_qp]") {
   raise_file_limit();
   const auto listener = rc_listener::create(every_address());

@@ -60,7 +60,7 @@ void make_in_a_row(const rc_listener& listener, int count) {
 
 }  // namespace
 
-TEST_CASE("A thousand connections in a row leave nothing behind",
+TEST_CASE("A thousand connections in a row leak nothing",
           "[rdma_connect][rdma_accept][rdma_disconnect][rdma_destroy_id][rdma_destroy_qp]") {
   const auto listener = rc_listener::create(every_address());
   make_in_a_row(listener, 50);

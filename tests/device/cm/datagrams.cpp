@@ -87,7 +87,7 @@ TEST_CASE("A listener creates a queue pair for a request and both sides send",
       });
 }
 
-TEST_CASE("A pair of one's own serves many requests, and one pair sends to many peers",
+TEST_CASE("One datagram pair of the program serves many requests and sends to many peers",
           "[rdma_connect][rdma_accept]") {
   need_datagrams();
   constexpr std::uint32_t peers = 3;
@@ -125,7 +125,7 @@ TEST_CASE("A pair of one's own serves many requests, and one pair sends to many 
       });
 }
 
-TEST_CASE("Step by step, on the device that leads to the peer",
+TEST_CASE("A datagram peer is resolved step by step on the device of its route",
           "[rdma_resolve_addr][rdma_resolve_route][rdma_connect]") {
   need_datagrams();
   two_sides<transport::ud>(
@@ -145,7 +145,7 @@ TEST_CASE("Step by step, on the device that leads to the peer",
       });
 }
 
-TEST_CASE("A failed connect explains that no one listens on the port", "[rdma_connect]") {
+TEST_CASE("A failed connect explains that no program listens on the port", "[rdma_connect]") {
   need_datagrams();
   two_sides<transport::ud>([](const ud_listener&) {},
                            [](const cm::socket_address& address) {
@@ -220,7 +220,7 @@ TEST_CASE("Private data of maximum size arrives on both sides") {
       });
 }
 
-TEST_CASE("A byte of private data more is refused") {
+TEST_CASE("Private data beyond the maximum size is refused") {
   need_datagrams();
   auto listener = ud_listener::create(device_address());
   const datagram_end here;
@@ -286,7 +286,7 @@ TEST_CASE("An endpoint needs the address of a device", "[rdma_bind_addr]") {
   CHECK(why.code() == std::errc::address_in_use);
 }
 
-TEST_CASE("A request that nobody answers is rejected as it dies") {
+TEST_CASE("Destroying an unanswered request rejects it") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {

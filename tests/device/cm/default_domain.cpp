@@ -53,7 +53,7 @@ void connect_once(const rc_listener& listener) {
 
 }  // namespace
 
-TEST_CASE("A region outlives the connections that it was made for and used by",
+TEST_CASE("A region outlives its connections",
           "[rdma_create_qp][rdma_destroy_id][ibv_reg_mr][ibv_dereg_mr]") {
   const auto listener = rc_listener::create(every_address());
   std::array<std::byte, 64> bytes{};
@@ -76,7 +76,7 @@ TEST_CASE("A region outlives the connections that it was made for and used by",
   region.close();
 }
 
-TEST_CASE("Regions that outlive their connections leave nothing behind",
+TEST_CASE("Regions that outlive their connections leak nothing",
           "[rdma_create_qp][rdma_destroy_id][ibv_dereg_mr]") {
   const auto listener = rc_listener::create(every_address());
   for (int time = 0; time < 20; ++time) connect_once(listener);

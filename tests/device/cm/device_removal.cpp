@@ -102,14 +102,14 @@ void remove_device_from(const std::string& role) {
 
 }  // namespace
 
-TEST_CASE("The device is removed from a listener", "[rdma_get_cm_event][optional]") {
+TEST_CASE("A listener reports the removal of the device", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: a listener on the address of the device");
 }
 
-TEST_CASE("The device is removed during a connection request", "[rdma_get_cm_event][optional]") {
+TEST_CASE("A connect reports the removal of the device", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: a side that requests a connection");
 }
 
-TEST_CASE("The device is removed from a connection", "[rdma_get_cm_event][optional]") {
+TEST_CASE("A connection reports the removal of the device", "[rdma_get_cm_event][optional]") {
   remove_device_from("role: both sides of a connection");
 }

@@ -68,7 +68,7 @@ bool add_ordinary_interface() {
 
 }  // namespace
 
-TEST_CASE("A port that no one listens on", "[rdma_connect]") {
+TEST_CASE("A failed connect explains that nothing listens on the port", "[rdma_connect]") {
   auto ready = ready_for(device_address(4999));
   failure why;
   CHECK_FALSE(ready.connect({}, std::chrono::seconds{10}, why));
@@ -81,7 +81,7 @@ TEST_CASE("A port that no one listens on", "[rdma_connect]") {
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
 
-TEST_CASE("A program that refuses with private data", "[rdma_reject]") {
+TEST_CASE("A failed connect returns the private data of the rejection", "[rdma_reject]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto refused = std::async(std::launch::async, [&] {
     auto request = listener.next_request(std::chrono::seconds{10});
@@ -99,14 +99,15 @@ TEST_CASE("A program that refuses with private data", "[rdma_reject]") {
   CHECK(ready.rejection()->reason == cm::reject_reason::by_the_program);
 }
 
-TEST_CASE("An address without a route", "[rdma_resolve_addr]") {
+TEST_CASE("A failed resolve explains that there is no route to the address",
+          "[rdma_resolve_addr]") {
   const failure why = not_resolved(in_numbers("192.0.2.1", 4999));
   CHECK(why.code() == std::errc::network_unreachable);
   CHECK(why.explanation() == "this machine has no route to 192.0.2.1; the RDMA devices here have " +
                                  device_with_address());
 }
 
-TEST_CASE("An address behind an interface that no RDMA device serves",
+TEST_CASE("A failed resolve explains that no RDMA device serves the interface",
           "[rdma_resolve_addr][optional]") {
   if (!add_ordinary_interface()) return;
   const failure elsewhere = not_resolved(in_numbers("10.9.0.9", 4999));
@@ -125,7 +126,7 @@ TEST_CASE("An address behind an interface that no RDMA device serves",
   CHECK(here.explanation() == from.explanation());
 }
 
-TEST_CASE("An address for which no neighbour answers", "[rdma_resolve_addr][optional]") {
+TEST_CASE("A failed resolve explains that no neighbour answers", "[rdma_resolve_addr][optional]") {
   if (!add_ordinary_interface()) return;
   auto start = connector::create();
   failure why;
@@ -135,7 +136,7 @@ TEST_CASE("An address for which no neighbour answers", "[rdma_resolve_addr][opti
   CHECK(why.explanation() == "no neighbour answers for 10.9.0.77");
 }
 
-TEST_CASE("The loopback address, which RDMA devices do not serve") {
+TEST_CASE("A failed connect explains that no RDMA device serves the loopback address") {
   failure why;
   const auto none = cm::connect("127.0.0.1", 4999, {}, why);
   CHECK_FALSE(none);
@@ -143,13 +144,15 @@ TEST_CASE("The loopback address, which RDMA devices do not serve") {
                                  device_with_address());
 }
 
-TEST_CASE("Addresses of different families", "[rdma_resolve_addr]") {
+TEST_CASE("A failed resolve explains that the addresses have different families",
+          "[rdma_resolve_addr]") {
   const failure why = not_resolved(device_address(4999), {.from = in_numbers("fe80::1%lo", 0)});
   CHECK(why.explanation() ==
         "[fe80::1%lo] is IPv6, and " + to_string(device_address(4999)) + " is IPv4");
 }
 
-TEST_CASE("An address that this machine does not have", "[rdma_bind_addr]") {
+TEST_CASE("A failed bind explains that this machine does not have the address",
+          "[rdma_bind_addr]") {
   const std::string expected =
       "10.77.0.1 is not an address of this machine; the RDMA devices here have " +
       device_with_address();
@@ -158,17 +161,18 @@ TEST_CASE("An address that this machine does not have", "[rdma_bind_addr]") {
         expected);
 }
 
-TEST_CASE("No address at all") {
+TEST_CASE("A failed bind or resolve explains that no address is given") {
   CHECK(not_listening({}).explanation() == "no address is given");
   CHECK(not_resolved({}).explanation() == "no address is given");
 }
 
-TEST_CASE("A link-local address without its interface", "[rdma_bind_addr]") {
+TEST_CASE("A failed listen explains that a link-local address needs its interface",
+          "[rdma_bind_addr]") {
   const failure why = not_listening(in_numbers("fe80::1", 4999));
   CHECK(why.explanation() == "a link-local address needs its interface: fe80::1%eth0, say");
 }
 
-TEST_CASE("A port that is taken", "[rdma_bind_addr]") {
+TEST_CASE("A failed listen explains that the port is in use", "[rdma_bind_addr]") {
   const auto first = cm::listener<transport::rc>::create(device_address());
   const std::string expected =
       "port " + std::to_string(first.port()) + " is in use: something already listens on it";
@@ -181,7 +185,7 @@ TEST_CASE("A port that is taken", "[rdma_bind_addr]") {
   }
 }
 
-TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
+TEST_CASE("A failed connect explains that the peer did not answer in time", "[rdma_connect]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
   // The request is not accepted.
@@ -193,7 +197,7 @@ TEST_CASE("A peer that does not answer in time", "[rdma_connect]") {
                                  "its program does not respond");
 }
 
-TEST_CASE("A request that does not come in time") {
+TEST_CASE("A failed accept explains that no request arrived in time") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   const failure why = reported([&](auto&&... policy) {
     if (listener.accept({.request_timeout = 50ms}, policy...)) FAIL("it is connected");
@@ -202,7 +206,7 @@ TEST_CASE("A request that does not come in time") {
   CHECK(why.explanation() == "no event arrived within 50 ms");
 }
 
-TEST_CASE("Private data that is too long for the link",
+TEST_CASE("Private data beyond the limit of the link fails with an explanation",
           "[rdma_connect][rdma_accept][rdma_reject]") {
   const std::array<std::byte, 300> bytes{};
   const auto of_size = [&](std::size_t size) {
@@ -255,7 +259,8 @@ TEST_CASE("Private data that is too long for the link",
   served.get();
 }
 
-TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_route]") {
+TEST_CASE("Steps of an identifier before its address is resolved fail with an explanation",
+          "[rdma_resolve_route]") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::tcp);
   const auto too_early = [](const failure& why) {
@@ -272,7 +277,7 @@ TEST_CASE("Steps of an identifier that are taken too early", "[rdma_resolve_rout
   too_early(reported([&](auto&&... p) { id.disconnect(p...); }));
 }
 
-TEST_CASE("An option that is refused is not put down to the address", "[rdma_set_option]") {
+TEST_CASE("The explanation of a refused option does not name the address", "[rdma_set_option]") {
   const auto channel = cm::event_channel::create();
   const auto id = cm::identifier::create(channel, cm::port_space::udp);
   // These are datagrams, which are not acknowledged.
@@ -282,7 +287,7 @@ TEST_CASE("An option that is refused is not put down to the address", "[rdma_set
   CHECK(why.explanation().empty());
 }
 
-TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
+TEST_CASE("Answering a request twice fails with an explanation", "[rdma_reject_ece]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   auto ready = ready_for(listener.local_address());
   ready.identifier().connect({});
@@ -297,7 +302,7 @@ TEST_CASE("A request that was answered already", "[rdma_reject_ece]") {
              : "the peer abandoned the connection, or the request is already answered"));
 }
 
-TEST_CASE("Steps of an identifier that are taken twice",
+TEST_CASE("Repeated steps of an identifier fail with an explanation",
           "[rdma_resolve_addr][rdma_resolve_route][rdma_create_qp][rdma_connect]") {
   const auto listener = cm::listener<transport::rc>::create(device_address());
   const cm::socket_address to = listener.local_address();
@@ -344,7 +349,8 @@ TEST_CASE("Steps of an identifier that are taken twice",
   CHECK(why_not([&](failure& why) { listening.listen(1, why); }) == "it already listens");
 }
 
-TEST_CASE("A channel for which there is no file descriptor", "[rdma_create_event_channel]") {
+TEST_CASE("A failed event channel explains that the program has too many open files",
+          "[rdma_create_event_channel]") {
   // The first one reads what devices there are, for which it needs files.
   REQUIRE(cm::event_channel::create());
   // For the first virtual call of an object the undefined-behaviour sanitizer makes a pipe.
@@ -380,7 +386,7 @@ bool another_user_is_told(const std::string& explanation) {
 
 }  // namespace
 
-TEST_CASE("A channel that this program has no right to, or the kernel has not",
+TEST_CASE("A failed event channel explains a missing permission or kernel module",
           "[rdma_create_event_channel][optional]") {
   if (!cm_test::in_guest("chmod 600 /dev/infiniband/rdma_cm")) {
     tell_skip("a channel that is not there", "the machine's devices are not to be changed");

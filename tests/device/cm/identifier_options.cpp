@@ -37,7 +37,7 @@ struct resolving {
 
 }  // namespace
 
-TEST_CASE("The devices of librdmacm are those of its identifiers",
+TEST_CASE("context_list contains the devices of identifiers",
           "[rdma_get_devices][rdma_free_devices]") {
   const cm::context_list contexts;
   REQUIRE_FALSE(contexts.empty());
@@ -81,7 +81,7 @@ TEST_CASE("The type of service becomes the traffic class of the path",
   CHECK(path.mtu == made.id.context().query_port(first_port).active_mtu());
 }
 
-TEST_CASE("A path that is given needs no resolving", "[rdma_set_option]") {
+TEST_CASE("An identifier with a given path needs no route resolution", "[rdma_set_option]") {
   resolving known;
   known.resolve_address();
   known.id.resolve_route(std::chrono::seconds{2});
@@ -119,7 +119,7 @@ TEST_CASE("An identifier with address reuse binds an address in use",
   CHECK(second.local_address() == same);
 }
 
-TEST_CASE("Listening for IPv6 alone leaves the port to IPv4", "[rdma_set_option]") {
+TEST_CASE("Listening on IPv6 only leaves the port free for IPv4", "[rdma_set_option]") {
   const cm::event_channel channel = cm::event_channel::create();
   for (const bool only : {true, false}) {
     auto six = cm::identifier::create(channel, cm::port_space::tcp);
@@ -155,7 +155,7 @@ TEST_CASE("A connection uses the acknowledge timeout of its identifier", "[rdma_
   CHECK(attributes.acknowledge_timeout() == acknowledge_timeout{std::chrono::seconds{1}});
 }
 
-TEST_CASE("A notification is refused before there is a connection", "[rdma_notify]") {
+TEST_CASE("notify fails before there is a connection", "[rdma_notify]") {
   resolving made;
   made.resolve_address();
   failure why;

@@ -139,7 +139,7 @@ void kill_connected(const std::string& role) {
 
 }  // namespace
 
-TEST_CASE("A client that is killed before it requests a connection") {
+TEST_CASE("A server survives a client that is killed before it requests a connection") {
   const server serving;
   child_process client{"role: a client that resolved", serving.listener.port()};
   static_cast<void>(client.word());
@@ -149,7 +149,8 @@ TEST_CASE("A client that is killed before it requests a connection") {
   CHECK(why.code() == std::errc::timed_out);
 }
 
-TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]") {
+TEST_CASE("A server survives a client that is killed before its request is taken",
+          "[rdma_accept]") {
   const server serving;
   child_process client{"role: a client that asked", serving.listener.port()};
   static_cast<void>(client.word());
@@ -169,7 +170,8 @@ TEST_CASE("A client that is killed before its request is taken", "[rdma_accept]"
           "the peer abandoned the connection, or the request is already answered");
 }
 
-TEST_CASE("A client that is killed while its request is looked at", "[rdma_accept][rdma_reject]") {
+TEST_CASE("A server survives a client that is killed while its request is examined",
+          "[rdma_accept][rdma_reject]") {
   const server serving;
   child_process client{"role: a client that asked", serving.listener.port()};
   auto ready = next_ready(serving.listener);
@@ -184,7 +186,8 @@ TEST_CASE("A client that is killed while its request is looked at", "[rdma_accep
           "the peer abandoned the connection, or the request is already answered");
 }
 
-TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accept]") {
+TEST_CASE("A server survives a client that is killed before it takes the acceptance",
+          "[rdma_accept]") {
   const server serving;
   child_process client{"role: a client that does not take its answer", serving.listener.port()};
   auto ready = next_ready(serving.listener);
@@ -203,15 +206,16 @@ TEST_CASE("A client that is killed before it takes the acceptance", "[rdma_accep
   CHECK(std::string{why.explanation()}.starts_with("the peer abandoned the connection: "));
 }
 
-TEST_CASE("A client that is killed while connected", "[rdma_get_cm_event]") {
+TEST_CASE("A server survives a client that is killed while connected", "[rdma_get_cm_event]") {
   kill_connected("role: a client that connected");
 }
 
-TEST_CASE("A client that is killed while it disconnects", "[rdma_disconnect]") {
+TEST_CASE("A server survives a client that is killed while it disconnects", "[rdma_disconnect]") {
   kill_connected("role: a client that disconnects");
 }
 
-TEST_CASE("A client that is killed while the server disconnects", "[rdma_disconnect]") {
+TEST_CASE("A server survives a client that is killed while the server disconnects",
+          "[rdma_disconnect]") {
   const server serving;
   child_process client{"role: a client that connected", serving.listener.port()};
   auto connection = next_ready(serving.listener).accept();
@@ -222,7 +226,7 @@ TEST_CASE("A client that is killed while the server disconnects", "[rdma_disconn
   drain_all(connection);
 }
 
-TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
+TEST_CASE("A client survives a server that is killed while the client connects", "[rdma_connect]") {
   child_process server{"role: a server that never answers"};
   const std::uint16_t port = server.word();
   auto ready = ready_for(device_address(port));
@@ -239,7 +243,7 @@ TEST_CASE("A server that is killed while a client connects", "[rdma_connect]") {
   CHECK(why.code() == std::errc::connection_refused);
 }
 
-TEST_CASE("A server that is killed while connected", "[rdma_get_cm_event]") {
+TEST_CASE("A client survives a server that is killed while connected", "[rdma_get_cm_event]") {
   child_process server{"role: a server that accepts"};
   auto connection = ready_for(device_address(server.word())).connect();
   // libsiw (rdma-core 44) refuses receives without a buffer.
@@ -250,7 +254,8 @@ TEST_CASE("A server that is killed while connected", "[rdma_get_cm_event]") {
   hear_the_end(connection);
 }
 
-TEST_CASE("A server that is killed while a client disconnects", "[rdma_disconnect]") {
+TEST_CASE("A client survives a server that is killed while the client disconnects",
+          "[rdma_disconnect]") {
   child_process server{"role: a server that accepts"};
   auto connection = ready_for(device_address(server.word())).connect();
   auto killer = kill_meanwhile(server);

@@ -49,7 +49,7 @@ TEST_CASE("An identifier raises an event of the program", "[optional][rdma_write
   CHECK(event.user_argument() == 0x1122334455667788);
 }
 
-TEST_CASE("An identifier looks up an address, and an event reports the end",
+TEST_CASE("An event reports that an identifier has looked up an address",
           "[optional][rdma_resolve_addrinfo][rdma_query_addrinfo]") {
   identifier_with_channel made;
   failure why;

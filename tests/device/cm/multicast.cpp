@@ -52,7 +52,7 @@ void expect_next(datagram_end& here, std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("Members receive what is sent to a group until they leave",
+TEST_CASE("Members receive the messages to a group until they leave",
           "[rdma_join_multicast][rdma_leave_multicast]") {
   need_datagrams();
   two_sides<transport::ud>(
@@ -98,7 +98,7 @@ TEST_CASE("Members receive what is sent to a group until they leave",
       });
 }
 
-TEST_CASE("A member that only sends receives nothing from the group", "[rdma_join_multicast_ex]") {
+TEST_CASE("A send-only member receives nothing from the group", "[rdma_join_multicast_ex]") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
@@ -122,7 +122,7 @@ TEST_CASE("A member that only sends receives nothing from the group", "[rdma_joi
       });
 }
 
-TEST_CASE("An endpoint is in several groups", "[rdma_join_multicast]") {
+TEST_CASE("An endpoint can be in several groups", "[rdma_join_multicast]") {
   need_datagrams();
   two_sides<transport::ud>(
       [](const ud_listener& listener) {
@@ -154,7 +154,7 @@ TEST_CASE("An endpoint is in several groups", "[rdma_join_multicast]") {
       });
 }
 
-TEST_CASE("A group that was joined twice is received until it is left once",
+TEST_CASE("A group that was joined twice is received until the first leave",
           "[rdma_join_multicast]") {
   need_datagrams();
   two_sides<transport::ud>(
@@ -179,7 +179,7 @@ TEST_CASE("A group that was joined twice is received until it is left once",
       });
 }
 
-TEST_CASE("An identifier joins by hand, without a queue pair",
+TEST_CASE("An identifier without a queue pair can join a group",
           "[rdma_join_multicast][rdma_leave_multicast]") {
   need_datagrams();
   const auto by_hand = group_address("239.7.7.4");

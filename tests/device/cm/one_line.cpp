@@ -71,7 +71,7 @@ void speak(const auto& connect) {
 
 }  // namespace
 
-TEST_CASE("One line on either side connects, by an address",
+TEST_CASE("One line on each side connects to an address",
           "[rdma_connect][rdma_accept][rdma_create_qp]") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = serve(listener);
@@ -81,7 +81,7 @@ TEST_CASE("One line on either side connects, by an address",
   CHECK(served.get() == 4711);
 }
 
-TEST_CASE("One line connects by the address of a host in numbers, and by its name") {
+TEST_CASE("One line connects to a host by its numeric address and by its name") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const std::string numbers = cm_test::environment("SOFTRDMA_ADDRESS");
   const named_host host{{numbers}};
@@ -94,7 +94,7 @@ TEST_CASE("One line connects by the address of a host in numbers, and by its nam
   }
 }
 
-TEST_CASE("One line tries the addresses of a host in turn") {
+TEST_CASE("One line tries the addresses of a host in order") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   // No device leads there; no one answers there; it listens. On soft-iWARP (Linux 6.1) asking who
   // does not answer takes minutes.
@@ -110,7 +110,7 @@ TEST_CASE("One line tries the addresses of a host in turn") {
   served.get();
 }
 
-TEST_CASE("A task connects to a host in one line, and others go on during the lookup") {
+TEST_CASE("A task connects to a host in one line, and other tasks run during the lookup") {
   async::event_loop loop;
   async::listener listener{loop, cm_test::device_address()};
   const named_host host{{"127.0.0.1", cm_test::environment("SOFTRDMA_ADDRESS")}};
@@ -161,7 +161,7 @@ TEST_CASE("A task that cannot reach a host throws the failure of the furthest at
   CHECK(exhaustion.find("EMFILE") != exhaustion.npos);
 }
 
-TEST_CASE("A loop ends while a lookup goes on") {
+TEST_CASE("A loop can end during a lookup") {
   const named_host host{{cm_test::environment("SOFTRDMA_ADDRESS")}};
   host.is_slow = true;
   {
@@ -237,7 +237,7 @@ TEST_CASE("One line connects from an address of this machine") {
   served.get();
 }
 
-TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
+TEST_CASE("A listener on a port accepts IPv6 and IPv4", "[optional]") {
   const auto listener = cm::listener<transport::rc>::create(0);
   REQUIRE(listener.port() != 0);
   if (const auto address = cm_test::link_local_address(listener.port())) {
@@ -255,7 +255,7 @@ TEST_CASE("A listener on a port alone takes IPv6 and IPv4", "[optional]") {
   served.get();
 }
 
-TEST_CASE("A listener on every address of IPv6 alone leaves the port to one of IPv4",
+TEST_CASE("A listener on every IPv6 address leaves the port free for an IPv4 listener",
           "[rdma_set_option]") {
   const auto six = cm::listener<transport::rc>::create(0, {.address_family_only = true});
   const auto four = cm::listener<transport::rc>::create(cm::socket_address::any_ipv4(six.port()));
@@ -266,7 +266,7 @@ TEST_CASE("A listener on every address of IPv6 alone leaves the port to one of I
   served.get();
 }
 
-TEST_CASE("The port of a listener on every address is taken in both families") {
+TEST_CASE("A listener on every address occupies its port in both address families") {
   const auto first = cm::listener<transport::rc>::create(0);
   for (const auto& at :
        {cm::socket_address::any(first.port()), cm::socket_address::any_ipv4(first.port()),
@@ -280,7 +280,7 @@ TEST_CASE("The port of a listener on every address is taken in both families") {
   }
 }
 
-TEST_CASE("Without receives and completion queues of its own a connection is there all the same") {
+TEST_CASE("A connection is established without receives and completion queues of the program") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
     auto connection = listener.accept();
@@ -297,7 +297,7 @@ TEST_CASE("Without receives and completion queues of its own a connection is the
   served.get();
 }
 
-TEST_CASE("Queues and a domain of one's own are used") {
+TEST_CASE("connect uses the given completion queues and domain") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
     auto request = listener.next_request(std::chrono::seconds{10});
@@ -315,7 +315,7 @@ TEST_CASE("Queues and a domain of one's own are used") {
   served.get();
 }
 
-TEST_CASE("Each side has its peer try again after a time of its own", "[ibv_modify_qp][optional]") {
+TEST_CASE("Each side sets its own RNR timer", "[ibv_modify_qp][optional]") {
   if (cm_test::on_iwarp()) return tell_skip("the RNR timer", "iWARP has none");
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
@@ -330,7 +330,7 @@ TEST_CASE("Each side has its peer try again after a time of its own", "[ibv_modi
   CHECK(served.get() == std::chrono::milliseconds{10});
 }
 
-TEST_CASE("A program that gives up when it sees the queue pair makes no connection") {
+TEST_CASE("connect and accept fail with ECANCELED if the program's function returns false") {
   const auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   const failure gave_up = reported([&](auto&&... policy) {
     auto none = cm::connect(listener.local_address(), {}, [](auto&) { return false; }, policy...);

@@ -97,7 +97,7 @@ bool turn_until(server& served, const Done& done) {
 
 }  // namespace
 
-TEST_CASE("One thread serves sixteen clients while another one is frozen as it connects",
+TEST_CASE("One thread serves sixteen clients while another client is frozen during its connect",
           "[rdma_accept][rdma_connect][rdma_get_cm_event][rdma_ack_cm_event]") {
   server served;
   // It never takes the answer of the server, so it never confirms the connection; on iWARP its

@@ -35,7 +35,7 @@ void check_in_use(Owner& owner) {
 
 }  // namespace
 
-TEST_CASE("A queue pair uses the domain, the queues and the operations that it is given",
+TEST_CASE("A queue pair uses the given domain, completion queues and send operations",
           "[rdma_create_qp][rdma_create_qp_ex][rdma_destroy_qp]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());
   auto served = std::async(std::launch::async, [&] {
@@ -96,7 +96,7 @@ TEST_CASE("A domain fails to close while the queue pair of one identifier uses i
   domain.close();
 }
 
-TEST_CASE("Destroying the queue pair frees what librdmacm made beside a given queue",
+TEST_CASE("Destroying the queue pair frees the objects of librdmacm beside a given queue",
           "[rdma_create_qp][rdma_destroy_qp]") {
   auto far = route_to(7471);
   const completion_queue queue{far.context(), 16};
@@ -178,7 +178,7 @@ TEST_CASE("A shared receive queue of the identifier serves its queue pair",
   served.get();
 }
 
-TEST_CASE("Connections move to one channel, where their events come, also those that came before",
+TEST_CASE("Connections move to one channel together with their pending events",
           "[rdma_migrate_id][rdma_get_cm_event][rdma_ack_cm_event][rdma_create_event_channel]"
           "[rdma_destroy_event_channel][rdma_destroy_id]") {
   auto listener = cm::listener<transport::rc>::create(cm_test::device_address());

@@ -80,7 +80,7 @@ constexpr auto rights_of_peer =
 
 }  // namespace
 
-TEST_CASE("Both sides bring their own queue pairs, and use them for a second connection",
+TEST_CASE("Both sides connect their own queue pairs and reuse them for a second connection",
           "[rdma_init_qp_attr][rdma_establish][rdma_connect][rdma_accept][rdma_get_peer_addr]") {
   const int rounds = is_iwarp() ? 1 : 2;
   auto listener = listen();
@@ -135,7 +135,7 @@ TEST_CASE("Both sides bring their own queue pairs, and use them for a second con
   served.get();
 }
 
-TEST_CASE("Each side may write to the other's memory, and read it",
+TEST_CASE("Each side can read and write the other's memory",
           "[rdma_init_qp_attr][rdma_accept][rdma_connect]") {
   struct open_side : own_side {
     std::array<std::uint32_t, 4> words{};
@@ -184,7 +184,8 @@ TEST_CASE("Each side may write to the other's memory, and read it",
   CHECK(served.get() == 122);
 }
 
-TEST_CASE("A disconnect flushes what is posted to a queue pair of one's own", "[rdma_disconnect]") {
+TEST_CASE("A disconnect flushes the requests of the program's own queue pair",
+          "[rdma_disconnect]") {
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
     own_side side;
@@ -209,7 +210,7 @@ TEST_CASE("A disconnect flushes what is posted to a queue pair of one's own", "[
   served.get();
 }
 
-TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
+TEST_CASE("A rejected queue pair can be taken back and connected elsewhere",
           "[rdma_reject][rdma_init_qp_attr]") {
   auto listener = listen();
   auto served = std::async(std::launch::async, [&] {
@@ -250,7 +251,7 @@ TEST_CASE("A rejected queue pair comes back whole, and connects elsewhere",
   served.get();
 }
 
-TEST_CASE("An empty queue pair is refused, and the connector can be used on",
+TEST_CASE("use_queue_pair refuses an empty queue pair and leaves the connector usable",
           "[rdma_init_qp_attr]") {
   auto listener = listen();
   auto far = route_to(listener.port());
@@ -261,7 +262,7 @@ TEST_CASE("An empty queue pair is refused, and the connector can be used on",
   CHECK(far);
 }
 
-TEST_CASE("Enhancements travel with a request and are refused by name",
+TEST_CASE("Enhancements arrive with a request and can be refused by reject_ece",
           "[rdma_set_local_ece][rdma_get_remote_ece][rdma_reject_ece]") {
   constexpr ece offered{.vendor_id = 0x1405, .options = 0x10};
   auto listener = listen();
@@ -327,7 +328,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("One context makes a hundred queue pairs", "[ibv_create_qp]") {
+TEST_CASE("One context creates a hundred queue pairs", "[ibv_create_qp]") {
   const context device = open_device();
   const bool fails = holds(device_facts::takes_a_page_for_no_page, device);
   CHECK((pairs_beside(16) < 100) == fails);

@@ -29,7 +29,7 @@ TEST_CASE("A connect to a port without a listener fails", "[rdma_connect]") {
   CHECK(ready.rejection()->reason == cm::reject_reason::invalid_service_id);
 }
 
-TEST_CASE("A port that is listened on already", "[rdma_listen][rdma_bind_addr]") {
+TEST_CASE("Listening on a port in use fails", "[rdma_listen][rdma_bind_addr]") {
   const auto first = rc_listener::create(every_address());
   failure why;
   CHECK(!rc_listener::create(device_address(first.port()), {}, why));
@@ -77,7 +77,7 @@ TEST_CASE("A hundred requests of ten threads are rejected, and the next is accep
   CHECK(served.get());
 }
 
-TEST_CASE("Private data that is too long is refused, and the set-up goes on",
+TEST_CASE("Private data that is too long is refused and leaves the connection set-up usable",
           "[rdma_connect][rdma_accept][rdma_reject]") {
   const auto listener = rc_listener::create(every_address());
   const std::vector<std::byte> bytes(256);

@@ -103,7 +103,7 @@ TEST_CASE("A sender reports its failure to the step instead", "[rdma_connect]") 
   CHECK(refused.counts().all() == 1);
 }
 
-TEST_CASE("A stop request ends a wait for a message, and leaves the connection as it is",
+TEST_CASE("A stop request ends a wait for a message and leaves the connection open",
           "[ibv_post_recv]") {
   side here;
   connected ends{here};
@@ -146,7 +146,7 @@ TEST_CASE("A stop request ends a request in progress, and the connection with it
   CHECK(later.counts().stops == 1);
 }
 
-TEST_CASE("A stop request ends a wait for room, but not what is in progress",
+TEST_CASE("A stop request ends a wait for room but not requests in progress",
           "[ibv_post_send][optional]") {
   if (on_iwarp())
     return tell_skip("a request in progress", "iWARP completes a send that TCP has taken");
@@ -168,7 +168,7 @@ TEST_CASE("A stop request ends a wait for room, but not what is in progress",
   CHECK(waiting.counts().all() == 1);
 }
 
-TEST_CASE("A stop request ends a connection on its way, whose events come later",
+TEST_CASE("A stop request ends a connection attempt whose events arrive later",
           "[rdma_connect][rdma_destroy_id]") {
   side here;
   std::stop_source stop;
@@ -183,7 +183,7 @@ TEST_CASE("A stop request ends a connection on its way, whose events come later"
   CHECK(connecting.counts().all() == 1);
 }
 
-TEST_CASE("A sender sleeps, and a stop request wakes it", "[rdma_create_event_channel]") {
+TEST_CASE("A stop request ends the sleep of a sender", "[rdma_create_event_channel]") {
   async::event_loop loop;
   std::stop_source stop;
   const started longer{async::sleep_for(loop, 1h), stop.get_token()};

@@ -87,7 +87,7 @@ TEST_CASE("Both sides drain the messages that arrived and the posted receives",
       });
 }
 
-TEST_CASE("Requests that the peer never received are flushed, and full queues are drained",
+TEST_CASE("Requests without a receive are flushed, and full queues can be drained",
           "[rdma_disconnect][optional]") {
   if (on_iwarp()) return tell_skip("flushed sends", "an unexpected send ends the connection");
   two_sides(
@@ -140,7 +140,7 @@ TEST_CASE("The queue pair flushes requests that are posted after the end",
       });
 }
 
-TEST_CASE("Both sides may end at once, and more than once", "[rdma_disconnect]") {
+TEST_CASE("Both sides can disconnect at once and repeatedly", "[rdma_disconnect]") {
   two_sides(
       [](const rc_listener& listener) {
         auto connection = next_ready(listener).accept();
@@ -159,7 +159,7 @@ TEST_CASE("Both sides may end at once, and more than once", "[rdma_disconnect]")
       });
 }
 
-TEST_CASE("A side that only goes away ends the connection for the other", "[rdma_destroy_id]") {
+TEST_CASE("Destroying a connection ends it for the other side", "[rdma_destroy_id]") {
   two_sides([](const rc_listener& listener) { auto connection = next_ready(listener).accept(); },
             [](const cm::socket_address& address) {
               auto connection = ready_for(address).connect();
@@ -170,7 +170,7 @@ TEST_CASE("A side that only goes away ends the connection for the other", "[rdma
             });
 }
 
-TEST_CASE("A wait for messages returns those that came and then ends with the connection",
+TEST_CASE("A wait for messages returns earlier messages and then ends with the connection",
           "[rdma_get_cm_event][ibv_get_cq_event]") {
   two_sides(
       [&](const rc_listener& listener) {

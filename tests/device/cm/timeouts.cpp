@@ -98,14 +98,14 @@ TEST_CASE("An address without a neighbour fails and leaves the connector usable"
   CHECK(near);
 }
 
-TEST_CASE("No request comes", "[rdma_get_cm_event]") {
+TEST_CASE("next_request times out if no request arrives", "[rdma_get_cm_event]") {
   const auto listener = rc_listener::create(every_address());
   failure why;
   CHECK(!listener.next_request(soon, why));
   check_timed_out(why);
 }
 
-TEST_CASE("A request is not answered", "[rdma_connect]") {
+TEST_CASE("connect times out if the request is not answered", "[rdma_connect]") {
   const auto listener = rc_listener::create(every_address());
   auto ready = ready_for(device_address(listener.port()));
   failure why;
@@ -113,7 +113,7 @@ TEST_CASE("A request is not answered", "[rdma_connect]") {
   check_timed_out(why);
 }
 
-TEST_CASE("An acceptance is not taken", "[rdma_accept][optional]") {
+TEST_CASE("accept times out if the client does not confirm", "[rdma_accept][optional]") {
   if (on_iwarp())
     return tell_skip("acceptances that are not taken", "the kernel takes them for the program");
   const auto listener = rc_listener::create(every_address());
@@ -124,7 +124,7 @@ TEST_CASE("An acceptance is not taken", "[rdma_accept][optional]") {
   check_timed_out(why);
 }
 
-TEST_CASE("The peer does not end the connection, and then does not answer",
+TEST_CASE("wait_disconnected and disconnect time out if the peer does not respond",
           "[rdma_disconnect][optional]") {
   both_sides sides;
   failure why;
@@ -142,7 +142,7 @@ TEST_CASE("The peer does not end the connection, and then does not answer",
   sides.near.wait_disconnected(soon);
 }
 
-TEST_CASE("A signal handler runs during each wait", "[rdma_get_cm_event][optional]") {
+TEST_CASE("A signal handler ends each wait with EINTR", "[rdma_get_cm_event][optional]") {
   failure why;
   const auto listener = rc_listener::create(every_address());
   {

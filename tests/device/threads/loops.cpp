@@ -20,7 +20,7 @@
 using namespace async_test;
 using namespace std::chrono_literals;
 
-TEST_CASE("Other threads stop a loop again and again, and it can go on",
+TEST_CASE("Other threads can stop a loop repeatedly, and it can run again",
           "[rdma_create_event_channel]") {
   constexpr int clients = 4;
   constexpr int rounds = 20;
@@ -67,7 +67,7 @@ TEST_CASE("Other threads post functions, which start tasks and stop the loop",
   CHECK(answers == threads * rounds);
 }
 
-TEST_CASE("Names are looked up by other threads, also beyond the end of the loop",
+TEST_CASE("Names are looked up by other threads, even after the loop has ended",
           "[rdma_create_event_channel]") {
   constexpr int lookups = 8;
   const auto look_up = [](async::device_loop& loop, int& found) -> async::task<> {
