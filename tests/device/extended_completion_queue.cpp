@@ -234,7 +234,8 @@ TEST_CASE("One channel serves many queues of both engines and names the queue of
   pairs.clear();
 }
 
-TEST_CASE("Only the queues that are made for it ignore overruns", "[ibv_create_cq_ex][optional]") {
+TEST_CASE("A queue is created with ignore_overrun or fails with EOPNOTSUPP",
+          "[ibv_create_cq_ex][optional]") {
   const context device = open_device();
   failure why;
   const extended_completion_queue<> queue{device, 16, {.ignore_overrun = true}, why};
@@ -246,6 +247,6 @@ TEST_CASE("Only the queues that are made for it ignore overruns", "[ibv_create_c
   CHECK(why.explanation() == std::string{device.device().name()} +
                                  " has no extended completion queues, or none of this kind; "
                                  "use completion_queue, or let either_completion_queue choose");
-  tell_skip("Only the queues that are made for it ignore overruns",
+  tell_skip("A queue is created with ignore_overrun or fails with EOPNOTSUPP",
             "the device does not ignore them");
 }

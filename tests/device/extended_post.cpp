@@ -176,7 +176,7 @@ TEST_CASE("Creating a pair fails if the device lacks one of its operations", "[o
         "fall_back_to_classic creates a pair without extended calls, which sends with post(...)");
 }
 
-TEST_CASE("A list that is too long makes the whole batch fail") {
+TEST_CASE("A batch with a list that is too long fails completely") {
   loopback<transport::rc> pair{extended_options<transport::rc>()};
   const std::vector<const_buffer> list(40, pair.near_end.region.const_slice(0, 1));
   const post_result result = pair.near_pair.extended().post(send(pair.near_end.region.slice(0, 1)),

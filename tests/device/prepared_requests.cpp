@@ -109,7 +109,7 @@ TEST_CASE("A prepared batch repeats a write and its announcing send five hundred
   }
 }
 
-TEST_CASE("A prepared list is posted whole and in part, and inline bytes are read by each post",
+TEST_CASE("A prepared list is posted completely and in part, and each post reads the inline bytes",
           "[ibv_post_send]") {
   loopback<transport::rc> link;
   std::array<std::uint64_t, 1> number{};

@@ -94,7 +94,7 @@ TEST_CASE_METHOD(fixture, "creating a queue fails with a reason") {
         "completion vector 4 is out of range: the device has 4, numbered from 0");
 }
 
-TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, never truncated") {
+TEST_CASE_METHOD(fixture, "a capacity beyond an int is refused, not truncated") {
   std::error_code code;
   const adverb::completion_queue made{context, (std::size_t{1} << 32) + 16, code};
   CHECK(code == std::errc::invalid_argument);

@@ -129,7 +129,8 @@ TEST_CASE_METHOD(fixture, "moderate accepts a count and any duration, rounded up
     ibv_modify_cq cq0 cq_count=1 cq_period=0)"));
 }
 
-TEST_CASE_METHOD(fixture, "moderation beyond the device fails with its limits", "[ibv_modify_cq]") {
+TEST_CASE_METHOD(fixture, "moderate beyond the device's limits fails and names them",
+                 "[ibv_modify_cq]") {
   machine.devices[0].extended.cq_mod_caps = {100, 50};
   const auto refusal = [&](std::uint32_t count, microseconds period) {
     return std::string{

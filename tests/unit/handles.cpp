@@ -202,7 +202,7 @@ TEST_CASE("an owner counts as a child of its parent for as long as it owns") {
   CHECK_FALSE(world.has_children(&world.context));
 }
 
-TEST_CASE("an owner counts as a child of parents that its C struct does not hold") {
+TEST_CASE("an owner counts as a child of parents that its C struct does not refer to") {
   world world;
   extending_domain owner{adopt, adverb::detail::with_parents(&world.first, {&world.second})};
   CHECK(world.has_children(&world.context));
@@ -291,7 +291,7 @@ TEST_CASE("close fails and names the children while any live") {
   CHECK(destroyed == names{"region 3", "domain 1"});
 }
 
-TEST_CASE("a parent that dies before its child is left alone and named") {
+TEST_CASE("destroying a parent before its child reports it and leaves it open") {
   world world;
   {
     const region child = [&] {
@@ -309,7 +309,7 @@ TEST_CASE("a parent that dies before its child is left alone and named") {
       &world.context, adverb::object_kind::protection_domain);
 }
 
-TEST_CASE("an owner that is replaced before its child dies is left alone and named") {
+TEST_CASE("replacing an owner with a live child reports it and leaves its object open") {
   world world;
   domain parent{adopt, &world.first};
   region child{adopt, &world.inside_first};
@@ -321,7 +321,7 @@ TEST_CASE("an owner that is replaced before its child dies is left alone and nam
       &world.context, adverb::object_kind::protection_domain);
 }
 
-TEST_CASE("a failed close reports the errno and leaves the owner whole") {
+TEST_CASE("a failed close reports the errno and leaves the owner unchanged") {
   world world;
   domain owner{adopt, &world.first};
   destroy_result = EBUSY;
@@ -336,7 +336,7 @@ TEST_CASE("a failed close reports the errno and leaves the owner whole") {
   CHECK_FALSE(world.has_children(&world.context));
 }
 
-TEST_CASE("a negated errno of a destroy is understood") {
+TEST_CASE("a negative errno of a destroy is reported as the positive one") {
   world world;
   domain owner{adopt, &world.first};
   destroy_result = -EBUSY;

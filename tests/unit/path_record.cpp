@@ -57,7 +57,7 @@ TEST_CASE("path_record::from_native reads every field of ibv_sa_path_rec") {
   CHECK_FALSE(path_record::from_native(native).is_reversible);
 }
 
-TEST_CASE("A path is handed over as one, first, in both directions") {
+TEST_CASE("path_record::native returns one primary bidirectional path") {
   const ibv_path_data native = some_path().native();
   CHECK(native.flags == (IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL));
   CHECK(gid{native.path.sgid} == gid_ending_in(1));

@@ -31,7 +31,7 @@ std::vector<std::byte> padded(const private_data& data, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("Private data is empty unless it is made of something") {
+TEST_CASE("Private data is empty by default") {
   const private_data none;
   CHECK(none.empty());
   CHECK(none.bytes().empty());
@@ -39,14 +39,14 @@ TEST_CASE("Private data is empty unless it is made of something") {
   CHECK(private_data{std::span<const std::byte>{}}.empty());
 }
 
-TEST_CASE("A value goes with its length before it, in little-endian") {
+TEST_CASE("private_data::of writes a little-endian length before the value") {
   const auto data = private_data::of(std::array<std::uint8_t, 3>{7, 8, 9});
   const std::array expected{std::byte{3}, std::byte{0}, std::byte{7}, std::byte{8}, std::byte{9}};
   CHECK(std::vector<std::byte>(data.bytes().begin(), data.bytes().end()) ==
         std::vector<std::byte>(expected.begin(), expected.end()));
 }
 
-TEST_CASE("A value comes back, also from among padding") {
+TEST_CASE("private_data::as returns the value even if padding follows") {
   const greeting hello{42, 7};
   const auto data = private_data::of(hello);
   CHECK(data.as<greeting>() == hello);
@@ -54,7 +54,7 @@ TEST_CASE("A value comes back, also from among padding") {
   CHECK(private_data{padded(data, cm::max_accept_data)}.as<greeting>() == hello);
 }
 
-TEST_CASE("A value with a wire format of its own goes in it, and is refused as that refuses it") {
+TEST_CASE("A type with its own wire format is encoded and decoded in that format") {
   constexpr access_rights both = access_right::remote_read | access_right::remote_write;
   using whole_buffer = remote_buffer<std::uint32_t, both>;
   using readable = remote_buffer<std::uint32_t, access_right::remote_read>;
@@ -71,7 +71,7 @@ TEST_CASE("A value with a wire format of its own goes in it, and is refused as t
   CHECK(private_data::of(pair).as<endpoint>()->number == qp_number{0x11});
 }
 
-TEST_CASE("Bytes that hold no such value give none") {
+TEST_CASE("private_data::as returns none if the size does not match or the data is truncated") {
   const auto data = private_data::of(std::uint32_t{42});
   CHECK_FALSE(data.as<std::uint16_t>());
   CHECK_FALSE(data.as<std::uint64_t>());
@@ -82,7 +82,7 @@ TEST_CASE("Bytes that hold no such value give none") {
   CHECK_FALSE(private_data{data.bytes().first(1)}.as<std::uint32_t>());
 }
 
-TEST_CASE("Words go as their characters, and come back from among padding") {
+TEST_CASE("private_data::text returns the text even if padding follows") {
   const std::string why = "too many clients";
   for (const private_data& data :
        {private_data::of("too many clients"), private_data::of(why),
@@ -94,7 +94,7 @@ TEST_CASE("Words go as their characters, and come back from among padding") {
   }
 }
 
-TEST_CASE("Bytes that hold no words give none") {
+TEST_CASE("private_data::text returns none if the data contains no text") {
   const private_data none;
   CHECK_FALSE(none.text());
   const auto data = private_data::of("words");
@@ -109,7 +109,7 @@ TEST_CASE("Bytes that hold no words give none") {
   CHECK_FALSE(nothing.text());
 }
 
-TEST_CASE("Words that are too long are remembered as such, and not read back") {
+TEST_CASE("private_data::text returns none if the text exceeded the capacity") {
   const std::string longest(private_data::capacity - 2, 'x');
   const auto most = private_data::of(longest);
   CHECK(most.size() == private_data::capacity);
@@ -119,7 +119,7 @@ TEST_CASE("Words that are too long are remembered as such, and not read back") {
   CHECK_FALSE(more.text());
 }
 
-TEST_CASE("More than the C API carries is remembered as too long, and not kept") {
+TEST_CASE("Private data beyond the capacity keeps its size but not its bytes") {
   const std::vector<std::byte> bytes(300, std::byte{5});
   const private_data data{bytes};
   CHECK(data.size() == 300);

@@ -107,7 +107,7 @@ void run(model expected, unsigned seed) {
 
 }  // namespace
 
-TEST_CASE("Every n-th request is signaled, and the one that takes the last credit") {
+TEST_CASE("Every n-th request and the request that takes the last credit are signaled") {
   send_credits credits{10, 4, false};
   CHECK(credits.signal_every() == 4);
   for (int index = 1; index <= 10; ++index) {
@@ -123,7 +123,7 @@ TEST_CASE("Every n-th request is signaled, and the one that takes the last credi
   CHECK(!credits.succeeded());
 }
 
-TEST_CASE("A request that is signaled anyway is the first of the next n") {
+TEST_CASE("A request that the program signals restarts the count to n") {
   send_credits credits{16, 4, false};
   CHECK(!post(credits, {false})->front());
   CHECK(post(credits, {true})->front());
@@ -142,7 +142,7 @@ TEST_CASE("A chain takes all its credits or none, and is signaled at its end") {
   CHECK(credits.available() == 0);
 }
 
-TEST_CASE("A window of one signals each request") {
+TEST_CASE("A window of size 1 signals each request") {
   send_credits credits{1, 1, false};
   for (int round = 0; round < 5; ++round) {
     CHECK(post(credits, {false})->front());
@@ -151,7 +151,7 @@ TEST_CASE("A window of one signals each request") {
   }
 }
 
-TEST_CASE("After a failure the counts are upper bounds, one less for each completion") {
+TEST_CASE("After a failure the counts are upper bounds, and each completion returns one credit") {
   send_credits credits{8, 4, false};
   for (int index = 0; index < 6; ++index) CHECK(post(credits, {false}));
   CHECK(credits.unsignaled() == 2);

@@ -106,7 +106,7 @@ TEST_CASE("Wildcard addresses are recognised") {
   CHECK_FALSE(socket_address{ipv4_address{127, 0, 0, 1}, 1}.is_any());
 }
 
-TEST_CASE("A C address is copied if it is whole and of a supported family") {
+TEST_CASE("A C address is copied if it is complete and of a supported family") {
   sockaddr_in native{};
   native.sin_family = AF_INET;
   native.sin_port = htons(7471);
@@ -151,7 +151,7 @@ TEST_CASE("Families have names") {
   CHECK(to_string(cm::address_family{77}) == "unknown (77)");
 }
 
-TEST_CASE("The addresses of multicast groups are recognised") {
+TEST_CASE("is_multicast returns true for the addresses of multicast groups") {
   const auto is_group = [](const char* address) {
     return adverb::cm::socket_address::parse(address, 0).value().is_multicast();
   };

@@ -71,7 +71,7 @@ TEST_CASE_METHOD(fixture, "wait returns earlier completions before the end of th
   CHECK(waited().empty());
 }
 
-TEST_CASE_METHOD(fixture, "wait notices an end that comes while it arms the queue",
+TEST_CASE_METHOD(fixture, "wait returns if the connection ends while it arms the queue",
                  "[rdma_get_cm_event]") {
   machine.before<called::req_notify_cq>([&] { raise(RDMA_CM_EVENT_DEVICE_REMOVAL); });
   CHECK(waited().empty());

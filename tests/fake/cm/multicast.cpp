@@ -282,7 +282,7 @@ TEST_CASE_METHOD(member, "the loss of a group does not affect a join in progress
   CHECK_FALSE(second.is_lost());
 }
 
-TEST_CASE_METHOD(member, "a group is joined without blocking", "[rdma_join_multicast]") {
+TEST_CASE_METHOD(member, "start_join joins a group without blocking", "[rdma_join_multicast]") {
   auto joining = endpoint.start_join(group);
   CHECK(joining.file_descriptor() == endpoint.file_descriptor());
   const auto joined = joining.finish();

@@ -130,7 +130,7 @@ TEST_CASE_METHOD(split, "rejection is available after a failed finish", "[rdma_c
   CHECK(going.rejection()->private_data.size() == 7);
 }
 
-TEST_CASE_METHOD(split, "requests are taken and accepted without blocking", "[rdma_accept]") {
+TEST_CASE_METHOD(split, "a listener takes and accepts requests without blocking", "[rdma_accept]") {
   const auto at = listener::create(here);
   CHECK_FALSE(at.try_next_request());
   CHECK_FALSE(is_readable(at.file_descriptor()));
