@@ -121,6 +121,21 @@ TEST_CASE("an empty device reference is reported and not passed to C") {
   CHECK(machine.count<called::open_device>() == 0);
 }
 
+TEST_CASE("open_device without a name reports a failure by every policy") {
+  fake::machine machine;
+  std::error_code code;
+  CHECK(adverb::open_device(code).device().name() == "fake0");
+  CHECK_FALSE(code);
+  const adverb::failure why = reported([&] { machine.fail<called::open_device>(EACCES); },
+                                       [](auto&&... policy) {
+                                         const adverb::context none =
+                                             adverb::open_device(policy...);
+                                         CHECK_FALSE(none);
+                                       });
+  CHECK(why.verb() == "ibv_open_device");
+  CHECK(why.object() == "fake0");
+}
+
 TEST_CASE("open_device opens the named device, or the first one without a name") {
   fake::machine machine;
   machine.devices.push_back(fake::roce_device("fake1"));

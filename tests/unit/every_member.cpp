@@ -436,7 +436,8 @@ void call_values() {
 template <class... Policy>
 void call_everything_with(Policy&... policy) {
   call_devices(policy...);
-  context opened = open_device({}, policy...);
+  context opened = open_device(policy...);
+  use(open_device("rxe0", policy...));
   call_context(opened, policy...);
   call_context(context_ref{opened}, policy...);
   call_attributes(opened.query_device(), opened.query_port(port_number{1}));

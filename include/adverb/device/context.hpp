@@ -67,6 +67,8 @@ class [[nodiscard]] context : public detail::owner<detail::context_base, detail:
 /// Opens the device named `name`; an empty name opens the first device of the machine. Fails with
 /// ENODEV if there is no such device; the error lists the existing devices.
 [[nodiscard]] context open_device(std::string_view name = {}, on_failure policy = throwing{});
+/// Opens the first device of the machine.
+[[nodiscard]] inline context open_device(on_failure policy) { return open_device({}, policy); }
 
 /// The support of the process for fork() while memory is registered.
 enum class fork_support_status : std::uint32_t {
