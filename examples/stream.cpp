@@ -110,7 +110,7 @@ void run(const stream_options& options) {
   const adverb::protection_domain domain{device};
   const adverb::completion_queue queue{device, depth};
   auto fresh = adverb::queue_pair<transport::rc>::create(
-      domain, {.send_cq = queue, .recv_cq = queue, .max_send_wr = depth, .max_recv_wr = depth});
+      domain, {.cq = queue, .max_send_wr = depth, .max_recv_wr = depth});
   auto waiting = fresh.init().port(options.port).gid(options.gid).apply();
   const examples::tcp_connection peer = connect_to_peer(options);
   peer.send(waiting.endpoint().encode());

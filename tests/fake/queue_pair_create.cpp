@@ -114,6 +114,9 @@ TEST_CASE("Creating a queue pair without a required object fails without a call"
   CHECK(said(bench.domain, {.recv_cq = bench.queue}) ==
         "ibv_create_qp: EINVAL (Invalid argument); send_cq is empty: moved from, closed, or never "
         "given");
+  CHECK(
+      said(bench.domain, {}) ==
+      "ibv_create_qp: EINVAL (Invalid argument); cq is empty: moved from, closed, or never given");
   CHECK(said(no_domain, {.send_cq = bench.queue, .recv_cq = bench.queue}) ==
         "ibv_create_qp: EINVAL (Invalid argument); the protection domain is empty: moved from, "
         "closed, or never created");

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <support/catch.hpp>
+#include <support/reported.hpp>
 
 #include "test_bench.hpp"
 
@@ -72,6 +73,45 @@ TEST_CASE("A pair is created with a shared receive queue and returns it") {
   CHECK(pair.srq().native_handle() == &shared);
 }
 
+TEST_CASE("cq is the completion queue of sends and receives") {
+  test_bench bench;
+  const auto line_of = [&](auto service) {
+    const auto pair =
+        queue_pair<decltype(service)::value>::create(bench.domain, {.cq = bench.queue});
+    CHECK(pair.send_cq().native_handle() == bench.queue.native_handle());
+    return bench.machine.line();
+  };
+  using rc = std::integral_constant<transport, transport::rc>;
+  using initiator = std::integral_constant<transport, transport::xrc_send>;
+  CHECK(line_of(rc{}) ==
+        "ibv_create_qp pd0 qp_type=RC send_cq=cq0 recv_cq=cq0 cap={max_send_wr=1 max_recv_wr=1 "
+        "max_send_sge=1 max_recv_sge=1}");
+  CHECK(line_of(initiator{}) ==
+        "ibv_create_qp pd0 qp_type=XRC_SEND send_cq=cq0 cap={max_send_wr=1 max_send_sge=1}");
+
+  const auto extended = queue_pair<transport::rc>::create(
+      bench.domain, {.cq = bench.queue, .send_operations = send_operation::send});
+  CHECK(field(bench.machine.line(), "send_cq") == "cq0");
+  CHECK(field(bench.machine.line(), "recv_cq") == "cq0");
+}
+
+TEST_CASE("cq together with send_cq or recv_cq fails without a call") {
+  test_bench bench;
+  bench.machine.forget_calls();
+  for (const queue_pair_options& options :
+       {queue_pair_options{.cq = bench.queue, .send_cq = bench.queue},
+        queue_pair_options{.cq = bench.queue, .recv_cq = bench.queue}}) {
+    const failure why = reported([&](auto&&... policy) {
+      const auto none = queue_pair<transport::rc>::create(bench.domain, options, policy...);
+      CHECK_FALSE(none);
+    });
+    CHECK(std::string{why.what()} ==
+          "ibv_create_qp: EINVAL (Invalid argument); cq is the completion queue of sends and "
+          "receives: set either cq, or send_cq and recv_cq");
+  }
+  CHECK(bench.machine.lines().lines.empty());
+}
+
 TEST_CASE("An XRC initiator needs no receive completion queue") {
   test_bench bench;
   const auto pair = queue_pair<transport::xrc_send>::create(bench.domain, {.send_cq = bench.queue});
@@ -116,4 +156,7 @@ TEST_CASE("A failed create names parts of another device") {
   CHECK(!queue_pair<transport::rc>::create(bench.domain,
                                            {.send_cq = bench.queue, .recv_cq = elsewhere}, why));
   CHECK(why.explanation() == "recv_cq belongs to another context (of fake1)");
+  bench.machine.fail<fake::called::create_qp>(EINVAL);
+  CHECK(!queue_pair<transport::rc>::create(bench.domain, {.cq = elsewhere}, why));
+  CHECK(why.explanation() == "cq belongs to another context (of fake1)");
 }

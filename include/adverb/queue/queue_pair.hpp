@@ -42,7 +42,7 @@ struct announced_storage<false> {
 /// Owns a queue pair. `queue_pair<transport::rc>` is ready to send. Each earlier state is a type of
 /// its own with its own operations:
 ///
-///     auto fresh = queue_pair<transport::rc>::create(domain, {.send_cq = cq, .recv_cq = cq});
+///     auto fresh = queue_pair<transport::rc>::create(domain, {.cq = cq});
 ///     auto waiting = fresh.init().port(port_number{1}).apply();
 ///     send_to_peer(waiting.endpoint());
 ///     auto pair = waiting.connect(receive_from_peer());

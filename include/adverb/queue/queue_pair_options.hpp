@@ -70,6 +70,9 @@ class shared_queue_of_pair : public reference<ibv_srq> {
 
 /// The options for creating a queue pair.
 struct queue_pair_options {
+  /// Completion queue of the sends and of the receives. Creating a queue pair fails with EINVAL if
+  /// `send_cq` or `recv_cq` is set too.
+  completion_queue_ref cq{};
   /// Completion queue of the sends.
   completion_queue_ref send_cq{};
   /// Completion queue of the receives.

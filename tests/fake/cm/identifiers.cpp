@@ -179,6 +179,22 @@ TEST_CASE_METHOD(fixture, "the extended call creates a queue pair in the given d
   id.destroy_queue_pair();
 }
 
+TEST_CASE_METHOD(fixture, "a queue pair with cq has that queue for sends and receives") {
+  resolve();
+  const adverb::completion_queue queue{id.context(), 16};
+  id.create_queue_pair<rc>({.cq = queue}, {});
+  CHECK(id.send_cq().native_handle() == queue.native_handle());
+  CHECK(id.recv_cq().native_handle() == queue.native_handle());
+  id.destroy_queue_pair();
+
+  const adverb::failure why = reported([&](auto&&... policy) {
+    id.create_queue_pair<rc>({.cq = queue, .recv_cq = queue}, {}, policy...);
+  });
+  CHECK(why.verb() == "rdma_create_qp");
+  CHECK(why.explanation() ==
+        "cq is the completion queue of sends and receives: set either cq, or send_cq and recv_cq");
+}
+
 TEST_CASE_METHOD(fixture, "a failed queue pair explains what the device does not allow",
                  "[rdma_create_qp][rdma_create_qp_ex]") {
   resolve();

@@ -20,6 +20,10 @@ namespace adverb::inline ADVERB_ABI::detail {
                                     context_ref context, transport service,
                                     const queue_pair_options& options);
 
+/// Fails with EINVAL if both `cq` and one of `send_cq` and `recv_cq` are set.
+bool check_queue_options(on_failure policy, std::string_view verb,
+                         const queue_pair_options& options);
+
 /// Fails with EINVAL if a completion queue is missing, and names its option.
 bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
                  completion_queue_ref queue);

@@ -49,6 +49,7 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
                 limit<&device_attributes::max_work_requests>("max_recv_wr", options.max_recv_wr),
                 limit<&device_attributes::max_sge>("max_send_sge", options.max_send_sge),
                 limit<&device_attributes::max_sge>("max_recv_sge", options.max_recv_sge)});
+  explain_other_device(problems, "cq", options.cq.native_handle(), context.native_handle());
   explain_other_device(problems, "send_cq", options.send_cq.native_handle(),
                        context.native_handle());
   explain_other_device(problems, "recv_cq", options.recv_cq.native_handle(),
@@ -59,6 +60,15 @@ ADVERB_FUNC void explain_creation(text_writer& writer, const std::error_code& co
   if (problems.empty() && options.max_inline_data > 0)
     problems.add("max_inline_data is {}, which may be more than the device allows",
                  {options.max_inline_data});
+}
+
+ADVERB_FUNC bool check_queue_options(on_failure policy, std::string_view verb,
+                                     const queue_pair_options& options) {
+  const bool unclear = options.cq && (options.send_cq || options.recv_cq);
+  return check_returned(policy, verb, unclear ? EINVAL : 0, [&](failure_description& description) {
+    description.explain(
+        "cq is the completion queue of sends and receives: set either cq, or send_cq and recv_cq");
+  });
 }
 
 ADVERB_FUNC bool check_queue(on_failure policy, std::string_view verb, std::string_view name,
@@ -75,9 +85,13 @@ ADVERB_FUNC owned_queue_pair create_queue_pair_as_asked(transport service,
   const bool extended = options.needs_extended_creation();
   const auto verb =
       extended ? std::string_view{"ibv_create_qp_ex"} : std::string_view{"ibv_create_qp"};
-  if (!check_queue(policy, verb, "send_cq", options.send_cq) ||
-      (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
-    return {};
+  if (!check_queue_options(policy, verb, options)) return {};
+  if (!options.cq) {
+    const bool none = receives(service) && !options.send_cq && !options.recv_cq;
+    if (!check_queue(policy, verb, none ? "cq" : "send_cq", options.send_cq) ||
+        (receives(service) && !check_queue(policy, verb, "recv_cq", options.recv_cq)))
+      return {};
+  }
   return make_handle<owned_queue_pair>(
       policy, verb,
       [&] {

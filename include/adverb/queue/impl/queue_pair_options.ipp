@@ -10,8 +10,8 @@ namespace adverb::inline ADVERB_ABI {
 queue_pair_options::native(transport service) const noexcept {
   const bool receives = detail::receives(service);
   return {.qp_context = user_context,
-          .send_cq = send_cq.native_handle(),
-          .recv_cq = recv_cq.native_handle(),
+          .send_cq = (cq ? cq : send_cq).native_handle(),
+          .recv_cq = (cq && receives ? cq : recv_cq).native_handle(),
           .srq = srq.native_handle(),
           .cap = {.max_send_wr = max_send_wr,
                   .max_recv_wr = receives ? max_recv_wr : 0,
