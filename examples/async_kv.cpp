@@ -69,7 +69,7 @@ async::task<> serve(async::connection_request request, store& values) try {
       co_await request.accept({.max_inline_data = remote_value::encoded_size});
   const std::span<char> memory = values.memory();
   const adverb::memory_region region{client.protection_domain(), memory, access_right::remote_read};
-  const remote_value all = region.remote<char, access_right::remote_read>();
+  const remote_value all = region.remote_readable<char>();
   while (const async::message question = co_await client.next()) {
     if (const auto value = values.answer(examples::text_of(question))) {
       const auto offset = static_cast<std::size_t>(value->data() - memory.data());

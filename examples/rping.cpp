@@ -193,8 +193,8 @@ void ping(const rping_options& options) {
                                      access_right::local_write | access_right::remote_read};
   const adverb::memory_region sink{server.domain(), incoming,
                                    access_right::local_write | access_right::remote_write};
-  const auto readable = source.remote<std::byte, access_right::remote_read>();
-  const auto writable = sink.remote<std::byte, access_right::remote_write>();
+  const auto readable = source.remote_readable();
+  const auto writable = sink.remote_writable();
   server.begin(route, [](auto& ready) { return ready.connect(); });
 
   const auto ask = [&](const auto& memory) {

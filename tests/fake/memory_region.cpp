@@ -264,6 +264,25 @@ TEST_CASE_METHOD(fixture, "remote refuses rights that the region lacks") {
   CHECK(region.remote<std::byte, access_right::remote_read>().size() == 64);
 }
 
+TEST_CASE_METHOD(fixture, "remote_readable and remote_writable grant one right each") {
+  const memory_region readable{domain, memory, access_right::remote_read};
+  CHECK(readable.remote_readable() == readable.remote<std::byte, access_right::remote_read>());
+  CHECK(readable.remote_readable<std::uint64_t>().size() == 8);
+  CHECK(reported([&](auto&&... policy) {
+          (void)readable.remote_writable(policy...);
+        }).explanation() ==
+        "the region was registered with remote_read, which does not grant remote_write");
+
+  const memory_region writable{domain, memory, everything};
+  CHECK(writable.remote_writable() == writable.remote<std::byte, access_right::remote_write>());
+  CHECK(writable.remote_writable<std::uint64_t>().size() == 8);
+  const memory_region unshared{domain, memory};
+  CHECK(reported([&](auto&&... policy) {
+          (void)unshared.remote_readable(policy...);
+        }).explanation() ==
+        "the region was registered with local_write, which does not grant remote_read");
+}
+
 TEST_CASE_METHOD(fixture, "remote refuses atomic rights for unaligned memory") {
   const memory_region region{domain, std::span{memory}.subspan(4), everything};
   const adverb::failure why = reported([&](auto&&... policy) {

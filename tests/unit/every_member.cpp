@@ -161,6 +161,7 @@ void call_memory(const protection_domain_ref& domain, Policy&... policy) {
   copy.clear();
 
   const auto remote = region.remote<std::uint64_t>(policy...);
+  use(region.remote_readable(policy...), region.remote_writable(policy...));
   use(remote.address(), remote.size(), remote.size_bytes(), remote.empty(), remote.key());
   use(remote.slice(0, 1, policy...), remote.at(0, policy...), remote.template as<std::byte>());
   use(decltype(remote)::decode(remote.encode(), policy...), remote == remote);

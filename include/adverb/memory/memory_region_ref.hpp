@@ -166,6 +166,20 @@ class memory_region_base : public handle_base<ibv_mr> {
     policy.clear();
     return {adopt, device_address_, size() / sizeof(T), rkey()};
   }
+  /// Returns the whole region as a buffer that a peer can read from, as `remote` with remote_read
+  /// does. Fails like `remote`.
+  template <class T = std::byte>
+  [[nodiscard]] remote_buffer<T, access_right::remote_read> remote_readable(
+      on_failure policy = throwing{}) const {
+    return remote<T, access_right::remote_read>(policy);
+  }
+  /// Returns the whole region as a buffer that a peer can write to, as `remote` with remote_write
+  /// does. Fails like `remote`.
+  template <class T = std::byte>
+  [[nodiscard]] remote_buffer<T, access_right::remote_write> remote_writable(
+      on_failure policy = throwing{}) const {
+    return remote<T, access_right::remote_write>(policy);
+  }
 
  protected:
   /// Updates the stored values after the region itself changed.
