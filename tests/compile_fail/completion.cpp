@@ -28,6 +28,16 @@ void ignored_completions(const adverb::completion_queue& queue,
   queue.poll(batch);
 }
 
+// case: ignored_next
+// expect: the completion may be that of a failure: call .check()
+void ignored_next(const adverb::completion_queue& queue) { queue.next(); }
+
+// case: limit_of_next_without_a_unit
+// expect: a timeout is a duration, which has a unit: std::chrono::milliseconds{100}
+void limit_of_next_without_a_unit(const adverb::completion_queue& queue) {
+  queue.next(1000).check();
+}
+
 // case: ignored_event
 // expect: ignoring return value
 void ignored_event(const adverb::completion_channel& channel) { channel.next_event(); }

@@ -94,6 +94,11 @@ void classic_poll(const timed_queue& queue) {
   queue.poll(batch);
 }
 
+// case: next_of_an_extended_queue
+// expect: an extended completion is valid only while it is polled: queue.wait(up_to<1>, [](const
+// auto& completion) { completion.check(); })
+void next_of_an_extended_queue(const timed_queue& queue) { queue.next().check(); }
+
 // case: ignored_poll
 // expect: ignoring return value
 void ignored_poll(const timed_queue& queue) { queue.poll(); }

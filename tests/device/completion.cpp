@@ -79,6 +79,37 @@ TEST_CASE("wait returns available completions and those that arrive",
   CHECK(second[0].id() == 2);
 }
 
+TEMPLATE_TEST_CASE_SIG("next returns completions that are there, and those that come",
+                       "[ibv_poll_cq][ibv_get_cq_event][ibv_req_notify_cq]",
+                       ((bool Sleeps), Sleeps), true, false) {
+  loopback_options<transport::rc> options;
+  options.with_channels = Sleeps;
+  loopback<transport::rc> link{options};
+  const completion_queue& queue = link.far_end.queue;
+  link.far_pair.post(receive().id(1), receive().id(2), receive().id(3)).check();
+  link.near_pair.post(send().signaled(), send().signaled()).check();
+  link.near_end.queue.next().check();
+  link.near_end.queue.next().check();
+  for (const std::uint64_t id : {1, 2}) {
+    const completion found = queue.next();
+    found.check();
+    CHECK(found.id() == id);
+  }
+
+  failure why;
+  CHECK_FALSE(queue.next(std::chrono::milliseconds{20}, why).success());
+  CHECK(why.code() == std::errc::timed_out);
+
+  std::thread sender{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    link.near_pair.post(send()).check();
+  }};
+  const completion last = queue.next(std::chrono::seconds{60});
+  sender.join();
+  last.check();
+  CHECK(last.id() == 3);
+}
+
 TEST_CASE("wait fails and explains that the queue lacks a channel") {
   const context device = open_device();
   const completion_queue queue{device, 4};

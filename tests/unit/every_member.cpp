@@ -317,6 +317,7 @@ void call_queue(const Queue& queue, Policy&... policy) {
   use(queue.poll(batch, policy...), queue.wait(batch, policy...));
   use(queue.wait(batch, std::chrono::seconds{1}, policy...));
   use(queue.busy_poll(batch, std::chrono::seconds{1}, policy...));
+  use(queue.next(policy...), queue.next(std::chrono::seconds{1}, policy...));
   queue.arm_and_poll(batch, consume, policy...);
 }
 

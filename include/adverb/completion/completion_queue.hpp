@@ -122,7 +122,29 @@ class completion_queue_base : public common_completion_queue_base<classic_engine
     return out.first(busy_poll_with(poll_into(out), out, timeout, policy));
   }
 
+  /// Returns the next completion:
+  ///
+  ///     queue.next().check();
+  ///
+  /// Blocks until there is one: sleeps like `wait` if the queue has a channel, and polls like
+  /// `busy_poll` otherwise. Fails with EINTR if a signal handler runs while it sleeps. If it fails
+  /// without throwing, the result has the status general_error and id 0. Each call polls for one
+  /// completion: to take many at a time, use `poll` or `wait`. Thread safe if the queue has no
+  /// channel and was not created single threaded.
+  [[nodiscard("the completion may be that of a failure: call .check()")]] completion next(
+      on_failure policy = throwing{}) const {
+    return next(timeout::endless(), policy);
+  }
+  /// Blocks for at most `limit`, a duration of any type. Fails with ETIMEDOUT if it expires, and
+  /// with ECANCELED if its descriptor becomes readable. After a failure the queue is armed, and no
+  /// completion is lost. A queue without a channel does not watch a descriptor: fails with EINVAL.
+  [[nodiscard("the completion may be that of a failure: call .check()")]] completion next(
+      timeout limit, on_failure policy = throwing{}) const;
+
  private:
+  /// Reports a `next` that ended without a completion.
+  [[gnu::cold]] void report_no_completion(timeout limit, bool expired, on_failure policy) const;
+
   [[nodiscard]] std::span<completion> wait_into(std::span<completion> out,
                                                 const detail::deadline& deadline,
                                                 on_failure policy) const;

@@ -97,6 +97,14 @@ class extended_completion_queue_base
                   "an extended completion queue is polled one by one: "
                   "for (const auto& completion : queue.poll())");
   }
+  /// Rejected at compile time: a completion of this queue is valid only while it is polled.
+  template <class... Arguments>
+  completion next(const Arguments&...) const {
+    static_assert(Fields != fields,
+                  "an extended completion is valid only while it is polled: "
+                  "queue.wait(up_to<1>, [](const auto& completion) { completion.check(); })");
+    return completion{ibv_wc{}};
+  }
 
  private:
   template <class Limit, class Policy>

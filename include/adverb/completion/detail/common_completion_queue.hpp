@@ -373,6 +373,16 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     return detail::on_object<detail::completion_queue_traits>(plain());
   }
 
+  /// Fails with EINVAL if a condition does not hold.
+  bool holds(on_failure policy, std::string_view verb, bool condition,
+             std::string_view otherwise) const {
+    return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
+                                  [&](failure_description& description) {
+                                    on_queue()(description);
+                                    description.explain(otherwise);
+                                  });
+  }
+
  private:
   static constexpr std::string_view busy_poll_verb = "completion_queue::busy_poll";
 
@@ -448,16 +458,6 @@ class common_completion_queue_base : public handle_base<typename Engine::native_
     return event && holds(policy, verb, event->native_handle() == plain(),
                           "the event belongs to another queue: a channel that several queues share "
                           "needs next_event and arm_and_poll");
-  }
-
-  /// Fails with EINVAL if a condition does not hold.
-  bool holds(on_failure policy, std::string_view verb, bool condition,
-             std::string_view otherwise) const {
-    return detail::check_returned(policy, verb, condition ? 0 : EINVAL,
-                                  [&](failure_description& description) {
-                                    on_queue()(description);
-                                    description.explain(otherwise);
-                                  });
   }
 };
 

@@ -17,6 +17,41 @@ ADVERB_FUNC std::span<completion> completion_queue_base::wait_into(std::span<com
   return out.first(wait_with(poll_into(out), limit, policy));
 }
 
+ADVERB_FUNC completion completion_queue_base::next(timeout limit, on_failure policy) const {
+  constexpr std::string_view verb = "completion_queue::next";
+  // Never looks like a success if it is returned after a failure.
+  ibv_wc failed{};
+  failed.status = IBV_WC_GENERAL_ERR;
+  completion found{failed};
+  const std::span<completion> room{&found, 1};
+  if (!check_present(policy, verb, native_handle())) return found;
+  const bool sleeps = static_cast<bool>(channel());
+  if (!holds(policy, verb, sleeps || limit.wake_descriptor() == -1,
+             "without a completion channel, the queue cannot watch the descriptor of the time "
+             "limit"))
+    return found;
+  const deadline end{limit};
+  const std::size_t count = sleeps ? wait_with(poll_into(room), end, policy)
+                                   : busy_poll_with(poll_into(room), room, limit, policy);
+  if (count == 0 && !policy.failed()) report_no_completion(limit, !sleeps || end.passed(), policy);
+  return found;
+}
+
+ADVERB_FUNC void completion_queue_base::report_no_completion(timeout limit, bool expired,
+                                                             on_failure policy) const {
+  const bool woken =
+      !expired && limit.wake_descriptor() != -1 && is_readable(limit.wake_descriptor());
+  policy.report(
+      expired ? ETIMEDOUT
+      : woken ? ECANCELED
+              : EINTR,
+      "completion_queue::next", [&](failure_description& description) {
+        on_queue()(description);
+        if (!expired)
+          description.explain(woken ? woken_by_descriptor : "a signal handler ran meanwhile");
+      });
+}
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI {
