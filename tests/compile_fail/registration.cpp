@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <adverb/memory/advice.hpp>
 #include <adverb/memory/memory_region.hpp>
+#include <adverb/request/requests.hpp>
 
 void register_memory(const adverb::protection_domain& domain) {
   std::vector<int> numbers(16);
@@ -92,6 +94,23 @@ void mutable_buffer_of_const_memory(const adverb::memory_region& region,
 void const_memory_for_writing(const adverb::protection_domain& domain,
                               std::span<const adverb::const_buffer> buffers) {
   prefetch_for_writing(domain, buffers);
+}
+
+// case: const_memory_as_a_buffer_to_receive_into
+// expect: data is received into mutable buffers, or into one std::span of them: a const_buffer is
+// for sending only, and other memory must be registered
+void const_memory_as_a_buffer_to_receive_into(const adverb::memory_region& region,
+                                              std::span<const int> numbers) {
+  (void)adverb::receive(region.const_buffer_of(numbers));
+}
+
+// case: region_in_a_temporary_domain
+// expect: the protection domain must outlive the region: give it a name, protection_domain
+// domain{context}
+// expect(not): deleted
+void region_in_a_temporary_domain(const adverb::context& context, std::vector<int>& numbers,
+                                  std::error_code& code) {
+  const adverb::memory_region region{adverb::protection_domain{context}, numbers, code};
 }
 
 // case: region_without_a_domain

@@ -2,6 +2,7 @@
 // Work requests that make no sense, whatever they are posted to.
 #include <array>
 #include <span>
+#include <vector>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -122,8 +123,15 @@ using namespace adverb;
   (void)send(inline_data{owner});
 
   // case: inline_pointer
-  // expect: no matching
+  // expect: inline_data refers to bytes that live until the post: pass an object, a container or
+  // array that is not a temporary, or a std::span
   (void)send(inline_data{&number});
+
+  // case: inline_data_of_a_temporary
+  // expect: inline_data refers to bytes that live until the post: pass an object, a container or
+  // array that is not a temporary, or a std::span
+  // expect(not): no matching
+  (void)send(inline_data{std::vector<int>(4)});
 
   // case: solicited_write
   // expect: only requests that complete a receive of the peer can be solicited

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include <infiniband/verbs.h>
 
@@ -31,6 +32,12 @@ struct reregistration {
 };
 
 namespace detail {
+
+/// True if a domain is destroyed at the end of the expression.
+template <class Domain>
+concept temporary_domain =
+    !std::is_lvalue_reference_v<Domain> && owning<std::remove_cvref_t<Domain>> &&
+    std::derived_from<std::remove_cvref_t<Domain>, protection_domain_base>;
 
 /// A change of a region that is to be attempted.
 struct reregistration_attempt {
@@ -160,6 +167,15 @@ class [[nodiscard]] memory_region
     static_assert(registrable_memory<Memory>,
                   "registered memory must outlive the region: pass a container or array that is "
                   "not a temporary, or a std::span");
+  }
+
+  /// Fails to compile: the protection domain must outlive the region.
+  template <detail::temporary_domain Domain, class Memory, class... Rest>
+  memory_region(Domain&&, Memory&&, const Rest&...) {
+    constexpr bool outlives = !detail::temporary_domain<Domain>;
+    static_assert(outlives,
+                  "the protection domain must outlive the region: give it a name, "
+                  "protection_domain domain{context}");
   }
 
   /// Registers memory that the device, every buffer and every peer address from `device_address`

@@ -28,6 +28,12 @@ concept inline_object = (std::is_class_v<T> || std::is_arithmetic_v<T> || std::i
                         !std::convertible_to<const T&, std::span<const std::byte>> &&
                         !requires(const T& object) { std::data(object); };
 
+/// True for what inline data can refer to.
+template <class T>
+concept inline_source = registrable_memory<T> || inline_object<std::remove_cvref_t<T>> ||
+                        std::convertible_to<T, std::span<const std::byte>> ||
+                        std::same_as<std::remove_cvref_t<T>, inline_data>;
+
 /// Rejects at compile time a type whose bytes are probably not the data to send.
 template <class T>
 consteval void check_inline() noexcept {
@@ -81,6 +87,16 @@ class inline_data {
   explicit inline_data(const T& object) noexcept
       : inline_data{&reinterpret_cast<const std::byte&>(object), sizeof(T)} {
     detail::check_inline<T>();
+  }
+  /// Rejected at compile time: explains what inline data refers to.
+  template <class T>
+    requires(!detail::inline_source<T>)
+  explicit inline_data(T&&) noexcept : element_{} {
+    // A constant, because GCC lists the constraints of a concept that is asserted.
+    constexpr bool stays = detail::inline_source<T>;
+    static_assert(stays,
+                  "inline_data refers to bytes that live until the post: pass an object, a "
+                  "container or array that is not a temporary, or a std::span");
   }
 
   /// Returns the bytes.
