@@ -170,6 +170,12 @@ template <class Made>
   return std::move(made);
 }
 
+/// True if a host is followed by its port.
+template <class...>
+inline constexpr bool port_first = false;
+template <class First, class... Rest>
+inline constexpr bool port_first<First, Rest...> = std::convertible_to<First, std::uint16_t>;
+
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::cm {
@@ -198,6 +204,13 @@ template <transport Transport = transport::rc>
                                             const connect_options& options = {},
                                             on_failure policy = throwing{}) {
   return connect<Transport>(address, options, detail::no_preparation, policy);
+}
+/// Rejected at compile time: explains how to get an address from a text.
+template <transport Transport = transport::rc, detail::address_text Text, class... Rest>
+  requires(!detail::port_first<Rest...>)
+[[nodiscard]] connection<Transport> connect(const Text&, const Rest&...) {
+  detail::reject_address_text<Text>();
+  return {};
 }
 
 /// Connects to a listener on a port of a host, given by name or numeric address:

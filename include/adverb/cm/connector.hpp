@@ -139,6 +139,13 @@ class [[nodiscard]] connector {
       return near.resolve_route(options.timeout, policy);
     }
   }
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  [[nodiscard]] static connector<Transport, step::route_resolved> resolve(const Text&,
+                                                                          const Rest&...) {
+    detail::reject_address_text<Text>();
+    return {};
+  }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 

@@ -45,6 +45,12 @@ class [[nodiscard]] datagram_endpoint {
                                                 const queue_pair_options& options = {},
                                                 protection_domain_ref domain = {},
                                                 on_failure policy = throwing{});
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  [[nodiscard]] static datagram_endpoint create(const Text&, const Rest&...) {
+    detail::reject_address_text<Text>();
+    return {};
+  }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 

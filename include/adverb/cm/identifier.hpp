@@ -147,11 +147,21 @@ class identifier_base : public detail::handle_base<rdma_cm_id> {
   /// Binds to a local address, and to its device unless the address is the wildcard.
   /// Wraps: rdma_bind_addr(3).
   void bind(const socket_address& address, on_failure policy = throwing{}) const;
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  void bind(const Text&, const Rest&...) const {
+    detail::reject_address_text<Text>();
+  }
 
   /// Starts to resolve an address to a device and a neighbour. `from` is a local address, or empty.
   /// Ends with the event address_resolved or address_error. Wraps: rdma_resolve_addr(3).
   void resolve_address(const socket_address& to, const socket_address& from, timeout limit,
                        on_failure policy = throwing{}) const;
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  void resolve_address(const Text&, const Rest&...) const {
+    detail::reject_address_text<Text>();
+  }
 
   /// Starts to look up a host and a service, as an `address_list` does. Ends with the event
   /// address_info_resolved or address_info_error; after the first, `found_addresses` returns the

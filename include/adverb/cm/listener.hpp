@@ -102,6 +102,12 @@ class [[nodiscard]] listener {
                                        on_failure policy = throwing{}) {
     return create(socket_address::any(port), options, policy);
   }
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  [[nodiscard]] static listener create(const Text&, const Rest&...) {
+    detail::reject_address_text<Text>();
+    return {};
+  }
 
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(session_.id); }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 #include <netinet/in.h>
 #include <rdma/rdma_cma.h>
@@ -72,6 +74,28 @@ enum class service_id : std::uint64_t {};
   return service_id{std::uint64_t{static_cast<std::uint32_t>(space)} << 16 | port};
 }
 
+}  // namespace adverb::inline ADVERB_ABI::cm
+
+namespace adverb::inline ADVERB_ABI::detail {
+
+/// True for a text in the place of an address.
+template <class T>
+concept address_text =
+    std::convertible_to<const T&, std::string_view> && !std::is_null_pointer_v<T>;
+
+/// Rejects at compile time a text in the place of an address.
+template <class Text>
+consteval void reject_address_text() noexcept {
+  static_assert(!address_text<Text>,
+                "an address is a cm::socket_address, not a text: pass "
+                "cm::socket_address::parse(text, port).value(), or look up a host by its name with "
+                "cm::connect(host, port) or cm::address_list{host, port}");
+}
+
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::cm {
+
 /// An address of any family that librdmacm supports, with its port:
 ///
 ///     socket_address{ipv4_address{10, 0, 0, 1}, 7471}
@@ -87,6 +111,11 @@ class socket_address {
   /// Creates a native InfiniBand address, which librdmacm accepts for identifiers of any port
   /// space. The default partition key is 0xffff.
   socket_address(const gid& address, service_id service, pkey partition = pkey{0xffff}) noexcept;
+  /// Rejected at compile time: explains how to get an address from a text.
+  template <detail::address_text Text, class... Rest>
+  explicit socket_address(const Text&, const Rest&...) noexcept {
+    detail::reject_address_text<Text>();
+  }
   /// Copies a C API address. Returns an empty address if the family is none of these or the length
   /// is too short.
   [[nodiscard]] static socket_address from_native(const sockaddr* address,
