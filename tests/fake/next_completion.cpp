@@ -59,7 +59,7 @@ struct fixture {
 
 TEST_CASE_METHOD(fixture, "next returns one completion at a time, in order") {
   for (const adverb::completion_queue* queue : {&sleeping, &polled}) {
-    for (const std::uint64_t id : {1, 2, 3}) complete(*queue, id);
+    for (const std::uint64_t id : {1U, 2U, 3U}) complete(*queue, id);
     CHECK(queue->next().id() == 1);
     CHECK(queue->next(seconds{100}).id() == 2);
     std::error_code code = std::make_error_code(std::errc::io_error);
