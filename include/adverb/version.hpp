@@ -73,9 +73,8 @@
 #define ADVERB_ABI \
   ADVERB_ABI_JOIN(ADVERB_ABI_HARDENING, ADVERB_ABI_EXCEPTIONS, ADVERB_ABI_ASIO, ADVERB_ABI_BLOCKS)
 
-// With ADVERB_SEPARATE_COMPILATION defined in every translation unit, functions off the data path
-// are only declared by the headers. One translation unit defines them: it includes
-// <adverb/impl/src.hpp>.
+// If every translation unit defines ADVERB_SEPARATE_COMPILATION, the headers only declare functions
+// off the data path. One translation unit defines them: it includes <adverb/impl/src.hpp>.
 #if defined(ADVERB_SEPARATE_COMPILATION)
 #define ADVERB_FUNC
 #else
