@@ -33,9 +33,8 @@ struct connection_options {
   /// destroys the queue pair, and steps in progress fail with ECONNRESET. If the peer has not
   /// confirmed the end by then, `disconnect` fails with ETIMEDOUT.
   timeout end_timeout = detail::seconds{2};
-  /// The parameters for the peer. More than one read or atomic at a time needs
-  /// `cm::connection_parameters::initiator_depth` on this side, and `responder_resources` on the
-  /// other.
+  /// The parameters for the peer. `max_initiator_read_atomic` limits the reads and atomics in
+  /// progress on this side, and `max_destination_read_atomic` those of the peer.
   cm::connection_parameters connection{};
 };
 
