@@ -221,7 +221,7 @@ class link : public async_event_target {
   [[gnu::cold]] void schedule() noexcept;
   void post_again(receive_block& block) noexcept;
   /// Takes back a block that the queue pair does not get again.
-  [[gnu::cold]] void return_block(receive_block& block) noexcept;
+  void return_block(receive_block& block) noexcept;
   [[gnu::cold]] void start_deadline() noexcept;
   [[gnu::cold]] void check_deadline(std::int64_t now);
   [[gnu::cold]] void check_end(std::int64_t now);
