@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -238,6 +239,45 @@ TEST_CASE("A connection whose blocks are all held says so", "[ibv_post_recv]") {
   here.loop.run();
   CHECK(before.empty());
   CHECK(reason == "the program holds every block: the next message arrives when one is destroyed");
+}
+
+TEST_CASE("A message that arrives in time counts before the deadline of a busy loop",
+          "[ibv_poll_cq]") {
+  side here;
+  std::error_code why = std::make_error_code(std::errc::io_error);
+  std::error_code answer = why;
+  std::promise<void> waits;
+  std::promise<void> sent;
+  const auto passive = [&]() -> async::task<> {
+    const async::connection client = co_await here.listener.accept(small);
+    client.expires_after(300ms);
+    here.loop.post([&] {
+      waits.set_value();
+      sent.get_future().wait();
+      std::this_thread::sleep_for(500ms);  // The deadline passes meanwhile.
+    });
+    const async::message message = co_await client.next().report_to(why);
+    CHECK(message);
+    client.expires_after(timeout::endless());
+    co_await client.send(message.buffer()).report_to(answer);
+  };
+  auto peer = std::async(std::launch::async, [&] {
+    async::event_loop loop;
+    loop.spawn([&]() -> async::task<> {
+      const async::connection server = co_await async::connect(loop, here.address(), small);
+      waits.get_future().wait();
+      co_await server.send();
+      sent.set_value();
+      const async::message received = co_await server.next();
+      CHECK(received);
+    });
+    loop.run();
+  });
+  here.loop.spawn(passive());
+  here.loop.run();
+  peer.get();
+  CHECK(!why);
+  CHECK(!answer);
 }
 
 TEST_CASE("A message is read as text and as a value", "[ibv_post_recv]") {

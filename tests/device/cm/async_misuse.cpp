@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -100,6 +102,27 @@ TEST_CASE("A task that was moved from ends the program where it is used",
           loop.spawn(
               [&]() -> async::task<> { co_await async::when_all(nothing(), std::move(task)); });
         }) == words("async::when_all"));
+}
+
+TEST_CASE("A connection that is destroyed twice ends the program", "[rdma_connect]") {
+  CHECK(words_at_the_end([&] {
+          auto here = std::make_unique<side>();
+          const auto active = [&]() -> async::task<> {
+            alignas(async::connection) std::byte place[sizeof(async::connection)];
+            auto* const server = new (place)
+                async::connection{co_await async::connect(here->loop, here->address(), small)};
+            std::byte copy[sizeof place];
+            std::memcpy(copy, place, sizeof place);
+            server->~connection();
+            std::memcpy(place, copy, sizeof place);
+            server->~connection();
+          };
+          here->loop.spawn(serve(*here, 1));
+          here->loop.spawn(active());
+          here->loop.run();
+        }) ==
+        "async::connection: EINVAL (Invalid argument); the connection is destroyed a second time: "
+        "GCC 12 does that to the result of a co_await within the braces of an aggregate");
 }
 
 TEST_CASE("A connection, a message or memory that outlives its loop ends the program",

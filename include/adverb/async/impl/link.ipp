@@ -6,6 +6,7 @@
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 
@@ -82,6 +83,9 @@ ADVERB_FUNC void link::cancel_waits() noexcept {
 }
 
 ADVERB_FUNC void link::detach() noexcept {
+  require(!life_.is_orphan(), "async::connection",
+          "the connection is destroyed a second time: GCC 12 does that to the result of a co_await "
+          "within the braces of an aggregate");
   loop_->count_ending();
   take_events();
   close(ECANCELED);
@@ -260,6 +264,9 @@ ADVERB_FUNC void link::check_time(timer& which) {
 
 ADVERB_FUNC void link::check_deadline(std::int64_t now) {
   if (deadline_ == no_deadline) return;
+  // A busy loop has not passed on what had arrived in time.
+  if (deadline_ <= now) device_->poll_all();
+  if (!life_.has_deadline() || deadline_ == no_deadline) return;
   if (deadline_ > now) return loop_->set_timer(timer_, deadline_);
   if (is_awaited() || requests_->is_any_in_progress()) return close(ETIMEDOUT);
   is_overdue_ = true;
