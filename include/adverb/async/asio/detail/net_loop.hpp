@@ -179,8 +179,11 @@ class net_loop final : public net::execution_context::service, public async::dev
   /// Has the timer expire after `tick_`, unless it expires earlier.
   void set_timer() {
     const std::chrono::milliseconds limit{tick_};
-    if (is_timing_ &&
-        (limit >= timed_for_ || std::chrono::steady_clock::now() + limit >= timer_->expiry()))
+    // The same time is rounded to another millisecond each time that it is seen. To set the timer
+    // again takes memory, because the cancelled handler still has its own.
+    constexpr std::chrono::milliseconds rounding{1};
+    if (is_timing_ && (limit >= timed_for_ ||
+                       std::chrono::steady_clock::now() + limit + rounding >= timer_->expiry()))
       return;
     is_timing_ = true;
     timed_for_ = limit;
