@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include <adverb/core/error.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/version.hpp>
 
