@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <adverb/async/detail/link.hpp>
 #include <adverb/async/detail/receive_blocks.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
@@ -99,7 +100,7 @@ class [[nodiscard("a message that is destroyed at once is lost")]] message {
  private:
   friend class datagram;
 
-  inline static void give_back(detail::receive_block& block) noexcept;
+  static void give_back(detail::receive_block& block) noexcept { block.owner->take_back(block); }
   [[gnu::cold]] void report_short(std::size_t wanted, on_failure policy) const {
     policy.report(EMSGSIZE, "async::message::as", [&](failure_description& description) {
       description.explain([&](text_writer& writer) {

@@ -17,7 +17,6 @@
 #include <adverb/async/detail/receive_blocks.hpp>
 #include <adverb/async/detail/send_slots.hpp>
 #include <adverb/async/detail/timer_queue.hpp>
-#include <adverb/async/message.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connection.hpp>
 #include <adverb/cm/connection_request.hpp>
@@ -30,6 +29,7 @@
 namespace adverb::inline ADVERB_ABI::async {
 
 class device_loop;
+class message;
 
 }  // namespace adverb::inline ADVERB_ABI::async
 
@@ -366,11 +366,3 @@ inline void reliable_link::complete_unattended(async::operation& which, const co
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail
-
-namespace adverb::inline ADVERB_ABI::async {
-
-inline void message::give_back(detail::receive_block& block) noexcept {
-  block.owner->take_back(block);
-}
-
-}  // namespace adverb::inline ADVERB_ABI::async

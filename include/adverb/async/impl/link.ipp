@@ -6,6 +6,7 @@
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/message.hpp>
 #include <adverb/core/detail/hardening.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
