@@ -241,7 +241,7 @@ class device_loop {
   void count_ending() noexcept { ++ending_; }
   /// Calls a function. If it throws, `run_pending` rethrows that later.
   template <class Function>
-  void call_and_keep_exception(const Function& function) noexcept {
+  [[gnu::cold]] void call_and_keep_exception(const Function& function) noexcept {
 #if defined(__cpp_exceptions)
     try {
       function();

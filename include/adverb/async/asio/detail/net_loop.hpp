@@ -115,7 +115,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     });
   }
 
-  static void add_watch(void* self, async::event_source& source, on_failure policy) {
+  [[gnu::cold]] static void add_watch(void* self, async::event_source& source, on_failure policy) {
     auto& loop = *static_cast<net_loop*>(self);
     auto added = std::make_unique<watched>(loop.executor_, source);
     net_error error;
@@ -177,7 +177,7 @@ class net_loop final : public net::execution_context::service, public async::dev
     if (tick_ > 0) set_timer();
   }
   /// Has the timer expire after `tick_`, unless it expires earlier.
-  void set_timer() {
+  [[gnu::cold]] void set_timer() {
     const std::chrono::milliseconds limit{tick_};
     // The same time is rounded to another millisecond each time that it is seen. To set the timer
     // again takes memory, because the cancelled handler still has its own.
@@ -195,7 +195,7 @@ class net_loop final : public net::execution_context::service, public async::dev
                                         take_turn();
                                       }});
   }
-  void stop_watching() {
+  [[gnu::cold]] void stop_watching() {
     for (const auto& each : watched_)
       if (each->is_waiting) each->descriptor.cancel();
     if (std::exchange(is_timing_, false)) timer_->cancel();
@@ -203,7 +203,7 @@ class net_loop final : public net::execution_context::service, public async::dev
 
   /// The io_context ends: the handlers go first, and the connections, which their frames hold, with
   /// the destructor.
-  void shutdown() override {
+  [[gnu::cold]] void shutdown() override {
     is_shut_down_ = true;
     set_wake(nullptr, nullptr);
     destroy_tasks();
