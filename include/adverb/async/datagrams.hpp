@@ -87,23 +87,11 @@ namespace adverb::inline ADVERB_ABI::detail {
 class joining_group;
 
 /// The link of an endpoint for datagrams (UD).
-class datagram_link final : public link {
+class datagram_link final : public engine_link<queue_pair_ref<transport::ud>> {
  public:
-  using engine = queue_pair_ref<transport::ud>;
-
   datagram_link(async::device_loop& loop, loop_device& device) noexcept
-      : link{loop, device, sends_}, sends_{*this, &complete_unattended} {}
+      : engine_link{loop, device} {}
   ~datagram_link() { release_queue_pair(); }
-
-  [[nodiscard]] send_slots<engine>& sends() noexcept { return sends_; }
-  /// Returns the credits of a request that a slot stands for, and then calls a function.
-  template <class Function>
-  [[gnu::always_inline]] void complete(request_slot& slot, const completion& each,
-                                       const Function& function) {
-    sends_.put_back(slot);
-    retire(each);
-    pass_on(function);
-  }
 
   /// Creates the endpoint of librdmacm on a local address.
   [[gnu::cold]] void create(const cm::socket_address& address,
@@ -127,25 +115,14 @@ class datagram_link final : public link {
   void remove(const joining_group& joining) noexcept { std::erase(joining_, &joining); }
 
   void handle(cm::event& happened) override;
-  [[nodiscard]] bool has_outstanding() const noexcept override {
-    return pair() != nullptr && sends_.has_outstanding();
-  }
 
  private:
-  [[gnu::always_inline]] void retire(const completion& each) {
-    if (each.status() != completion_status::success) [[unlikely]]
-      note_failure(each);
-    sends_.retire(each.status());
-  }
-  static void complete_unattended(async::operation& which, const completion& each);
-
   [[gnu::cold]] void start(engine pair, async::connection_options options, on_failure policy);
   void move_to_error() noexcept override;
   void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
   void take_events() noexcept override {}
   [[nodiscard]] bool ends_alone() const noexcept override { return true; }
 
-  send_slots<engine> sends_;
   std::variant<std::monostate, cm::datagram_endpoint, adverb::queue_pair<transport::ud>> holder_;
   std::vector<joining_group*> joining_;
   port_number port_{};

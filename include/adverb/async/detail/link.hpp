@@ -262,25 +262,15 @@ class link : public async_event_target {
   shared_receives* shared_ = nullptr;
 };
 
-/// The link of a reliable connection (RC).
-class reliable_link final : public link {
+/// A link with the requests in progress of one kind of queue pair.
+template <class Engine>
+class engine_link : public link {
  public:
-  using engine = queue_pair_ref<transport::rc, qp_state::rts>;
-  using connecting_side = cm::connector<transport::rc, cm::step::ready>;
-  using accepting_side = cm::connection_request<transport::rc, cm::step::ready>;
-
-  reliable_link(async::device_loop& loop, loop_device& device) noexcept
-      : link{loop, device, sends_}, sends_{*this, &complete_unattended} {}
-  ~reliable_link() { release_queue_pair(); }
+  using engine = Engine;
 
   [[nodiscard]] send_slots<engine>& sends() noexcept { return sends_; }
-
-  /// Posts requests that nobody waits for. See `connection::post`.
-  template <class... Requests>
-  [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
-    if (!is_ready() && !make_ready()) [[unlikely]]
-      return refuse_post();
-    return sends_.post(requests...);
+  [[nodiscard]] bool has_outstanding() const noexcept override {
+    return pair() != nullptr && sends_.has_outstanding();
   }
 
   /// Returns the credits of a request that a slot stands for, and then calls a function.
@@ -290,6 +280,42 @@ class reliable_link final : public link {
     sends_.put_back(slot);
     retire(each);
     pass_on(function);
+  }
+
+ protected:
+  engine_link(async::device_loop& loop, loop_device& device) noexcept
+      : link{loop, device, sends_}, sends_{*this, &complete_unattended} {}
+
+  send_slots<engine> sends_;
+
+ private:
+  [[gnu::always_inline]] void retire(const completion& each) {
+    if (each.status() != completion_status::success) [[unlikely]]
+      note_failure(each);
+    sends_.retire(each.status());
+  }
+  static void complete_unattended(async::operation& which, const completion& each) {
+    auto& self = static_cast<engine_link&>(*static_cast<unattended_operation&>(which).owner);
+    self.pass_on([&] { self.retire(each); });
+  }
+};
+
+/// The link of a reliable connection (RC).
+class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_state::rts>> {
+ public:
+  using connecting_side = cm::connector<transport::rc, cm::step::ready>;
+  using accepting_side = cm::connection_request<transport::rc, cm::step::ready>;
+
+  reliable_link(async::device_loop& loop, loop_device& device) noexcept
+      : engine_link{loop, device} {}
+  ~reliable_link() { release_queue_pair(); }
+
+  /// Posts requests that nobody waits for. See `connection::post`.
+  template <class... Requests>
+  [[gnu::always_inline]] send_window_result post(const Requests&... requests) noexcept {
+    if (!is_ready() && !make_ready()) [[unlikely]]
+      return refuse_post();
+    return sends_.post(requests...);
   }
 
   /// Takes over one side of a connection, creates its receives, and posts them.
@@ -317,18 +343,8 @@ class reliable_link final : public link {
   void connected(cm::connection<>&& connection) noexcept;
 
   void handle(cm::event& happened) override;
-  [[nodiscard]] bool has_outstanding() const noexcept override {
-    return pair() != nullptr && sends_.has_outstanding();
-  }
 
  private:
-  [[gnu::always_inline]] void retire(const completion& each) {
-    if (each.status() != completion_status::success) [[unlikely]]
-      note_failure(each);
-    sends_.retire(each.status());
-  }
-  static void complete_unattended(async::operation& which, const completion& each);
-
   void prepare(queue_pair_ref<transport::rc, qp_state::any> pair,
                const async::connection_options& options, on_failure policy);
   [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() noexcept;
@@ -339,7 +355,6 @@ class reliable_link final : public link {
     return std::holds_alternative<adverb::queue_pair<transport::rc>>(holder_);
   }
 
-  send_slots<engine> sends_;
   std::variant<std::monostate, connecting_side, accepting_side, cm::connection<>,
                adverb::queue_pair<transport::rc>>
       holder_;
@@ -358,11 +373,6 @@ inline void link::post_again(receive_block& block) noexcept {
   const post_result posted = receives_.post(block);
   if (!posted) [[unlikely]]
     close(posted.code().value());
-}
-
-inline void reliable_link::complete_unattended(async::operation& which, const completion& each) {
-  auto& self = static_cast<reliable_link&>(*static_cast<unattended_operation&>(which).owner);
-  self.pass_on([&] { self.retire(each); });
 }
 
 }  // namespace adverb::inline ADVERB_ABI::detail

@@ -164,12 +164,6 @@ ADVERB_FUNC void datagram_link::handle(cm::event& happened) {
 
 ADVERB_FUNC void datagram_link::move_to_error() noexcept { move_pair_to_error(pair()); }
 
-ADVERB_FUNC void datagram_link::complete_unattended(async::operation& which,
-                                                    const completion& each) {
-  auto& self = static_cast<datagram_link&>(*static_cast<unattended_operation&>(which).owner);
-  self.pass_on([&] { self.retire(each); });
-}
-
 }  // namespace adverb::inline ADVERB_ABI::detail
 
 namespace adverb::inline ADVERB_ABI::async {
