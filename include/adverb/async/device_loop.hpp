@@ -182,7 +182,7 @@ class device_loop {
   int run_pending();
 
   /// Ends every `sleep_for` of the loop with ECANCELED.
-  [[gnu::cold]] void cancel_sleeps() noexcept;
+  void cancel_sleeps() noexcept { wake_sleepers(sleepers_, true); }
 
   /// Returns the number of connections, including those that are ending.
   [[nodiscard]] std::size_t connections() const noexcept { return links_.size(); }
@@ -237,6 +237,8 @@ class device_loop {
   }
   /// Has `run_pending` resume a waiter after a time.
   void add_sleeper(detail::sleeper& which, timeout limit) noexcept;
+  /// Has `run_pending` resume the sleepers of a list, cancelled or not, before their times.
+  [[gnu::cold]] void wake_sleepers(waiter_list& sleepers, bool are_cancelled) noexcept;
   /// Counts a link whose handle has gone.
   void count_ending() noexcept { ++ending_; }
   /// Calls a function. If it throws, `run_pending` rethrows that later.

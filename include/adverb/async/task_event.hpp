@@ -33,12 +33,7 @@ class event {
   /// Sets the event, and has the loop resume what waits for it.
   void set() noexcept {
     is_set_ = true;
-    while (!waiters_.empty()) {
-      auto& first = static_cast<detail::sleeper&>(waiters_.front());
-      first.stop();
-      first.leave();
-      loop_->resume_later(first);
-    }
+    loop_->wake_sleepers(waiters_, false);
   }
   /// Takes the event back. What is being resumed goes on.
   void reset() noexcept { is_set_ = false; }
@@ -48,15 +43,7 @@ class event {
   /// Waits until the event is set, or for a time. The result is true if the event was set.
   [[nodiscard]] event_step wait(timeout limit = timeout::endless()) noexcept;
   /// Ends the waits with ECANCELED.
-  void cancel_waits() noexcept {
-    while (!waiters_.empty()) {
-      auto& first = static_cast<detail::sleeper&>(waiters_.front());
-      first.stop();
-      first.cancel();
-      first.leave();
-      loop_->resume_later(first);
-    }
-  }
+  void cancel_waits() noexcept { loop_->wake_sleepers(waiters_, true); }
 
  private:
   friend class event_step;

@@ -157,11 +157,11 @@ ADVERB_FUNC void device_loop::cancel(waiter_list& waiters) noexcept {
   wake();
 }
 
-ADVERB_FUNC void device_loop::cancel_sleeps() noexcept {
-  for (; !sleepers_.empty(); to_resume_.take_first_of(sleepers_)) {
-    auto& first = static_cast<detail::sleeper&>(sleepers_.front());
+ADVERB_FUNC void device_loop::wake_sleepers(waiter_list& sleepers, bool are_cancelled) noexcept {
+  for (; !sleepers.empty(); to_resume_.take_first_of(sleepers)) {
+    auto& first = static_cast<detail::sleeper&>(sleepers.front());
     first.stop();
-    first.cancel();
+    if (are_cancelled) first.cancel();
   }
   wake();
 }
