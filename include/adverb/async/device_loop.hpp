@@ -279,6 +279,11 @@ class device_loop {
  protected:
   /// Ends what the destructor ends, earlier.
   [[gnu::cold]] void end_all() noexcept;
+  /// Returns the time of the first timer, in nanoseconds of CLOCK_MONOTONIC; the latest time if
+  /// there is none.
+  [[nodiscard]] std::int64_t next_timer() const noexcept {
+    return timers_.empty() ? timeout::endless().count() : timers_.next_time();
+  }
   /// Destroys the tasks that have not ended, the newest first.
   void destroy_tasks() {
     while (roots_.resume_first()) {

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -19,6 +20,7 @@
 #include <adverb/core/detail/check.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/core/failure.hpp>
+#include <adverb/core/timeout.hpp>
 #include <adverb/version.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
@@ -176,19 +178,16 @@ class net_loop final : public net::execution_context::service, public async::dev
     }
     if (tick_ > 0) set_timer();
   }
-  /// Has the timer expire after `tick_`, unless it expires earlier.
+  /// Has the timer expire with the first timer of the loop, unless it expires earlier.
   [[gnu::cold]] void set_timer() {
-    const std::chrono::milliseconds limit{tick_};
-    // The same time is rounded to another millisecond each time that it is seen. To set the timer
-    // again takes memory, because the cancelled handler still has its own.
-    constexpr std::chrono::milliseconds rounding{1};
-    if (is_timing_ && (limit >= timed_for_ ||
-                       std::chrono::steady_clock::now() + limit + rounding >= timer_->expiry()))
-      return;
+    // The time itself, because a length would end later by what it takes to get here. The next turn
+    // would set the timer anew, which takes memory: the cancelled handler still has its own.
+    const std::int64_t next = next_timer();
+    if (next == timeout::endless().count() || (is_timing_ && next >= timed_for_)) return;
     is_timing_ = true;
-    timed_for_ = limit;
+    timed_for_ = next;
     // Cancels an earlier wait.
-    timer_->expires_after(limit);
+    timer_->expires_at(std::chrono::steady_clock::time_point{std::chrono::nanoseconds{next}});
     timer_->async_wait(cached_handler{blocks_, [this](const net_error& error) {
                                         if (error) return;
                                         is_timing_ = false;
@@ -227,8 +226,8 @@ class net_loop final : public net::execution_context::service, public async::dev
   bool is_spinning_;
   bool is_turn_posted_ = false;
   bool is_timing_ = false;
-  /// The time for which the timer was set.
-  std::chrono::milliseconds timed_for_{};
+  /// The time for which the timer was set, in nanoseconds of CLOCK_MONOTONIC.
+  std::int64_t timed_for_ = 0;
   bool is_shut_down_ = false;
 };
 
