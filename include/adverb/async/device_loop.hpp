@@ -32,6 +32,9 @@ struct sleeper : async::cancellable_waiter, timer {
   explicit sleeper(async::waiter::function* resume) noexcept
       : cancellable_waiter{resume}, timer{&wake_up} {}
 
+  /// It is resumed before its time, and was not cancelled.
+  bool is_woken = false;
+
  private:
   static void wake_up(timer& which) { static_cast<sleeper&>(which).go_on(); }
 };

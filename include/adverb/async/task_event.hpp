@@ -35,12 +35,13 @@ class event {
     is_set_ = true;
     loop_->wake_sleepers(waiters_, false);
   }
-  /// Takes the event back. What is being resumed goes on.
+  /// Takes the event back. The waits that it has ended stay so.
   void reset() noexcept { is_set_ = false; }
   /// Returns true from `set` until `reset`.
   [[nodiscard]] bool is_set() const noexcept { return is_set_; }
 
-  /// Waits until the event is set, or for a time. The result is true if the event was set.
+  /// Waits until the event is set, or for a time. The result is true if the event was set, even if
+  /// it was reset before the task goes on.
   [[nodiscard]] event_step wait(timeout limit = timeout::endless()) noexcept;
   /// Ends the waits with ECANCELED.
   void cancel_waits() noexcept { loop_->wake_sleepers(waiters_, true); }
@@ -67,12 +68,13 @@ class event_step : public detail::async_step<event_step> {
   class operation : public detail::sleeper {
    public:
     /// Makes an operation, and starts nothing.
-    explicit operation(const event_step& step) noexcept : sleeper{&resume}, step_{&step} {}
+    explicit operation(const event_step& step) noexcept
+        : sleeper{&detail::leave_and_finish<Derived>}, step_{&step} {}
 
     /// Starts it. Returns false if it has finished already.
     [[nodiscard]] bool start() noexcept {
-      was_set_ = step_->event_->is_set_;
-      if (was_set_) return false;
+      is_woken = step_->event_->is_set_;
+      if (is_woken) return false;
       step_->event_->waiters_.push_back(*this);
       if (!step_->limit_.is_endless()) step_->loop().set_timer_after(*this, step_->limit_);
       return true;
@@ -81,20 +83,11 @@ class event_step : public detail::async_step<event_step> {
     [[nodiscard]] bool take(on_failure policy) const {
       policy.clear();
       if (is_cancelled()) detail::report_cancelled(policy, "async::event::wait");
-      return was_set_;
+      return is_woken;
     }
 
    private:
-    static bool resume(waiter& which) {
-      auto& self = static_cast<operation&>(which);
-      self.leave();
-      self.was_set_ = self.step_->event_->is_set_ && !self.is_cancelled();
-      static_cast<Derived&>(self).finished();
-      return true;
-    }
-
     const event_step* step_;
-    bool was_set_ = false;
   };
 
  private:

@@ -85,6 +85,25 @@ TEST_CASE("A wait for an event ends at its limit, or with ECANCELED",
   CHECK(why == std::errc::operation_canceled);
 }
 
+TEST_CASE("A wait that an event has ended stays so when the event is reset",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  async::event ready{loop};
+  int woken = 0;
+  const auto wait = [&](timeout limit) -> async::task<> {
+    if (co_await ready.wait(limit)) ++woken;
+  };
+  loop.spawn(wait(timeout::endless()));
+  loop.spawn(wait(1min));
+  loop.spawn([&]() -> async::task<> {
+    co_await async::sleep_for(loop, 1ms);
+    ready.set();
+    ready.reset();
+  });
+  loop.run();
+  CHECK(woken == 2);
+}
+
 TEST_CASE("A spawned lambda keeps its captures until its task has ended",
           "[rdma_create_event_channel]") {
   async::event_loop loop;

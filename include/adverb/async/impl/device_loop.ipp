@@ -161,7 +161,10 @@ ADVERB_FUNC void device_loop::wake_sleepers(waiter_list& sleepers, bool are_canc
   for (; !sleepers.empty(); to_resume_.take_first_of(sleepers)) {
     auto& first = static_cast<detail::sleeper&>(sleepers.front());
     first.stop();
-    if (are_cancelled) first.cancel();
+    if (are_cancelled)
+      first.cancel();
+    else
+      first.is_woken = true;
   }
   wake();
 }
