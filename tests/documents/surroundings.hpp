@@ -132,7 +132,7 @@ struct a_program_with_a_loop : a_program_with_a_device {
 namespace ex = protocol;
 struct a_program_with_a_client : a_program_with_a_loop {
   adverb::async::connection client;
-  static adverb::async::task<> serve(adverb::async::connection of);
+  static adverb::async::task<> serve(adverb::async::connection /*of*/) { co_return; }
   static adverb::async::task<int> request(const adverb::async::connection& /*of*/, int number) {
     co_return number;
   }

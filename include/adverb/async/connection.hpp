@@ -284,6 +284,10 @@ class connecting : public async::cancellable_waiter, public async_event_target {
   void leave_events() noexcept;
   /// Waits for the peer, until the deadline.
   void wait_for_peer();
+  /// Puts the offer of heartbeats into the private data, of which the peer gets `size` bytes.
+  void offer_heartbeats(std::size_t size);
+  void note_missing_heartbeats(std::string_view verb);
+
   async::device_loop* loop_;
   async::connection_options options_;
   reliable_link* link_ = nullptr;

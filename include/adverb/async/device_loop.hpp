@@ -357,6 +357,7 @@ class device_loop {
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
 #include <adverb/async/impl/device_loop.ipp>
+#include <adverb/async/impl/heartbeat.ipp>
 #include <adverb/async/impl/kept_memory.ipp>
 #include <adverb/async/impl/link.ipp>
 #include <adverb/async/impl/loop_devices.ipp>

@@ -64,6 +64,9 @@ class child_process {
     ::waitpid(std::exchange(process_, 0), nullptr, 0);
   }
 
+  /// Stops it, as Ctrl-Z does, until it is killed.
+  void stop() noexcept { ::kill(process_, SIGSTOP); }
+
   /// Waits until it ends by itself; the status is that of the test case.
   [[nodiscard]] int wait() noexcept {
     int status = 0;

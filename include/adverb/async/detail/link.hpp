@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include <adverb/async/connection_options.hpp>
 #include <adverb/async/detail/end_cause.hpp>
+#include <adverb/async/detail/heartbeat.hpp>
 #include <adverb/async/detail/inbox.hpp>
 #include <adverb/async/detail/link_life.hpp>
 #include <adverb/async/detail/receive_blocks.hpp>
@@ -90,6 +92,8 @@ class link : public async_event_target {
   [[nodiscard]] const link_life& life() const noexcept { return life_; }
   [[nodiscard]] ibv_qp* pair() const noexcept { return pair_; }
   [[nodiscard]] std::string_view why_stalled() const noexcept;
+  /// Returns true if a message can arrive: a receive is posted.
+  [[nodiscard]] bool is_audible() const noexcept;
 
   // For operations.
 
@@ -127,6 +131,8 @@ class link : public async_event_target {
 
   /// Ends the link. 0 stands for an end without a cause of this side.
   [[gnu::cold]] void close(int cause) noexcept;
+  /// The heartbeats of the peer have stopped.
+  [[gnu::cold]] void note_dead_peer() noexcept;
   /// Records a failed completion as the cause, and ends the link.
   [[gnu::cold]] void note_failure(const completion& each) noexcept;
   /// Takes a received message.
@@ -341,6 +347,12 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
   void take_over(adverb::queue_pair<transport::rc>&& pair, const async::connection_options& options,
                  on_failure policy);
   void connected(cm::connection<>&& connection) noexcept;
+  /// Prepares heartbeats, which begin when the connection is established. Returns null on failure.
+  [[gnu::cold]] heartbeat* add_heartbeat(timeout dead_after, on_failure policy);
+  /// Returns true if the peer has not told where to write heartbeats, although this side has.
+  [[nodiscard]] bool misses_heartbeats() const noexcept {
+    return heartbeat_ != nullptr && !heartbeat_->has_peer();
+  }
 
   void handle(cm::event& happened) override;
 
@@ -349,7 +361,10 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
                const async::connection_options& options, on_failure policy);
   [[gnu::cold]] [[nodiscard]] send_window_result refuse_post() noexcept;
   void move_to_error() noexcept override;
-  void destroy_queue_pair() noexcept override { holder_ = std::monostate{}; }
+  void destroy_queue_pair() noexcept override {
+    holder_ = std::monostate{};
+    heartbeat_.reset();
+  }
   void take_events() noexcept override;
   [[nodiscard]] bool ends_alone() const noexcept override {
     return std::holds_alternative<adverb::queue_pair<transport::rc>>(holder_);
@@ -358,6 +373,7 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
   std::variant<std::monostate, connecting_side, accepting_side, cm::connection<>,
                adverb::queue_pair<transport::rc>>
       holder_;
+  std::unique_ptr<heartbeat> heartbeat_;
 };
 
 inline void link::complete_receive(async::operation& which, const completion& each) {

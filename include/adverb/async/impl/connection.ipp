@@ -45,16 +45,38 @@ ADVERB_FUNC bool connecting::connect_to(const cm::socket_address& address) {
 }
 
 ADVERB_FUNC bool connecting::accept(request&& requested) {
+  const bool is_heard = heartbeat_offer::of(requested.private_data()).has_value();
+  if (!is_heard && !options_.dead_after.is_endless()) {
+    note_missing_heartbeats("rdma_accept");
+    return false;
+  }
   set_event_target(requested, this);
   link_ = loop_->add_link<reliable_link>(requested.context(), options_, why_);
   if (link_ == nullptr) return false;
   auto ready = requested.create_queue_pair(pair_options(), link_->device().domain, why_);
   if (!ready) return false;
   auto& held = link_->hold(std::move(ready), options_, why_);
+  if (is_heard) offer_heartbeats(cm::max_accept_data);
   if (!why_) held.start_accept(options_.connection, why_);
   if (why_) return false;
   wait_for_peer();
   return true;
+}
+
+ADVERB_FUNC void connecting::offer_heartbeats(std::size_t size) {
+  if (why_) return;
+  const heartbeat* const added = link_->add_heartbeat(options_.dead_after, why_);
+  if (added == nullptr) return;
+  cm::private_data& data = options_.connection.private_data;
+  data = added->offer().behind(data, size, why_);
+}
+
+ADVERB_FUNC void connecting::note_missing_heartbeats(std::string_view verb) {
+  on_failure{why_}.report(EPROTO, verb, [](failure_description& description) {
+    description.explain(
+        "this side has set dead_after, but the peer has sent no place for heartbeats: it has not "
+        "set dead_after, or is no async::connection");
+  });
 }
 
 // The end of the link, which its deadline may be, ends the wait.
@@ -102,6 +124,7 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     at_ = std::monostate{};
     if (!ready) return false;
     auto& held = link_->hold(std::move(ready), options_, why_);
+    if (!options_.dead_after.is_endless()) offer_heartbeats(cm::max_request_data);
     if (!why_) held.start_connect(options_.connection, why_);
     if (!why_) wait_for_peer();
   } else if (link_ != nullptr) {
@@ -114,7 +137,8 @@ ADVERB_FUNC bool connecting::advance(cm::event& happened) {
     }
     if (!made) return false;
     link_->connected(std::move(made));
-    return true;
+    if (link_->misses_heartbeats()) note_missing_heartbeats("rdma_connect");
+    return !why_;
   }
   return false;
 }

@@ -118,6 +118,14 @@ ADVERB_FUNC detail::loop_device* device_loop::device_for(context_ref context,
     });
     return nullptr;
   }
+  constexpr timeout shortest_dead_after{detail::default_duration<1'000>{20}};
+  if (options.dead_after.count() < shortest_dead_after.count()) {
+    policy.report(EINVAL, "async::connection_options", [&](failure_description& description) {
+      description.explain("dead_after is {}, less than {}",
+                          {options.dead_after, shortest_dead_after});
+    });
+    return nullptr;
+  }
   detail::loop_device* const device = devices_.of(context, policy);
   if (device == nullptr) return nullptr;
   if (options.shared && !device->make_shared(policy)) return nullptr;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <optional>
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
@@ -103,6 +105,10 @@ ADVERB_FUNC std::string_view link::why_stalled() const noexcept {
   return {};
 }
 
+ADVERB_FUNC bool link::is_audible() const noexcept {
+  return shared_ != nullptr ? !shared_->is_exhausted() : receives_.is_any_posted();
+}
+
 ADVERB_FUNC async::message link::no_message(std::string_view verb, on_failure policy) const {
   policy.clear();
   if (!life_.is_orderly(cause_.is_known())) report(verb, policy);
@@ -171,6 +177,18 @@ ADVERB_FUNC void link::note_failure(const completion& each) noexcept {
   }
   // The connection that is being established must be disconnected.
   if (life_.phase() != link_phase::connecting) close(0);
+}
+
+ADVERB_FUNC void link::note_dead_peer() noexcept {
+  cause_.record_failure([](on_failure policy) {
+    policy.report(ETIMEDOUT, "async::connection", [](failure_description& description) {
+      description.explain(
+          "no heartbeat of the peer came within dead_after; possible causes: its process is "
+          "stopped, "
+          "its loop is busy or does not run, or the network is down");
+    });
+  });
+  close(0);
 }
 
 ADVERB_FUNC void link::note_failed_pair() noexcept {
@@ -307,6 +325,12 @@ ADVERB_FUNC void reliable_link::prepare(queue_pair_ref<transport::rc, qp_state::
 ADVERB_FUNC void reliable_link::take_over(adverb::queue_pair<transport::rc>&& pair,
                                           const async::connection_options& options,
                                           on_failure policy) {
+  if (!options.dead_after.is_endless()) {
+    policy.report(EINVAL, "async::connection_options", [](failure_description& description) {
+      description.explain("dead_after needs a connection of librdmacm");
+    });
+    return;
+  }
   const queue_pair_ref<transport::rc> taken = pair;
   holder_ = std::move(pair);
   prepare(taken, options, policy);
@@ -315,11 +339,20 @@ ADVERB_FUNC void reliable_link::take_over(adverb::queue_pair<transport::rc>&& pa
 
 ADVERB_FUNC void reliable_link::connected(cm::connection<>&& connection) noexcept {
   const bool has_ended = connection.has_ended();
+  const bool is_accepting = side<accepting_side>() != nullptr;
+  const std::optional<heartbeat_offer> offer = heartbeat_offer::of(connection.private_data());
   holder_.emplace<cm::connection<>>(std::move(connection));
   take_events();
   expires_after(timeout::endless());
   open();
-  if (has_ended) peer_ended();
+  if (has_ended) return peer_ended();
+  if (heartbeat_ != nullptr && offer) heartbeat_->begin(*offer, is_accepting && is_iwarp());
+}
+
+ADVERB_FUNC heartbeat* reliable_link::add_heartbeat(timeout dead_after, on_failure policy) {
+  heartbeat_ = std::make_unique<heartbeat>(*this, domain(), dead_after, policy);
+  if (policy.failed()) heartbeat_.reset();
+  return heartbeat_.get();
 }
 
 ADVERB_FUNC void reliable_link::take_events() noexcept {

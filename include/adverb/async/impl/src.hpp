@@ -13,6 +13,7 @@
 #include <adverb/async/impl/device_loop.ipp>
 #include <adverb/async/impl/end_cause.ipp>
 #include <adverb/async/impl/event_loop.ipp>
+#include <adverb/async/impl/heartbeat.ipp>
 #include <adverb/async/impl/kept_memory.ipp>
 #include <adverb/async/impl/link.ipp>
 #include <adverb/async/impl/loop_devices.ipp>
