@@ -4,5 +4,5 @@
 // or beman::execution, whose header is included before.
 #pragma once
 
-#include <adverb/async/connection.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/senders/async_connect.hpp>

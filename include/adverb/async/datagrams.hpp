@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
-#include <adverb/async/connection.hpp>
+#include <adverb/async/accept.hpp>
 #include <adverb/async/connection_options.hpp>
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/device_loop.hpp>
-#include <adverb/async/listener.hpp>
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/async/message.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connector.hpp>
 #include <adverb/cm/datagram_endpoint.hpp>

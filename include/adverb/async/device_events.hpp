@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/device/async_event.hpp>
 #include <adverb/version.hpp>

@@ -2,8 +2,8 @@
 // Waiting for a time.
 #pragma once
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/version.hpp>
 

@@ -15,9 +15,9 @@
 #include <variant>
 #include <vector>
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/detail/loop_on_thread.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/core/detail/hardening.hpp>
 #include <adverb/version.hpp>
 

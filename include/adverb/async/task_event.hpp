@@ -2,8 +2,8 @@
 // Events, by which tasks wake each other.
 #pragma once
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/core/timeout.hpp>
 #include <adverb/version.hpp>

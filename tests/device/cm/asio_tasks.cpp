@@ -5,7 +5,7 @@
 
 #include <adverb/adverb.hpp>
 #include <adverb/asio.hpp>
-#include <adverb/async/connect.hpp>
+#include <adverb/async/connect_by_name.hpp>
 #include <adverb/async/task.hpp>
 #include <support/catch.hpp>
 

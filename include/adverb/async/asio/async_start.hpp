@@ -4,7 +4,7 @@
 
 #include <adverb/async/asio/detail/asio_library.hpp>
 #include <adverb/async/asio/detail/net_step_operation.hpp>
-#include <adverb/async/connection.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/version.hpp>
 

@@ -7,8 +7,7 @@
 #error "every translation unit has to define ADVERB_SEPARATE_COMPILATION before it includes adverb"
 #endif
 
-#include <adverb/async/impl/connect.ipp>
-#include <adverb/async/impl/connection.ipp>
+#include <adverb/async/impl/connect_by_name.ipp>
 #include <adverb/async/impl/datagrams.ipp>
 #include <adverb/async/impl/device_loop.ipp>
 #include <adverb/async/impl/end_cause.ipp>
@@ -19,5 +18,6 @@
 #include <adverb/async/impl/loop_devices.ipp>
 #include <adverb/async/impl/name_lookups.ipp>
 #include <adverb/async/impl/receive_blocks.ipp>
+#include <adverb/async/impl/reliable_connection.ipp>
 #include <adverb/async/impl/shared_receives.ipp>
 #include <adverb/async/impl/task.ipp>

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <adverb/async/connection.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/senders/detail/execution.hpp>
 #include <adverb/async/senders/detail/sender_operation.hpp>
 #include <adverb/async/waiter.hpp>

@@ -13,7 +13,7 @@
 #include <adverb/async/asio/detail/asio_library.hpp>
 #include <adverb/async/asio/detail/block_cache.hpp>
 #include <adverb/async/asio/detail/net_loop.hpp>
-#include <adverb/async/connection.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/core/failure.hpp>
 #include <adverb/version.hpp>

@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/senders/detail/execution.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/core/error.hpp>

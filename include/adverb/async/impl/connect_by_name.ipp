@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <adverb/async/connect.hpp>
+#include <adverb/async/connect_by_name.hpp>
 
 namespace adverb::inline ADVERB_ABI::async {
 

@@ -563,5 +563,5 @@ class connect_step : public detail::async_step<connect_step> {
 }  // namespace adverb::inline ADVERB_ABI::async
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/async/impl/connection.ipp>
+#include <adverb/async/impl/reliable_connection.ipp>
 #endif

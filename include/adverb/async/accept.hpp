@@ -7,8 +7,8 @@
 #include <deque>
 #include <utility>
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connection_request.hpp>
 #include <adverb/cm/listener.hpp>

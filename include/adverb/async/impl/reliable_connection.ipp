@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include <adverb/async/connection.hpp>
+#include <adverb/async/reliable_connection.hpp>
 
 namespace adverb::inline ADVERB_ABI::detail {
 

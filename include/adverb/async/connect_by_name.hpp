@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <adverb/async/connection.hpp>
 #include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/async/device_loop.hpp>
+#include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/task.hpp>
 #include <adverb/async/waiter.hpp>
 #include <adverb/cm/connect.hpp>
@@ -101,5 +101,5 @@ class lookup_step : public detail::async_step<lookup_step> {
 }  // namespace adverb::inline ADVERB_ABI::async
 
 #if !defined(ADVERB_SEPARATE_COMPILATION)
-#include <adverb/async/impl/connect.ipp>
+#include <adverb/async/impl/connect_by_name.ipp>
 #endif
