@@ -14,6 +14,7 @@
 
 #include <adverb/async/detail/link.hpp>
 #include <adverb/async/detail/loop_devices.hpp>
+#include <adverb/async/detail/loop_tasks.hpp>
 #include <adverb/async/detail/name_lookups.hpp>
 #include <adverb/async/detail/timer_queue.hpp>
 #include <adverb/async/event_source.hpp>
@@ -128,7 +129,7 @@ class device_loop {
   /// Returns true while a spawned task, a sender, or the end of a connection without a handle is in
   /// progress.
   [[nodiscard]] bool has_work() const noexcept {
-    return !roots_.empty() || !senders_.empty() || ending_ != 0;
+    return !tasks_.empty() || !senders_.empty() || ending_ != 0;
   }
 
   /// Returns the protection domain of a device. The memory of its connections is registered there.
@@ -251,7 +252,7 @@ class device_loop {
     try {
       function();
     } catch (...) {
-      exceptions_.push_back(std::current_exception());
+      tasks_.keep_exception();
       wake();
     }
 #else
@@ -261,6 +262,10 @@ class device_loop {
   /// Has a descriptor watched.
   void watch(event_source& source, on_failure policy) {
     if (watch_ != nullptr) watch_(watch_argument_, source, policy);
+  }
+  /// Has the function of `set_wake` called, if there is one.
+  void wake() noexcept {
+    if (wake_ != nullptr) wake_(wake_argument_);
   }
   /// Adds a sender in progress, which keeps the loop running. The destructor resumes it.
   void add_sender(waiter& started) noexcept {
@@ -288,10 +293,7 @@ class device_loop {
     return timers_.empty() ? timeout::endless().count() : timers_.next_time();
   }
   /// Destroys the tasks that have not ended, the newest first.
-  void destroy_tasks() {
-    while (roots_.resume_first()) {
-    }
-  }
+  void destroy_tasks() { tasks_.destroy_all(); }
 
  private:
   struct manager_source final : event_source {
@@ -300,30 +302,13 @@ class device_loop {
     device_loop* loop;
   };
 
-  struct root;
-  static root run_root(device_loop& loop, task<void> started);
-  // Not in the frame of the coroutine: GCC 12 warns about frames that hold a local type.
-  struct end_function {
-    virtual ~end_function() = default;
-    virtual void call(std::exception_ptr failure) = 0;
-  };
-  template <class OnEnd>
-  struct end_function_of final : end_function {
-    explicit end_function_of(OnEnd&& given) : function(std::move(given)) {}
-    void call(std::exception_ptr failure) override { function(std::move(failure)); }
-    OnEnd function;
-  };
-  static task<void> run_and_report(task<void> started, std::unique_ptr<end_function> on_end);
   int advance_links();
   /// Has the timers expire whose time has come. Returns the number of milliseconds until the next:
   /// -1 for never.
   int expire_timers();
   /// Returns true if `run_pending` has something to do, whatever the time is.
   [[nodiscard]] bool is_anything_pending() const noexcept {
-    return !to_resume_.empty() || !to_advance_.empty() || !exceptions_.empty();
-  }
-  void wake() noexcept {
-    if (wake_ != nullptr) wake_(wake_argument_);
+    return !to_resume_.empty() || !to_advance_.empty() || tasks_.has_exception();
   }
 
   device_loop_options options_;
@@ -347,10 +332,7 @@ class device_loop {
   /// Memory was given back that links may still use.
   bool has_memory_to_free_ = false;
   std::error_code no_error_;
-  /// The outermost frames of the spawned tasks, the newest first.
-  waiter_list roots_;
-  /// The exceptions that left tasks, the oldest first.
-  std::vector<std::exception_ptr> exceptions_;
+  detail::loop_tasks tasks_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::async

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <adverb/async/detail/loop_on_thread.hpp>
+#include <adverb/async/detail/loop_tasks.hpp>
 #include <adverb/async/device_loop.hpp>
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/core/detail/hardening.hpp>
@@ -23,10 +24,7 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
-template <class... T>
-class all_of;
-template <class T>
-class all_in;
+class joined_tasks;
 
 /// Awaits a step. It lives in the frame of the coroutine, and is the operation itself, so that
 /// nothing is allocated.
@@ -171,11 +169,8 @@ class [[nodiscard("a task does nothing until it is awaited or spawned")]] task {
 
  private:
   friend promise_type;
-  friend class device_loop;
-  template <class...>
-  friend class detail::all_of;
-  template <class>
-  friend class detail::all_in;
+  friend class detail::loop_tasks;
+  friend class detail::joined_tasks;
 
   struct awaiting {
     std::coroutine_handle<promise_type> frame;
@@ -224,25 +219,49 @@ inline async::task<void> task_promise<void>::get_return_object() noexcept {
   return async::task<void>{std::coroutine_handle<task_promise>::from_promise(*this)};
 }
 
+/// What awaits several tasks at once.
+class joined_tasks {
+ public:
+  [[nodiscard]] static bool await_ready() noexcept { return false; }
+
+ protected:
+  explicit joined_tasks(std::size_t tasks) noexcept : count_{tasks + 1} {}
+
+  template <class T>
+  void start(async::task<T>& which, std::coroutine_handle<> who) noexcept {
+    which.start_counted(who, count_);
+  }
+  /// All have been started. Returns true if some have not ended.
+  [[nodiscard]] bool must_wait() noexcept { return --count_ != 0; }
+  template <class T>
+  static T result_of(async::task<T>& which) {
+    return which.result();
+  }
+
+ private:
+  /// The tasks that have not ended, and 1 until all have started.
+  std::size_t count_;
+};
+
 /// Awaits several tasks at once.
 template <class... T>
-class all_of {
+class all_of : public joined_tasks {
   static constexpr bool has_results = !(std::is_void_v<T> && ...);
 
  public:
-  explicit all_of(async::task<T>&&... tasks) noexcept : tasks_{std::move(tasks)...} {}
+  explicit all_of(async::task<T>&&... tasks) noexcept
+      : joined_tasks{sizeof...(T)}, tasks_{std::move(tasks)...} {}
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
-    std::apply([&](auto&... each) { (each.start_counted(who, count_), ...); }, tasks_);
-    return --count_ != 0;
+    std::apply([&](auto&... each) { (start(each, who), ...); }, tasks_);
+    return must_wait();
   }
   auto await_resume() {
     return std::apply(
         [](auto&... each) {
           if constexpr (has_results)
             return std::tuple<std::conditional_t<std::is_void_v<T>, std::monostate, T>...>{
-                result_of(each)...};
+                value_of(each)...};
           else
             (result_of(each), ...);
         },
@@ -251,45 +270,40 @@ class all_of {
 
  private:
   template <class Result>
-  static auto result_of(async::task<Result>& which) {
-    if constexpr (has_results && std::is_void_v<Result>)
-      return which.result(), std::monostate{};
+  static auto value_of(async::task<Result>& which) {
+    if constexpr (std::is_void_v<Result>)
+      return result_of(which), std::monostate{};
     else
-      return which.result();
+      return result_of(which);
   }
 
   std::tuple<async::task<T>...> tasks_;
-  /// The tasks that have not ended, and 1 until all have started.
-  std::size_t count_ = sizeof...(T) + 1;
 };
 
 /// Awaits the tasks of a vector at once.
 template <class T>
-class all_in {
+class all_in : public joined_tasks {
  public:
   explicit all_in(std::vector<async::task<T>>&& tasks) noexcept
-      : tasks_{std::move(tasks)}, count_{tasks_.size() + 1} {}
+      : joined_tasks{tasks.size()}, tasks_{std::move(tasks)} {}
 
-  [[nodiscard]] static bool await_ready() noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> who) noexcept {
-    for (async::task<T>& each : tasks_) each.start_counted(who, count_);
-    return --count_ != 0;
+    for (async::task<T>& each : tasks_) start(each, who);
+    return must_wait();
   }
   auto await_resume() {
     if constexpr (std::is_void_v<T>) {
-      for (async::task<T>& each : tasks_) each.result();
+      for (async::task<T>& each : tasks_) result_of(each);
     } else {
       std::vector<T> results;
       results.reserve(tasks_.size());
-      for (async::task<T>& each : tasks_) results.push_back(each.result());
+      for (async::task<T>& each : tasks_) results.push_back(result_of(each));
       return results;
     }
   }
 
  private:
   std::vector<async::task<T>> tasks_;
-  /// The tasks that have not ended, and 1 until all have started.
-  std::size_t count_;
 };
 
 }  // namespace adverb::inline ADVERB_ABI::detail
@@ -330,8 +344,8 @@ void device_loop::spawn(Function function) {
 
 template <std::invocable<std::exception_ptr> OnEnd>
 void device_loop::spawn(task<void> started, OnEnd on_end) {
-  spawn(run_and_report(std::move(started),
-                       std::make_unique<end_function_of<OnEnd>>(std::move(on_end))));
+  spawn(detail::loop_tasks::run_and_report(
+      std::move(started), std::make_unique<detail::task_end_of<OnEnd>>(std::move(on_end))));
 }
 
 }  // namespace adverb::inline ADVERB_ABI::async

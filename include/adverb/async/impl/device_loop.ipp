@@ -231,11 +231,9 @@ ADVERB_FUNC int device_loop::expire_timers() {
 
 ADVERB_FUNC int device_loop::run_pending() {
   const int next = advance_links();
-  if (exceptions_.empty()) [[likely]]
+  if (!tasks_.has_exception()) [[likely]]
     return next;
-  const std::exception_ptr first = std::move(exceptions_.front());
-  exceptions_.erase(exceptions_.begin());
-  std::rethrow_exception(first);
+  tasks_.rethrow_first();
 }
 
 ADVERB_FUNC int device_loop::advance_links() {

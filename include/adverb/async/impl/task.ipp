@@ -10,14 +10,15 @@
 #include <adverb/async/task.hpp>
 #include <adverb/async/waiter.hpp>
 
-namespace adverb::inline ADVERB_ABI::async {
+namespace adverb::inline ADVERB_ABI::detail {
 
-/// The outermost coroutine of a spawned task. It frees itself at its end; the loop resumes it as a
-/// waiter to have it destroyed earlier.
-struct device_loop::root {
-  struct promise_type : waiter {
-    promise_type(device_loop& of, const task<>&) noexcept : waiter{&destroy}, loop{&of} {
-      loop->roots_.push_front(*this);
+/// The outermost coroutine of a task that a loop runs. It frees itself at its end; the loop resumes
+/// it as a waiter to have it destroyed earlier.
+struct loop_tasks::root {
+  struct promise_type : async::waiter {
+    promise_type(loop_tasks& of, async::device_loop& run_by, const async::task<>&) noexcept
+        : waiter{&destroy}, tasks{&of}, loop{&run_by} {
+      tasks->roots_.push_front(*this);
     }
     // The loop may have nothing left to wait for.
     ~promise_type() { loop->wake(); }
@@ -30,7 +31,7 @@ struct device_loop::root {
     static std::suspend_always initial_suspend() noexcept { return {}; }
     static std::suspend_never final_suspend() noexcept { return {}; }
     static void return_void() noexcept {}
-    void unhandled_exception() noexcept { loop->exceptions_.push_back(std::current_exception()); }
+    void unhandled_exception() noexcept { tasks->keep_exception(); }
 
     static bool destroy(waiter& which) {
       std::coroutine_handle<promise_type>::from_promise(static_cast<promise_type&>(which))
@@ -38,26 +39,36 @@ struct device_loop::root {
       return true;
     }
 
-    device_loop* loop;
+    loop_tasks* tasks;
+    async::device_loop* loop;
   };
   std::coroutine_handle<promise_type> frame;
 };
 
-ADVERB_FUNC device_loop::root device_loop::run_root(device_loop&, task<> started) {
+ADVERB_FUNC loop_tasks::root loop_tasks::run(loop_tasks&, async::device_loop&,
+                                             async::task<> started) {
   co_await std::move(started);
 }
 
-ADVERB_FUNC task<> device_loop::run_and_report(task<> started,
-                                               std::unique_ptr<end_function> on_end) {
+ADVERB_FUNC void loop_tasks::start(async::device_loop& loop, async::task<> started) {
+  started.require_frame("device_loop::spawn");
+  run(*this, loop, std::move(started)).frame.resume();
+}
+
+ADVERB_FUNC async::task<> loop_tasks::run_and_report(async::task<> started,
+                                                     std::unique_ptr<task_end> on_end) {
   std::exception_ptr failure = co_await std::move(started).exception();
-  started = task<>{nullptr};
+  started = async::task<>{nullptr};
   on_end->call(std::move(failure));
 }
 
+}  // namespace adverb::inline ADVERB_ABI::detail
+
+namespace adverb::inline ADVERB_ABI::async {
+
 ADVERB_FUNC void device_loop::spawn(task<> started) {
-  started.require_frame("device_loop::spawn");
   const detail::loop_on_thread now{*this};
-  run_root(*this, std::move(started)).frame.resume();
+  tasks_.start(*this, std::move(started));
   wake();
 }
 
