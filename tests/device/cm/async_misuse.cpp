@@ -10,8 +10,11 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+
+#include <sys/resource.h>
 
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
@@ -84,6 +87,26 @@ TEST_CASE("Empty endpoints, requests, listeners, memory and events end the progr
   CHECK(words_at_the_end([&] { static_cast<void>(memory.bytes()); }) ==
         "async::loop_memory: EINVAL (Invalid argument); the memory is empty: moved from, or its "
         "constructor failed");
+}
+
+TEST_CASE("Events of a device that could not be watched end the program with a sentence",
+          "[rdma_create_event_channel]") {
+  const context device = open_device();
+  async::event_loop loop;
+  rlimit old{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &old) == 0);
+  const rlimit none{0, old.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::error_code why;
+  const async::device_events failed{loop, device, why};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &old) == 0);
+  CHECK(why == std::errc::too_many_files_open);
+  CHECK_FALSE(failed);
+  const std::string_view empty =
+      "async::device_events: EINVAL (Invalid argument); the object is empty: its constructor "
+      "failed";
+  CHECK(words_at_the_end([&] { static_cast<void>(failed.next()); }) == empty);
+  CHECK(words_at_the_end([&] { failed.cancel_waits(); }) == empty);
 }
 
 TEST_CASE("A task that was moved from ends the program where it is used",
