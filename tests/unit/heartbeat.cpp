@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state machine that tells a dead peer from a silent one, and what peers tell each other.
+// The state machine of heartbeats, and the offers that peers exchange.
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,7 +27,7 @@ TEST_CASE("A peer that never writes is dead dead_after after the beginning") {
   CHECK(watch.look(0, true, 1100));
 }
 
-TEST_CASE("A peer that cannot be heard is not judged, and has dead_after again afterwards") {
+TEST_CASE("A peer that was inaudible has the whole of dead_after again") {
   detail::heartbeat_watch watch{100, 0};
   for (std::int64_t now = 50; now <= 1000; now += 50) CHECK_FALSE(watch.look(7, false, now));
   CHECK_FALSE(watch.look(7, true, 1099));
