@@ -14,6 +14,7 @@
 #include <adverb/async/loop_memory.hpp>
 #include <adverb/async/message.hpp>
 #include <adverb/async/operation.hpp>
+#include <adverb/async/readable.hpp>
 #include <adverb/async/reliable_connection.hpp>
 #include <adverb/async/sleep.hpp>
 #include <adverb/async/task.hpp>

@@ -60,6 +60,14 @@ class event_loop : public device_loop {
         std::forward<Function>(function)));
   }
 
+  // For steps.
+
+  /// Calls `ready` of a source in each turn in which its descriptor is readable. Fails with EEXIST
+  /// if the descriptor is watched already. Wraps: epoll_ctl(2).
+  void start_watching(event_source& source, on_failure policy);
+  /// Stops that. The source itself may call it. Wraps: epoll_ctl(2).
+  void stop_watching(event_source& source) noexcept;
+
  private:
   struct posted {
     posted() = default;
@@ -87,7 +95,6 @@ class event_loop : public device_loop {
     event_loop* loop;
   };
 
-  static void watch(void* self, event_source& source, on_failure policy);
   void add(std::unique_ptr<posted> last) noexcept;
   void call_posted();
   /// While the loop runs.
@@ -107,7 +114,7 @@ class event_loop : public device_loop {
   detail::shared_list<posted> posted_;
   /// Those that it has taken, the first one first.
   posted* to_call_ = nullptr;
-  /// What has more to do.
+  /// Sources with more to do. Null in the place of a source that is not watched any more.
   std::vector<event_source*> unfinished_;
 };
 

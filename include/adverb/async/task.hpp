@@ -219,7 +219,7 @@ inline async::task<void> task_promise<void>::get_return_object() noexcept {
   return async::task<void>{std::coroutine_handle<task_promise>::from_promise(*this)};
 }
 
-/// What awaits several tasks at once.
+/// The common part of what awaits several tasks at once.
 class joined_tasks {
  public:
   [[nodiscard]] static bool await_ready() noexcept { return false; }

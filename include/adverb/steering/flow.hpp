@@ -29,7 +29,8 @@ class flow_base : public handle_base<ibv_flow> {
 
 }  // namespace detail
 
-/// A reference to a flow that another object keeps alive. As cheap as a pointer; pass it by value.
+/// A reference to a flow that another object keeps alive. Costs no more than a pointer: pass it by
+/// value.
 class flow_ref : public detail::reference_to<detail::flow_base> {
  public:
   using reference_to::reference_to;

@@ -15,6 +15,8 @@
 #include <variant>
 #include <vector>
 
+#include <unistd.h>
+
 #include <adverb/adverb.hpp>
 #include <adverb/async.hpp>
 #include <support/catch.hpp>
@@ -43,6 +45,36 @@ async::task<> note_after(async::device_loop& loop, timeout length, int number,
                          std::vector<int>& ended) {
   static_cast<void>(co_await count_after(loop, length, number, ended));
 }
+
+/// A pipe, whose descriptors are closed at its end.
+struct pipe_ends {
+  pipe_ends() {
+    int ends[2] = {};
+    REQUIRE(::pipe(ends) == 0);
+    read_end = ends[0];
+    write_end = ends[1];
+  }
+  pipe_ends(const pipe_ends&) = delete;
+  pipe_ends& operator=(const pipe_ends&) = delete;
+  ~pipe_ends() {
+    ::close(read_end);
+    close_write_end();
+  }
+  void write(const std::string& words) const {
+    CHECK(::write(write_end, words.data(), words.size()) == static_cast<ssize_t>(words.size()));
+  }
+  [[nodiscard]] std::string read() const {
+    std::string words(64, 0);
+    words.resize(static_cast<std::size_t>(::read(read_end, words.data(), words.size())));
+    return words;
+  }
+  void close_write_end() {
+    if (write_end != -1) ::close(std::exchange(write_end, -1));
+  }
+
+  int read_end = -1;
+  int write_end = -1;
+};
 
 }  // namespace
 
@@ -315,4 +347,73 @@ TEST_CASE("A descriptor that cannot be watched fails the call that needs it",
   descriptor = before;
   CHECK(async::device_events{loop, device, why});
   CHECK_FALSE(why);
+}
+
+TEST_CASE("A task waits until a descriptor is readable, or for a time",
+          "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  pipe_ends pipe;
+  std::optional<bool> early;
+  std::optional<bool> in_time;
+  std::optional<bool> at_the_end;
+  std::string taken;
+  loop.spawn([&]() -> async::task<> {
+    early = co_await async::readable(loop, pipe.read_end, 10ms);
+    loop.spawn([&]() -> async::task<> {
+      co_await async::sleep_for(loop, 1ms);
+      pipe.write("hello");
+    });
+    in_time = co_await async::readable(loop, pipe.read_end, 1min);
+    taken = pipe.read();
+    pipe.close_write_end();
+    at_the_end = co_await async::readable(loop, pipe.read_end);
+  });
+  loop.run();
+  CHECK(early == false);
+  CHECK(in_time == true);
+  CHECK(taken == "hello");
+  CHECK(at_the_end == true);
+}
+
+TEST_CASE("A task that a readable descriptor resumes may end the other waits",
+          "[rdma_create_event_channel]") {
+  std::optional<async::event_loop> loop{std::in_place};
+  const pipe_ends first;
+  const pipe_ends second;
+  int resumed = 0;
+  // Both descriptors are readable in one turn.
+  first.write("1");
+  second.write("2");
+  const auto wait = [&](int descriptor) -> async::task<> {
+    static_cast<void>(co_await async::readable(*loop, descriptor));
+    ++resumed;
+    loop->stop();
+    loop->cancel_sleeps();
+  };
+  std::error_code cancelled;
+  loop->spawn(wait(first.read_end));
+  loop->spawn(wait(second.read_end), [](std::exception_ptr) {});
+  loop->spawn([&]() -> async::task<> {
+    static_cast<void>(co_await async::readable(*loop, first.write_end).report_to(cancelled));
+  });
+  loop->run();
+  CHECK(resumed >= 1);
+  CHECK(cancelled == std::errc::operation_canceled);
+  loop.reset();
+}
+
+TEST_CASE("A descriptor that cannot be waited for is reported", "[rdma_create_event_channel]") {
+  async::event_loop loop;
+  const pipe_ends pipe;
+  std::error_code closed;
+  std::error_code second;
+  loop.spawn([&]() -> async::task<> {
+    static_cast<void>(co_await async::readable(loop, -1).report_to(closed));
+    loop.spawn([&]() -> async::task<> { CHECK(co_await async::readable(loop, pipe.read_end)); });
+    static_cast<void>(co_await async::readable(loop, pipe.read_end).report_to(second));
+    pipe.write("go on");
+  });
+  loop.run();
+  CHECK(closed == std::errc::bad_file_descriptor);
+  CHECK(second == std::errc::file_exists);
 }

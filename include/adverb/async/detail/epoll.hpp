@@ -44,6 +44,10 @@ class epoll {
           description.object("descriptor {}", {static_cast<std::uint64_t>(descriptor)});
         });
   }
+  /// Removes a descriptor, which may be closed. Wraps: epoll_ctl(2).
+  void remove(int descriptor) const noexcept {
+    static_cast<void>(::epoll_ctl(descriptor_, EPOLL_CTL_DEL, descriptor, nullptr));
+  }
   /// Waits for at most this many milliseconds; without end for -1. Returns the readable
   /// descriptors; none if a signal handler ran. Wraps: epoll_wait(2).
   template <std::size_t Size>

@@ -44,7 +44,7 @@ class heartbeat_watch {
   std::uint64_t last_ = 0;
 };
 
-/// What each side tells the other about its heartbeats, in the last bytes of the private data.
+/// The offer of a side to receive heartbeats, in the last bytes of the private data.
 struct heartbeat_offer {
   /// In bytes.
   static constexpr std::size_t encoded_size = 32;
@@ -56,7 +56,7 @@ struct heartbeat_offer {
   [[nodiscard]] cm::private_data behind(const cm::private_data& data, std::size_t size,
                                         on_failure policy) const;
 
-  /// Where the other side writes its count.
+  /// The memory for the count of the other side.
   remote_buffer<std::byte, access_right::remote_write> count;
   timeout dead_after = timeout::endless();
 };
@@ -69,7 +69,7 @@ class heartbeat {
   heartbeat& operator=(const heartbeat&) = delete;
   ~heartbeat() = default;
 
-  /// Returns what the peer must know.
+  /// Returns the offer for the peer.
   [[nodiscard]] heartbeat_offer offer() const;
   /// The connection is established, and the peer has sent its offer. Over iWARP, the accepting side
   /// must not be the first to send, so it `waits_for_peer`.

@@ -349,7 +349,7 @@ class reliable_link final : public engine_link<queue_pair_ref<transport::rc, qp_
   void connected(cm::connection<>&& connection) noexcept;
   /// Prepares heartbeats, which begin when the connection is established. Returns null on failure.
   [[gnu::cold]] heartbeat* add_heartbeat(timeout dead_after, on_failure policy);
-  /// Returns true if the peer has not told where to write heartbeats, although this side has.
+  /// Returns true if this side has offered heartbeats and the peer has not.
   [[nodiscard]] bool misses_heartbeats() const noexcept {
     return heartbeat_ != nullptr && !heartbeat_->has_peer();
   }

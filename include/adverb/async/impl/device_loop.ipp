@@ -193,7 +193,7 @@ ADVERB_FUNC std::int64_t device_loop::soon(timeout length) noexcept {
 
 ADVERB_FUNC void device_loop::add_sleeper(detail::sleeper& which, timeout limit) noexcept {
   sleepers_.push_back(which);
-  set_timer_after(which, limit);
+  if (!limit.is_endless()) set_timer_after(which, limit);
 }
 
 ADVERB_FUNC detail::kept_memory* device_loop::keep_memory(context_ref context, std::size_t size,

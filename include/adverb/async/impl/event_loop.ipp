@@ -28,7 +28,11 @@ ADVERB_FUNC event_loop::event_loop(const device_loop_options& options, on_failur
   wake_ = detail::event_descriptor{policy};
   if (policy.failed()) return;
   epoll_.add(wake_.get(), nullptr, policy);
-  if (!policy.failed()) set_watch(&watch, this, policy);
+  if (policy.failed()) return;
+  constexpr auto watch = [](void* self, event_source& source, on_failure why) {
+    static_cast<event_loop*>(self)->start_watching(source, why);
+  };
+  set_watch(watch, this, policy);
 }
 
 class event_loop::running {
@@ -56,8 +60,14 @@ ADVERB_FUNC event_loop::~event_loop() {
   } while (to_call_ != nullptr);
 }
 
-ADVERB_FUNC void event_loop::watch(void* self, event_source& source, on_failure policy) {
-  static_cast<event_loop*>(self)->epoll_.add(source.file_descriptor(), &source, policy);
+ADVERB_FUNC void event_loop::start_watching(event_source& source, on_failure policy) {
+  epoll_.add(source.file_descriptor(), &source, policy);
+}
+
+ADVERB_FUNC void event_loop::stop_watching(event_source& source) noexcept {
+  epoll_.remove(source.file_descriptor());
+  std::replace(unfinished_.begin(), unfinished_.end(), &source,
+               static_cast<event_source*>(nullptr));
 }
 
 ADVERB_FUNC void event_loop::stop() noexcept {
@@ -125,7 +135,7 @@ ADVERB_FUNC void event_loop::turn() {
   }
   // One that throws stays, because it may have more to do.
   for (auto each = unfinished_.begin(); each != unfinished_.end();)
-    each = (*each)->ready() ? unfinished_.erase(each) : each + 1;
+    each = *each == nullptr || (*each)->ready() ? unfinished_.erase(each) : each + 1;
 }
 
 ADVERB_FUNC void event_loop::run() {

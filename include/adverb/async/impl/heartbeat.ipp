@@ -67,7 +67,7 @@ ADVERB_FUNC heartbeat_offer heartbeat::offer() const {
 }
 
 ADVERB_FUNC void heartbeat::begin(const heartbeat_offer& of_peer, bool waits_for_peer) noexcept {
-  // Bounds what a peer can ask for.
+  // A peer cannot demand more.
   constexpr std::int64_t shortest = 5'000'000;
   const std::int64_t now = deadline::now();
   peer_ = of_peer;
