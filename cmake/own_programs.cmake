@@ -8,6 +8,12 @@ endif()
 # GCC takes the frames of Asio's coroutines, which have their own operator new, for mismatched.
 set(adverb_asio_options "$<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete;-Wno-maybe-uninitialized>")
 
+# GCC collects its garbage when the heap has this many KB. Its own limit, an eighth, costs up to a
+# quarter of the time to compile.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(--param=ggc-min-heapsize=1000000)
+endif()
+
 # They link what there is.
 if(NOT TARGET adverb::adverb)
   add_library(adverb::adverb ALIAS adverb_verbs)
