@@ -2,7 +2,7 @@
 # case. See cases.cpp for how it is run.
 
 # adverb_join_sources(OUT TARGET SOURCES…): the sources as they are compiled for the target. They are
-# joined eight at a time, which halves the work: most of it is for templates that they all use. A
+# joined sixteen at a time, which halves the work: most of it is for templates that they all use. A
 # source that decides what it includes, and one named in `adverb_sources_apart`, stays by itself.
 option(ADVERB_JOIN_SOURCES "Compile several sources of a test program at once" ON)
 function(adverb_join_sources out target)
@@ -31,7 +31,7 @@ function(adverb_join_sources out target)
     endif()
     list(APPEND joint "${source}")
     list(LENGTH joint length)
-    if(length EQUAL 8)
+    if(length EQUAL 16)
       write_joint()
     endif()
   endforeach()
@@ -63,7 +63,7 @@ endfunction()
 # adverb_test_program(FOLDER TARGET SOURCES…): a Catch2 program, which the target tests_FOLDER builds.
 # Those of the folders in `adverb_separate_folders` are compiled with ADVERB_SEPARATE_COMPILATION, the
 # others without.
-set(adverb_separate_folders fake)
+set(adverb_separate_folders fake device)
 function(adverb_test_program folder target)
   adverb_join_sources(sources ${target} ${ARGN})
   add_executable(${target} ${sources})
