@@ -58,8 +58,8 @@ class steady_state {
   [[nodiscard]] bool was_steady() const { return was_steady_; }
   [[nodiscard]] std::size_t count() const { return count_; }
 
-  static constexpr int first_round = 100;
-  static constexpr int rounds = 300;
+  static constexpr int first_round = 50;
+  static constexpr int rounds = 150;
 
  private:
   std::size_t beginning_;
