@@ -250,6 +250,7 @@ TEST_CASE("A sleep ends in time on an io_context beside a longer one, which can 
   std::error_code slept{EINVAL, std::system_category()};
   async::sleep_for(here.loop, 1h)(asio::bind_cancellation_slot(
       signal.slot(), [&](std::error_code error) { cancelled = error; }));
+  const auto begin = std::chrono::steady_clock::now();
   // Starts when the context already waits for the longer one.
   asio::steady_timer later{here.context, 50ms};
   later.async_wait([&](const auto&) {
@@ -258,7 +259,6 @@ TEST_CASE("A sleep ends in time on an io_context beside a longer one, which can 
       signal.emit(asio::cancellation_type::total);
     });
   });
-  const auto begin = std::chrono::steady_clock::now();
   here.run();
   CHECK_FALSE(slept);
   CHECK(cancelled == operation_aborted);
