@@ -36,7 +36,7 @@ template <class Domain>
   call_if_declared<void*>(
       policy, "ibv_alloc_buf", describe,
       [&](auto* native)
-        requires requires { ibv_alloc_buf(native, size, &made.buffer); }
+        requires requires(ibv_buf* any) { ibv_alloc_buf(native, 1, &any); }
       {
         return made.memory = check_pointer(
                    policy, "ibv_alloc_buf",

@@ -17,8 +17,8 @@ void resolve_address_info(Id* id, const native_lookup& wanted, on_failure policy
   call_if_declared<bool>(
       policy, "rdma_resolve_addrinfo", wanted.describe,
       [&](auto* native)
-        requires requires {
-          rdma_resolve_addrinfo(native, wanted.node, wanted.service, wanted.hints);
+        requires requires(const native_lookup& any) {
+          rdma_resolve_addrinfo(native, any.node, any.service, any.hints);
         }
       {
         return check_looked_up(
@@ -39,7 +39,7 @@ template <class Id>
   call_if_declared<bool>(
       policy, "rdma_query_addrinfo", describe,
       [&](auto* native)
-        requires requires { rdma_query_addrinfo(native, &first); }
+        requires requires(rdma_addrinfo* any) { rdma_query_addrinfo(native, &any); }
       {
         return check_minus_one(
             policy, "rdma_query_addrinfo", [&] { return rdma_query_addrinfo(native, &first); },
@@ -56,7 +56,7 @@ void write_event(Id* id, std::uint32_t type, int status, std::uint64_t argument,
   call_if_declared<bool>(
       policy, "rdma_write_cm_event", describe,
       [&](auto* native)
-        requires requires { rdma_write_cm_event(native, rdma_cm_event_type{}, status, argument); }
+        requires requires { rdma_write_cm_event(native, rdma_cm_event_type{}, 0, 0U); }
       {
         return check_minus_one(
             policy, "rdma_write_cm_event",

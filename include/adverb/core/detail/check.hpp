@@ -174,7 +174,8 @@ bool check_entry(on_failure policy, std::string_view verb, int result, const Des
 /// only names the object.
 ///
 /// `use` is a generic lambda. The names that may be missing must depend on its parameters, and
-/// appear in its requires clause:
+/// appear in its requires clause. The clause names no captured variable, because GCC 12 fails with
+/// an internal error if the program declares a function template of the same name:
 ///
 ///     call_if_declared<bool>(
 ///         policy, "ibv_new_verb", on_object<queue_pair_traits>(pair),
