@@ -41,6 +41,21 @@ TEST_CASE("numbers of 16 and 32 bits are stored and loaded unchanged") {
   CHECK(load_little_endian<0, std::uint32_t>(std::span{std::as_const(four)}) == 0x8000'0001);
 }
 
+TEST_CASE("a number has the same bytes in a constant expression") {
+  constexpr auto stored = [](std::uint64_t number) {
+    std::array<std::byte, 9> bytes{};
+    store_little_endian<1, std::uint64_t>(bytes, number);
+    return bytes;
+  };
+  constexpr auto loaded = [](const std::array<std::byte, 9>& bytes) {
+    return load_little_endian<1, std::uint64_t>(std::span{bytes});
+  };
+  static constexpr auto constant = stored(0x8102'0304'0506'0708);
+  static_assert(loaded(constant) == 0x8102'0304'0506'0708);
+  CHECK(stored(0x8102'0304'0506'0708) == constant);
+  CHECK(loaded(constant) == 0x8102'0304'0506'0708);
+}
+
 TEST_CASE("a number is stored and loaded at the given offset only") {
   std::array<std::byte, 8> bytes{};
   store_little_endian<2, std::uint32_t>(bytes, 0x0403'0201);
