@@ -69,6 +69,7 @@ void set_inline_list(ibv_qp_ex*, std::size_t, const ibv_data_buf*) {}
 
 struct objects {
   ibv_context context{};
+  ibv_pd domain{};
   ibv_cq queue{};
   ibv_cq_ex extended{};
   ibv_qp_ex pair{};
@@ -84,6 +85,8 @@ struct objects {
     context.ops.poll_cq = poll;
     queue.cqe = sends.cqe = 4096;
     queue.context = sends.context = extended.context = shared.context = address.context = &context;
+    domain.context = &context;
+    shared.pd = &domain;
     extended.start_poll = start_poll;
     extended.next_poll = next_poll;
     extended.end_poll = end_poll;
@@ -127,6 +130,7 @@ struct objects {
 
   void connect(ibv_qp& pair_of_kind, ibv_qp_type kind) {
     pair_of_kind.context = &context;
+    pair_of_kind.pd = &domain;
     pair_of_kind.send_cq = pair_of_kind.recv_cq = &queue;
     pair_of_kind.qp_num = 0x11;
     pair_of_kind.qp_type = kind;

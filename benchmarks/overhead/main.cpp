@@ -23,9 +23,13 @@ using overhead::job;
 [[nodiscard]] overhead::adverb_objects through_adverb(const overhead::c_objects& c) {
   static ibv_mr region{};
   region.context = c.pair->context;
+  region.pd = c.pair->pd;
   region.addr = reinterpret_cast<void*>(static_cast<std::uintptr_t>(c.memory));
   region.length = c.memory_size;
   region.lkey = c.local_key;
+  // So that the check of regions finds it, like a region that adverb registered.
+  if constexpr (adverb::detail::hardened(ADVERB_HARDENING_DEBUG))
+    adverb::detail::known_regions::instance().note(&region);
   return {.pair{adverb::adopt, c.pair},
           .datagrams{adverb::adopt, c.datagrams},
           .sender{adverb::adopt, c.pair},

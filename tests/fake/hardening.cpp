@@ -244,6 +244,20 @@ TEST_CASE("posting a buffer of another protection domain ends the program") {
   pair.post(send(region.buffer())).check();
 }
 
+TEST_CASE("a post while the table of regions is locked succeeds") {
+  struct table : detail::known_regions {
+    static void post_locked(const queue_pair<transport::rc>& pair, const const_buffer& bytes) {
+      const lock guard{instance()};
+      pair.post(send(bytes)).check();
+    }
+  };
+  test_bench bench;
+  std::vector<std::byte> bytes(64);
+  const memory_region region{bench.domain, bytes};
+  auto pair = bench.ready<transport::rc>();
+  table::post_locked(pair, region.buffer());
+}
+
 TEST_CASE("buffers of regions that were released to C can be posted") {
   test_bench bench;
   std::vector<std::byte> bytes(64);

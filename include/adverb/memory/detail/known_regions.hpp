@@ -16,7 +16,8 @@
 namespace adverb::inline ADVERB_ABI::detail {
 
 /// The table of the regions that adverb registered, of which it keeps the last ones that are gone.
-/// Regions of C code are unknown, and not judged. Thread safe.
+/// Regions of C code are unknown, and not judged. Thread safe. A change takes a lock, a judgement
+/// does not.
 class [[gnu::visibility("default")]] known_regions : public side_table<known_regions> {
  public:
   /// What can be wrong with a buffer.
@@ -29,33 +30,69 @@ class [[gnu::visibility("default")]] known_regions : public side_table<known_reg
   /// Removes a region, for one that C code will deregister.
   void forget(const ibv_mr* region) noexcept;
 
-  /// Judges a buffer with this local key in the queue of a protection domain.
+  /// Judges a buffer with this local key in the queue of a protection domain. Takes no lock, and
+  /// never waits. A region that another thread changes meanwhile may be unknown.
   [[nodiscard]] flaw judge(const ibv_pd* domain, std::uint32_t key) noexcept;
 
  private:
-  struct key {
+  /// A region of the table.
+  struct region_record {
+    /// Null in an unused slot.
     const ibv_context* context = nullptr;
     std::uint32_t local_key = 0;
-
-    friend bool operator==(const key&, const key&) = default;
-  };
-  struct record {
-    key of;
-    std::uint32_t domain;
-    record* next;
+    std::uint32_t domain = 0;
+    bool is_gone = false;
   };
 
-  /// Returns where the record of a region is linked, or where it would be.
-  [[nodiscard]] record** place_of(const key& of) noexcept;
-  void remove(const key& of) noexcept;
-  /// Returns where the key of a region that is gone is kept, or null.
-  [[nodiscard]] key* find_gone(const key& of) noexcept;
+  /// Holds a record, which one thread writes under the lock and others read meanwhile. A reader
+  /// recognises a record that changed while it was read. The loads acquire and the stores release,
+  /// so that the reader of a new field reads the odd version too.
+  // Uses builtins, because <atomic> takes long to compile.
+  class slot {
+   public:
+    /// The number of regions that went before this one went last. Used under the lock only.
+    std::size_t went_after = 0;
+
+    /// Returns the record, or an unused one if the record changes meanwhile.
+    [[nodiscard]] region_record read() const noexcept {
+      const std::size_t version = __atomic_load_n(&version_, __ATOMIC_ACQUIRE);
+      const region_record record{__atomic_load_n(&record_.context, __ATOMIC_ACQUIRE),
+                                 __atomic_load_n(&record_.local_key, __ATOMIC_ACQUIRE),
+                                 __atomic_load_n(&record_.domain, __ATOMIC_ACQUIRE),
+                                 __atomic_load_n(&record_.is_gone, __ATOMIC_ACQUIRE)};
+      const bool is_whole =
+          version % 2 == 0 && __atomic_load_n(&version_, __ATOMIC_RELAXED) == version;
+      return is_whole ? record : region_record{};
+    }
+
+    /// Replaces the record. Called under the lock.
+    void write(const region_record& record) noexcept;
+
+    /// Returns the next slot of the bucket, or null. A slot never leaves its bucket.
+    [[nodiscard]] slot* next() const noexcept { return __atomic_load_n(&next_, __ATOMIC_ACQUIRE); }
+    void append(slot* next) noexcept { __atomic_store_n(&next_, next, __ATOMIC_RELEASE); }
+
+   private:
+    /// Odd while the record changes.
+    std::size_t version_ = 0;
+    region_record record_{};
+    slot* next_ = nullptr;
+  };
+
+  [[nodiscard]] slot& bucket_of(std::uint32_t local_key) noexcept {
+    // The keys of several providers differ in their upper bits only.
+    return buckets_[(local_key ^ local_key >> 8) % kept];
+  }
+  /// Returns the slot of a region, or null. Called under the lock.
+  [[nodiscard]] slot* find(const ibv_mr* region) noexcept;
+  /// Returns an unused slot of a bucket. Called under the lock.
+  [[nodiscard]] slot& unused_in(slot& bucket) noexcept;
 
   static constexpr std::size_t kept = 1024;
-  std::array<record*, kept> buckets_{};
-  /// The regions that went last.
-  std::array<key, kept> gone_{};
-  std::size_t next_gone_ = 0;
+  std::array<slot, kept> buckets_{};
+  /// The slots of the regions that went last.
+  std::array<slot*, kept> gone_{};
+  std::size_t gone_count_ = 0;
 };
 
 /// Terminates the program if an element that is about to be posted has a flaw.

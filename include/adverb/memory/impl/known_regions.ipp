@@ -7,67 +7,79 @@
 
 namespace adverb::inline ADVERB_ABI::detail {
 
+ADVERB_FUNC void known_regions::slot::write(const region_record& record) noexcept {
+  __atomic_store_n(&version_, version_ + 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&record_.context, record.context, __ATOMIC_RELEASE);
+  __atomic_store_n(&record_.local_key, record.local_key, __ATOMIC_RELEASE);
+  __atomic_store_n(&record_.domain, record.domain, __ATOMIC_RELEASE);
+  __atomic_store_n(&record_.is_gone, record.is_gone, __ATOMIC_RELEASE);
+  __atomic_store_n(&version_, version_ + 1, __ATOMIC_RELEASE);
+}
+
 [[gnu::noinline]] ADVERB_FUNC void known_regions::note(const ibv_mr* region) noexcept {
   if (region->pd == nullptr) return;
   const lock guard{*this};
-  const key of{region->context, region->lkey};
-  if (key* const gone = find_gone(of)) *gone = {};
-  record** const place = place_of(of);
-  if (*place == nullptr) *place = new record{of, 0, nullptr};
-  (*place)->domain = region->pd->handle;
+  slot* place = find(region);
+  if (place == nullptr) place = &unused_in(bucket_of(region->lkey));
+  place->write({region->context, region->lkey, region->pd->handle});
 }
 
 ADVERB_FUNC void known_regions::note_gone(const ibv_mr* region) noexcept {
   const lock guard{*this};
-  const key of{region->context, region->lkey};
-  if (*place_of(of) == nullptr) return;
-  remove(of);
-  gone_[next_gone_++ % kept] = of;
+  slot* const place = find(region);
+  if (place == nullptr || place->read().is_gone) return;
+  region_record record = place->read();
+  record.is_gone = true;
+  place->write(record);
+  place->went_after = gone_count_;
+  slot*& entry = gone_[gone_count_++ % kept];
+  // Not if its region was registered again since, even if that is gone too.
+  if (entry != nullptr && entry->went_after + kept < gone_count_ && entry->read().is_gone)
+    entry->write({});
+  entry = place;
 }
 
 ADVERB_FUNC void known_regions::forget(const ibv_mr* region) noexcept {
   const lock guard{*this};
-  remove({region->context, region->lkey});
+  if (slot* const place = find(region)) place->write({});
 }
 
 ADVERB_FUNC known_regions::flaw known_regions::judge(const ibv_pd* domain,
                                                      std::uint32_t local_key) noexcept {
-  const lock guard{*this};
-  const key of{domain->context, local_key};
-  if (const record* const found = *place_of(of))
+  for (const slot* each = &bucket_of(local_key); each != nullptr; each = each->next()) {
+    const region_record found = each->read();
+    if (found.local_key != local_key || found.context != domain->context) continue;
+    if (found.is_gone) return flaw::region_gone;
     // A parent domain has the number of the domain that it extends.
-    return found->domain == domain->handle ? flaw::none : flaw::other_domain;
-  return find_gone(of) == nullptr ? flaw::none : flaw::region_gone;
+    return found.domain == domain->handle ? flaw::none : flaw::other_domain;
+  }
+  return flaw::none;
 }
 
-[[gnu::noinline]] ADVERB_FUNC known_regions::record** known_regions::place_of(
-    const key& of) noexcept {
-  // The keys of several providers differ in their upper bits only.
-  record** place = &buckets_[(of.local_key ^ of.local_key >> 8) % kept];
-  while (*place != nullptr && (*place)->of != of) place = &(*place)->next;
-  return place;
-}
-
-ADVERB_FUNC void known_regions::remove(const key& of) noexcept {
-  record** const place = place_of(of);
-  record* const found = *place;
-  if (found == nullptr) return;
-  *place = found->next;
-  delete found;
-}
-
-ADVERB_FUNC known_regions::key* known_regions::find_gone(const key& of) noexcept {
-  for (key& each : gone_)
-    if (each == of) return &each;
+ADVERB_FUNC known_regions::slot* known_regions::find(const ibv_mr* region) noexcept {
+  for (slot* each = &bucket_of(region->lkey); each != nullptr; each = each->next()) {
+    const region_record found = each->read();
+    if (found.context == region->context && found.local_key == region->lkey) return each;
+  }
   return nullptr;
+}
+
+ADVERB_FUNC known_regions::slot& known_regions::unused_in(slot& bucket) noexcept {
+  slot* last = &bucket;
+  for (slot* each = last; each != nullptr; last = each, each = each->next())
+    if (each->read().context == nullptr) return *each;
+  slot* const added = new slot;
+  last->append(added);
+  return *added;
 }
 
 ADVERB_FUNC void require_regions(const ibv_pd* domain, std::string_view call,
                                  const ibv_sge* elements, std::size_t count) noexcept {
   if (domain == nullptr) return;
+  known_regions& regions = known_regions::instance();
   for (std::size_t index = 0; index < count; ++index) {
     const std::uint32_t key = elements[index].lkey;
-    const known_regions::flaw found = known_regions::instance().judge(domain, key);
+    const known_regions::flaw found = regions.judge(domain, key);
     if (found == known_regions::flaw::none) continue;
     end_program(call, [domain, index, key, found](failure_description& description) {
       description.object("{} pd {}", {domain->context->device->name, domain->handle})
