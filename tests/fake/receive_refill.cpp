@@ -179,6 +179,25 @@ TEST_CASE("The bytes of a message are the first bytes of its block") {
   CHECK(receives.bytes(completion{native}).size() == 7);
 }
 
+TEST_CASE("The bytes of an extended completion have the length that its opcode defines") {
+  refill_bench bench;
+  const receive_refill receives{bench.pair, bench.blocks};
+  const extended_completion_queue<> queue{bench.context, 16};
+  const auto size_for = [&](ibv_wc_opcode opcode) {
+    ibv_wc native = completed(3);
+    native.opcode = opcode;
+    native.byte_len = 5;
+    bench.machine.complete(queue.native_handle(), native);
+    std::size_t size = 0;
+    for (const auto& done : queue.poll(1)) size = receives.bytes(done).size();
+    return size;
+  };
+  CHECK(size_for(IBV_WC_RECV) == 5);
+  CHECK(size_for(IBV_WC_RECV_RDMA_WITH_IMM) == 0);
+  CHECK(size_for(IBV_WC_TM_RECV) == 5);
+  CHECK(size_for(IBV_WC_TM_NO_TAG) == 5);
+}
+
 #if ADVERB_HARDENING >= ADVERB_HARDENING_FAST
 TEST_CASE("An invalid block number ends the program") {
   refill_bench bench;
