@@ -285,7 +285,7 @@ class [[nodiscard]] queue_pair
 
   template <qp_state To>
   [[nodiscard]] auto begin() noexcept {
-    return transition<Transport, State, To>{*this, plan()};
+    return transition<Transport, State, To>{*this, announcement_or_nothing()};
   }
 
   template <qp_state To>

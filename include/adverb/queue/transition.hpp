@@ -91,8 +91,10 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
 
  public:
   /// Starts a transition. Called by the queue pair.
-  transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
-      : pair_{&pair}, plan_{detail::copy_of(plan)} {}
+  transition(queue_pair<Transport, From>& pair, const announced_attributes& announced) noexcept
+      : pair_{&pair} {
+    plan_.announced = announced;
+  }
 
   /// Sets the port of the device. Required in INIT.
   auto port(port_number number) const noexcept {
@@ -217,29 +219,44 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
   /// Performs the transition and returns the queue pair in its new state. Moves from the old queue
   /// pair only on success. After a failure the queue pair is unchanged, and the transition can be
   /// tried again. Wraps: ibv_modify_qp(3).
-  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) const
+  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) const&
     requires(From != To)
   {
-    check_complete();
     detail::transition_plan plan = detail::copy_of(plan_);
+    return perform(plan, policy);
+  }
+  /// The same for a temporary builder, whose attributes need no copy.
+  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) &&
+      requires(From != To) { return perform(plan_, policy); }
+
+      /// Changes the attributes; on failure none changes. The announced attributes change with
+      /// them: a new port also chooses a new GID, unless one is set. Wraps: ibv_modify_qp(3).
+      void apply(on_failure policy = throwing{}) const&
+        requires(From == To)
+  {
+    detail::transition_plan plan = detail::copy_of(plan_);
+    change(plan, policy);
+  }
+  /// The same for a temporary builder, whose attributes need no copy.
+ void apply(on_failure policy = throwing{}) && requires(From == To) { change(plan_, policy); }
+
+     private : template <transport, qp_state, qp_state, qp_attributes>
+               friend class transition;
+
+  transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
+      : pair_{&pair}, plan_{detail::copy_of(plan)} {}
+
+  queue_pair<Transport, To> perform(detail::transition_plan& plan, on_failure policy) const {
+    check_complete();
     if (!detail::carry_out(plan, pair_->native_handle(), step, policy)) return {};
     return pair_->template become<To>(plan.announced);
   }
 
-  /// Changes the attributes; on failure none changes. The announced attributes change with them: a
-  /// new port also chooses a new GID, unless one is set. Wraps: ibv_modify_qp(3).
-  void apply(on_failure policy = throwing{}) const
-    requires(From == To)
-  {
+  void change(detail::transition_plan& plan, on_failure policy) const {
     static_assert(!Given.empty(), "the change sets no attribute");
-    detail::transition_plan plan = detail::copy_of(plan_);
     if (detail::carry_out(plan, pair_->native_handle(), step, policy))
       pair_->announce(plan.announced);
   }
-
- private:
-  template <transport, qp_state, qp_state, qp_attributes>
-  friend class transition;
 
   // `Announced`: not passed to ibv_modify_qp here, but kept for a later transition.
   template <qp_attributes Attributes, bool Announced = false, class Set>
