@@ -28,9 +28,10 @@
 /// @def ADVERB_HARDENING
 /// The checks that a program performs on its use of the library: ADVERB_HARDENING_NONE,
 /// ADVERB_HARDENING_FAST or ADVERB_HARDENING_DEBUG. A failed check ends the program with a message.
-/// The default is FAST if NDEBUG is defined, else DEBUG.
+/// The default is DEBUG if the compiler does not optimise (`-O0`) and NDEBUG is not defined, else
+/// FAST.
 #if !defined(ADVERB_HARDENING)
-#if defined(NDEBUG)
+#if defined(__OPTIMIZE__) || defined(NDEBUG)
 #define ADVERB_HARDENING ADVERB_HARDENING_FAST
 #else
 #define ADVERB_HARDENING ADVERB_HARDENING_DEBUG
