@@ -84,15 +84,19 @@ std::uint64_t with_adverb(overhead::adverb_objects my, std::uint64_t count) {
   return index;
 }
 
+// A post, and 8.5 pieces on average.
+constexpr std::uint64_t operations = 9;
 const overhead::listed_job listed{{.name = "gather of 1 to 16 buffers from a vector",
                                    .careful_bar = 1.05,
-                                   .operations = most,
+                                   .reached = 1.15,
+                                   .operations = operations,
                                    .careful = in_c<false, false>,
                                    .ordinary = in_c<true, false>,
                                    .with_adverb = with_adverb<false>}};
 const overhead::listed_job listed_checked{{.name = "gather of 1 to 16 buffers, slice each",
                                            .careful_bar = 1.10,
-                                           .operations = most,
+                                           .reached = 1.11,
+                                           .operations = operations,
                                            .careful = in_c<false, true>,
                                            .ordinary = in_c<true, true>,
                                            .with_adverb = with_adverb<true>}};
