@@ -225,23 +225,33 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     detail::transition_plan plan = detail::copy_of(plan_);
     return perform(plan, policy);
   }
-  /// The same for a temporary builder, whose attributes need no copy.
-  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) &&
-      requires(From != To) { return perform(plan_, policy); }
-
-      /// Changes the attributes; on failure none changes. The announced attributes change with
-      /// them: a new port also chooses a new GID, unless one is set. Wraps: ibv_modify_qp(3).
-      void apply(on_failure policy = throwing{}) const&
-        requires(From == To)
+  /// Changes the attributes; on failure none changes. The announced attributes change with them: a
+  /// new port also chooses a new GID, unless one is set. Wraps: ibv_modify_qp(3).
+  void apply(on_failure policy = throwing{}) const&
+    requires(From == To)
   {
     detail::transition_plan plan = detail::copy_of(plan_);
     change(plan, policy);
   }
+  // clang-format takes the && before a requires clause for an operator.
+  // clang-format off
   /// The same for a temporary builder, whose attributes need no copy.
- void apply(on_failure policy = throwing{}) && requires(From == To) { change(plan_, policy); }
+  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) &&
+    requires(From != To)
+  {
+    return perform(plan_, policy);
+  }
+  /// The same for a temporary builder, whose attributes need no copy.
+  void apply(on_failure policy = throwing{}) &&
+    requires(From == To)
+  {
+    change(plan_, policy);
+  }
+  // clang-format on
 
-     private : template <transport, qp_state, qp_state, qp_attributes>
-               friend class transition;
+ private:
+  template <transport, qp_state, qp_state, qp_attributes>
+  friend class transition;
 
   transition(queue_pair<Transport, From>& pair, const detail::transition_plan& plan) noexcept
       : pair_{&pair}, plan_{detail::copy_of(plan)} {}
