@@ -233,21 +233,19 @@ class [[nodiscard("nothing is changed before .apply()")]] transition {
     detail::transition_plan plan = detail::copy_of(plan_);
     change(plan, policy);
   }
-  // clang-format takes the && before a requires clause for an operator.
-  // clang-format off
+  // clang-format takes the && before a requires clause for an operator, so it stands before.
   /// The same for a temporary builder, whose attributes need no copy.
-  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) &&
-    requires(From != To)
-  {
+  template <qp_state Next = To>
+    requires(From != Next)
+  [[nodiscard]] queue_pair<Transport, To> apply(on_failure policy = throwing{}) && {
     return perform(plan_, policy);
   }
   /// The same for a temporary builder, whose attributes need no copy.
-  void apply(on_failure policy = throwing{}) &&
-    requires(From == To)
-  {
+  template <qp_state Next = To>
+    requires(From == Next)
+  void apply(on_failure policy = throwing{}) && {
     change(plan_, policy);
   }
-  // clang-format on
 
  private:
   template <transport, qp_state, qp_state, qp_attributes>
