@@ -47,7 +47,7 @@ def code_block(code, language):
 
 
 class Section:
-    """What the search finds: a heading and the text below it."""
+    """An entry of the search: a heading and the text below it."""
 
     def __init__(self, title, anchor, level):
         self.title, self.anchor, self.level, self.text = title, anchor, level, []
@@ -114,7 +114,7 @@ class Page:
         path = os.path.normpath(pathlib.PurePosixPath(self.path).parent / target)
         address = self._resolve(path)
         if address is None:
-            return link  # which the check of the links then finds
+            return link  # the check of the links then reports it
         relative = os.path.relpath(address, pathlib.PurePosixPath(address_of(self.path)).parent)
         return relative + (f"#{anchor}" if anchor else "")
 

@@ -79,7 +79,7 @@ class Entry:
     def __init__(self, name, scope, anchor):
         self.name, self.scope, self.anchor = name, scope, anchor
         self.members = []  # the elements of XML, in order
-        self.entries = {}  # of a class
+        self.entries = {}  # the members of a class, by name
         self.documented = False
         self.line = 0
 
@@ -106,7 +106,7 @@ class Reference:
         self.addresses = {}    # Doxygen's id: address
         self.names = {}        # "queue_pair", "cm::connect": address
         self.undocumented = []
-        self.sections = []     # what the search finds: (title, context, address, text)
+        self.sections = []     # the entries of the search: (title, context, address, text)
         self._compounds = {}
         self._private = set()
         for file in sorted(folder.glob("*.xml")):
@@ -280,7 +280,7 @@ class Reference:
         summary = head_comment(self.root / "include/adverb" / header)
         source = relative(f"include/adverb/{header}.html", page)
         parts = [f"<h1>{header}</h1>\n<p>{html.escape(summary)}</p>\n"]
-        if "/detail/" not in header:  # which other headers include
+        if "/detail/" not in header:  # headers of detail are for other headers only
             parts.append(pages.code_block(f"#include <adverb/{header}>", "cpp"))
         parts.append(f"<p class='source'><a href='{source}'>Source</a></p>\n")
         self.sections.append((header, "Reference", page, summary))

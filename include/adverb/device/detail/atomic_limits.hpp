@@ -21,7 +21,7 @@ struct atomic_limits {
 
 /// Returns the limits of the device: from the cache, or else with ibv_query_device_ex, whose
 /// failure is not kept. The context must not be null. Thread safe, without a lock.
-// See docs/decisions.md, "Limits of reads and atomics are asked once a context".
+// See docs/decisions.md, "Limits of reads and atomics are queried once per context".
 [[nodiscard]] atomic_limits limits_of(ibv_context* context, on_failure policy);
 
 /// Asks the device, and keeps the answer.
